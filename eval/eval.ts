@@ -1,0 +1,22 @@
+// `npm run eval -- <name>`: how good recall and advice are, on recorded data. Each evaluation prints its own figures.
+
+type Evaluation = { says: string; run: (args: string[]) => Promise<void> }
+
+const EVALUATIONS: Readonly<Record<string, Evaluation>> = {}
+
+const [name, ...args] = process.argv.slice(2)
+const evaluation = name !== undefined && Object.hasOwn(EVALUATIONS, name) ? EVALUATIONS[name] : undefined
+
+if (name === undefined) {
+  console.log(`usage: npm run eval -- <name>\n${list()}`)
+} else if (!evaluation) {
+  console.error(`there is no evaluation '${name}'\n${list()}`)
+  process.exitCode = 2
+} else {
+  await evaluation.run(args)
+}
+
+function list(): string {
+  const lines = Object.entries(EVALUATIONS).map(([each, { says }]) => `  ${each.padEnd(10)} ${says}`)
+  return lines.length > 0 ? lines.join('\n') : 'no evaluation is built yet: recall and advice bring theirs'
+}

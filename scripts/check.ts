@@ -1,0 +1,64 @@
+// `npm run check`: everything that can be said about the tree without running the programs.
+// One line per stage; a stage that fails shows what it printed. Last line: `N passed, N failed`.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+
+type Stage = { name: string; command: string[]; hint?: string }
+
+const top = path.dirname(import.meta.dirname)
+const bin = path.join(top, 'node_modules/.bin')
+
+const STAGES: Stage[] = [
+  { name: 'types', command: [path.join(bin, 'tsc'), '-p', '.', '--pretty', 'false'] },
+  {
+    name: 'lint',
+    command: [path.join(bin, 'biome'), 'ci', '--colors=off', '--error-on-warnings', '--max-diagnostics=30', '.'],
+    hint: 'what can be mended by itself: npx biome check --write',
+  },
+  { name: 'tidy', command: [process.execPath, 'scripts/tidy.ts'] },
+  { name: 'schema', command: [process.execPath, 'scripts/schema.ts', '--check'] },
+  { name: 'documents', command: [process.execPath, 'scripts/documents.ts', '--check'] },
+]
+
+// All at once: the schema waits for a Postgres to start, and that wait is the other stages' time.
+const results = await Promise.all(STAGES.map(runStage))
+const failed = results.filter((passed) => !passed).length
+console.log(`${results.length - failed} passed, ${failed} failed`)
+process.exitCode = failed > 0 ? 1 : 0
+
+async function runStage({ name, command, hint }: Stage): Promise<boolean> {
+  const started = performance.now()
+  const { code, output } = await run(command)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  console.log(`${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(10)} ${seconds.padStart(6)} s`)
+  if (code !== 0) console.log(output.trimEnd().replaceAll(/^/gm, '       '))
+  if (code !== 0 && hint) console.log(`       ${hint}`)
+  return code === 0
+}
+
+function run([file = '', ...args]: string[]): Promise<{ code: number; output: string }> {
+  const needed = file === process.execPath ? path.join(top, args[0] ?? '') : file
+  if (!existsSync(needed)) {
+    const hint = needed.startsWith(bin) ? 'run: npm ci' : 'write it or take its stage out of scripts/check.ts'
+    return Promise.resolve({ code: 1, output: `missing: ${path.relative(top, needed)}; ${hint}` })
+  }
+  return new Promise((resolve) => {
+    const child = spawn(file, args, {
+      cwd: top,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1' },
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    }
+    child.on('error', (error) => resolve({ code: 1, output: `cannot start ${file}: ${error.message}` }))
+    child.on('close', (code, signal) =>
+      resolve({ code: code ?? 1, output: signal ? `${output}\nended by ${signal}` : output }),
+    )
+  })
+}

@@ -1,0 +1,62 @@
+// npm run dev: a whole loci on free loopback ports, to be used by hand or, with `-- --world FILE`, by the conformance suite.
+// Everything of it is thrown away at the end.
+
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startWorld } from '@loci/tests/world/world.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    world: { type: 'string' },
+    replicas: { type: 'string', default: '2' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+
+const directory = mkdtempSync(join(tmpdir(), 'loci-dev-'))
+const tokenFile = join(directory, 'admin-token')
+const world = await startWorld({ replicas: Number(options.replicas), log: (line) => console.log(line) })
+writeFileSync(tokenFile, `${world.adminToken}\n`)
+chmodSync(tokenFile, 0o600)
+
+for (const [at, daemon] of world.daemons.entries())
+  console.log(`daemon ${at + 1}    ${daemon.url}   docs ${daemon.url}/docs`)
+console.log(`management  ${world.management?.url}   docs ${world.management?.url}/docs`)
+console.log(`admin token in ${tokenFile}`)
+console.log(`\n  curl -s ${world.daemons[0]?.url}/v1/health/all`)
+console.log(`  curl -s -H "x-loci-admin-token: $(cat ${tokenFile})" ${world.daemons[0]?.url}/admin/services/status\n`)
+
+if (options.world) {
+  const file = {
+    format: 1,
+    daemons: world.daemons.map(({ url }) => url),
+    management: world.management?.url,
+    admin_token: world.adminToken,
+  }
+  writeFileSync(options.world, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  console.log(`world file ${options.world}`)
+}
+console.log('Ctrl-C drains and removes everything.')
+
+for (const process_ of [...world.daemons, ...(world.management ? [world.management] : [])]) {
+  if (options.verbose) process_.child.stdout?.pipe(process.stdout)
+  void process_.exited.then(({ code }) => {
+    if (stopping) return
+    console.error(`a program ended by itself (${code}):\n${process_.lines.slice(-10).join('\n')}`)
+    void stop(1)
+  })
+}
+
+let stopping = false
+async function stop(code: number): Promise<void> {
+  if (stopping) return
+  stopping = true
+  console.log('draining …')
+  await world.stop()
+  rmSync(directory, { recursive: true, force: true })
+  process.exit(code)
+}
+process.on('SIGINT', () => void stop(0))
+process.on('SIGTERM', () => void stop(0))

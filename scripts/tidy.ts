@@ -1,0 +1,63 @@
+// What the compiler and the linter cannot see: who may import whom, what is left over, what must not be in the tree.
+// `node scripts/tidy.ts` reports every violation in one run, one line each, and exits 1 if there is any.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { checkNames, checkPlaces, warnLongFiles } from './tidy/files.ts'
+import {
+  checkEnvironment,
+  checkFeatures,
+  checkFloors,
+  checkFramework,
+  checkSql,
+  checkTransactions,
+  type Problem,
+} from './tidy/layers.ts'
+import { checkDependencies, checkVersions } from './tidy/manifests.ts'
+import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
+import { readSources, type Tree } from './tidy/source.ts'
+
+const BYTES_MAX = 2_000_000
+
+const tree = readTree(path.dirname(import.meta.dirname))
+const sources = readSources(tree)
+
+const problems = [
+  ...checkFloors(sources),
+  ...checkFeatures(sources),
+  ...checkEnvironment(sources),
+  ...checkFramework(sources),
+  ...checkSql(sources),
+  ...checkTransactions(sources),
+  ...checkCircles(sources),
+  ...checkDeadFiles(tree, sources),
+  ...checkExports(sources),
+  ...checkDependencies(tree, sources),
+  ...checkVersions(tree),
+  ...checkNames(tree),
+  ...checkPlaces(tree),
+]
+
+for (const warning of warnLongFiles(tree)) console.log(`${say(warning)} (warning)`)
+for (const problem of problems.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)) {
+  console.log(say(problem))
+}
+console.log(`tidy: ${tree.size} files, ${problems.length} to mend`)
+process.exitCode = problems.length > 0 ? 1 : 0
+
+function say({ path: file, line, text }: Problem): string {
+  return `${file}:${line}: ${text}`
+}
+
+/** Every file that is or could be committed: what is ignored is nobody's business. */
+function readTree(top: string): Tree {
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: top, encoding: 'utf8' })
+  const files = new Map<string, string>()
+  for (const file of listed.split('\0').sort()) {
+    const full = path.join(top, file)
+    if (file === '' || !existsSync(full) || !statSync(full).isFile() || statSync(full).size > BYTES_MAX) continue
+    files.set(file, readFileSync(full, 'utf8'))
+  }
+  return files
+}

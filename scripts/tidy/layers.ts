@@ -1,0 +1,205 @@
+// Who may import whom: floors between packages, edges between features, and the few things only one place may do.
+
+import { balanced, lineAt, resolveImport, type Source } from './source.ts'
+
+export type Problem = { path: string; line: number; text: string }
+type Sources = ReadonlyMap<string, Source>
+
+const FLOORS: Readonly<Record<string, number>> = {
+  'libs/contract': 0,
+  'libs/capability': 1,
+  'libs/postgres': 1,
+  'libs/chassis': 1,
+  sdk: 2,
+  daemon: 3,
+  management: 3,
+  console: 3,
+  cli: 3,
+  tests: 4,
+  // Above tests, because they start the same world of real processes (tests/world).
+  bench: 5,
+  eval: 5,
+  scripts: 5,
+}
+
+/** Edges between features of one program. They must stay few and acyclic; each new one is a decision. */
+const FEATURE_EDGES: Readonly<Record<string, readonly string[]>> = {
+  daemon: ['cycles -> working-memory', 'cycles -> memory', 'advice -> projections', 'subservices -> audit'],
+  management: [],
+}
+
+/** Folders of a program that are not features. Features may import `access`; `access` imports no feature. */
+const NOT_FEATURES = new Set(['access', 'migrations'])
+
+export function checkFloors(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    const from = packageOf(source.path)
+    const floor = FLOORS[from]
+    if (floor === undefined) {
+      const text = `'${from}' has no floor; move the file into a package or give the new package a floor in scripts/tidy/layers.ts`
+      problems.push({ path: source.path, line: 1, text })
+      continue
+    }
+    for (const { specifier, line } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target === undefined) continue
+      const to = packageOf(target)
+      const report = (text: string) => problems.push({ path: source.path, line, text })
+      if (to === from) {
+        if (specifier.startsWith('@loci/')) report(`imports its own package as '${specifier}'; use a relative path`)
+      } else if (specifier.startsWith('.')) {
+        report(`'${specifier}' leaves the package; import it as @loci/${to.replace('libs/', '')}/<file>.ts`)
+      } else if (FLOORS[to] === undefined) {
+        report(`'${specifier}' is no package of this repository; the packages are ${Object.keys(FLOORS).join(', ')}`)
+      } else if (!/^@loci\/[^/]+\/.+\.tsx?$/.test(specifier)) {
+        report(`'${specifier}' names no file; import @loci/<package>/<file>.ts`)
+      } else if (FLOORS[to] >= floor) {
+        report(`${from} (floor ${floor}) imports ${to} (floor ${FLOORS[to]}); move the shared part to a lower floor`)
+      }
+    }
+  }
+  return problems
+}
+
+export function checkFeatures(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    const program = packageOf(source.path)
+    const edges = FEATURE_EDGES[program]
+    if (!edges || isTest(source.path)) continue
+    const folder = folderOf(source.path)
+    for (const { specifier, line } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target === undefined || packageOf(target) !== program) continue
+      const report = (text: string) => problems.push({ path: source.path, line, text })
+      const other = folderOf(target)
+      if (folder !== undefined && /^[^/]+\/(?:app|main)\.ts$/.test(target)) {
+        report(`a feature imports ${target}; let app.ts hand the feature what it needs`)
+      }
+      if (other === undefined || other === folder || NOT_FEATURES.has(other)) continue
+      if (target.endsWith('/routes.ts') && source.path !== `${program}/app.ts`) {
+        report(
+          `only ${program}/app.ts and tests import ${target}; import the noun's own file, or move it out of routes.ts`,
+        )
+      } else if (folder !== undefined && !edges.includes(`${folder} -> ${other}`)) {
+        report(
+          `feature '${folder}' imports feature '${other}'; let app.ts hand it over, or decide the edge in FEATURE_EDGES`,
+        )
+      }
+    }
+  }
+  return problems
+}
+
+/** They find the test server and its programs; no program of ours imports them. */
+const ENVIRONMENT_OF_TESTS = new Set(['libs/postgres/test-database.ts', 'libs/postgres/throwaway.ts'])
+
+const READS_ENV = 'reads process.env; read it in main.ts and hand the value down'
+
+/** Settings are read in one place per program, so that `main.ts` is the whole list of them. */
+export function checkEnvironment(sources: Sources): Problem[] {
+  const allowed = (file: string) =>
+    (FLOORS[packageOf(file)] ?? 0) >= 4 ||
+    isTest(file) ||
+    /^(?:libs\/)?[^/]+\/main\.ts$/.test(file) ||
+    ENVIRONMENT_OF_TESTS.has(file)
+  return scan(sources, allowed, /(?<![\w$.])(?:globalThis\s*\.\s*)?process\s*\.\s*env\b/g, READS_ENV)
+}
+
+export function checkFramework(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    if (packageOf(source.path) === 'libs/chassis') continue
+    for (const { specifier, line } of source.imports) {
+      if (!/^(?:fastify|@fastify)(?:\/|$)/.test(specifier)) continue
+      const text = `imports '${specifier}'; only libs/chassis knows the HTTP framework, use its route()`
+      problems.push({ path: source.path, line, text })
+    }
+  }
+  return problems
+}
+
+const RUNS_SQL = "runs SQL; move the statement into the feature's store.ts as a named function"
+
+/** All SQL of a feature stands in its store.ts. The sdk is let off: it has no database, `.query(` there is a URL's. */
+export function checkSql(sources: Sources): Problem[] {
+  const allowed = (file: string) => {
+    const home = packageOf(file)
+    return (
+      home === 'libs/postgres' ||
+      home === 'sdk' ||
+      (FLOORS[home] ?? 0) >= 4 ||
+      isTest(file) ||
+      /\/store\.ts$|\/migrations\//.test(file)
+    )
+  }
+  return scan(sources, allowed, /\.\s*query\s*(?:<[^()]*>)?\s*\(/g, RUNS_SQL)
+}
+
+/**
+ * A connection that waits for somebody else's server is a connection nobody can use, and a lock nobody can take.
+ * Seen only where the call stands in the callback's own text; one hidden behind a function is for the reviewer.
+ */
+export function checkTransactions(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    const outbound = outboundCalls(source)
+    for (const match of source.code.matchAll(/(?<!function\s+)(?<![\w$])transaction\s*(?:<[^()]*>)?\s*\(/g)) {
+      const open = match.index + match[0].length - 1
+      const inside = balanced(source.code, open)
+      for (const call of inside.matchAll(outbound)) {
+        const text = `calls ${call[0].replace(/\s*[.(]$/, '')} inside a transaction; commit first, then call`
+        problems.push({ path: source.path, line: lineAt(source.code, open + 1 + call.index), text })
+      }
+    }
+  }
+  return problems
+}
+
+const HTTP_MODULES = /^(?:undici|(?:node:)?https?|(?:node:)?http2)$/
+
+function outboundCalls(source: Source): RegExp {
+  const names = ['(?:globalThis\\s*\\.\\s*)?fetch', 'setTimeout']
+  for (const { specifier, typeOnly, names: imported } of source.imports) {
+    if (typeOnly) continue
+    const fileName = specifier.split('/').at(-1) ?? ''
+    const leaves =
+      HTTP_MODULES.test(specifier) ||
+      /^(?:node:)?timers\/promises$/.test(specifier) ||
+      specifier.startsWith('@loci/sdk/') ||
+      (specifier.endsWith('.ts') && fileName.includes('client'))
+    if (leaves) names.push(...imported.flatMap(({ local }) => (local ? [local.replaceAll('$', '\\$')] : [])))
+  }
+  return new RegExp(`(?<![\\w$.])(?:${names.join('|')})\\s*[.(]`, 'g')
+}
+
+export function packageOf(file: string): string {
+  const [first = '', second = ''] = file.split('/')
+  return first === 'libs' ? `libs/${second}` : first
+}
+
+/** A test, or what the tests of a package share: `test-daemon.ts`, `testing/tcp-proxy.ts`. */
+export function isTest(file: string): boolean {
+  return /\.test\.tsx?$|\/test-[^/]+\.ts$|\/testing\//.test(file)
+}
+
+export function isTopFloor(file: string): boolean {
+  return (FLOORS[packageOf(file)] ?? 0) >= 4
+}
+
+function folderOf(file: string): string | undefined {
+  const parts = file.split('/')
+  return parts.length > 2 ? parts[1] : undefined
+}
+
+function scan(sources: Sources, allowed: (file: string) => boolean, pattern: RegExp, text: string): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    if (allowed(source.path)) continue
+    for (const match of source.code.matchAll(pattern)) {
+      problems.push({ path: source.path, line: lineAt(source.code, match.index), text })
+    }
+  }
+  return problems
+}

@@ -1,0 +1,129 @@
+// What is left over or goes round: import circles, files nobody reaches, exports nobody imports.
+
+import path from 'node:path'
+import type { Problem } from './layers.ts'
+import { resolveImport, type Source, type Tree } from './source.ts'
+
+type Sources = ReadonlyMap<string, Source>
+
+/** Files that are started and not imported, beyond tests, main.ts and what package.json or .ci/run name. */
+const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
+  { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
+  { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
+  { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
+  { pattern: /\.d\.ts$/, why: 'declarations are read by the compiler' },
+  { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
+]
+
+/** Names that are exported for people outside this repository. */
+const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
+  { pattern: /^sdk\//, why: 'the client is published; its callers are not in this repository' },
+  { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
+]
+
+/** One problem per knot of files, type-only imports included: they run, but nobody can read one file without the other. */
+export function checkCircles(sources: Sources): Problem[] {
+  const edges = new Map<string, Map<string, number>>()
+  for (const source of sources.values()) {
+    const targets = new Map<string, number>()
+    for (const { specifier, line } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target !== undefined && sources.has(target) && !targets.has(target)) targets.set(target, line)
+    }
+    edges.set(source.path, targets)
+  }
+  const problems: Problem[] = []
+  const told = new Set<string>()
+  for (const file of [...edges.keys()].sort()) {
+    if (told.has(file)) continue
+    const circle = shortestCircle(file, edges)
+    if (!circle) continue
+    for (const member of circle) told.add(member)
+    const line = edges.get(file)?.get(circle[1] ?? file) ?? 1
+    const text = `import circle ${[...circle, file].join(' -> ')}; move what both need into a file of its own`
+    problems.push({ path: file, line, text })
+  }
+  return problems
+}
+
+function shortestCircle(start: string, edges: ReadonlyMap<string, ReadonlyMap<string, number>>): string[] | undefined {
+  const cameFrom = new Map<string, string>()
+  const queue = [start]
+  for (const file of queue) {
+    for (const next of edges.get(file)?.keys() ?? []) {
+      if (next === start) return trail(start, file, cameFrom)
+      if (cameFrom.has(next)) continue
+      cameFrom.set(next, file)
+      queue.push(next)
+    }
+  }
+  return undefined
+}
+
+function trail(start: string, end: string, cameFrom: ReadonlyMap<string, string>): string[] {
+  const files = [end]
+  for (let file = end; file !== start; files.unshift(file)) file = cameFrom.get(file) ?? start
+  return files
+}
+
+export function checkDeadFiles(tree: Tree, sources: Sources): Problem[] {
+  const reached = new Set<string>()
+  const queue = [...sources.keys()].filter((file) => isEntry(file))
+  for (const [file, text] of tree) {
+    if (file === '.ci/run' || /(?:^|\/)package\.json$/.test(file)) queue.push(...filesNamedIn(file, text, sources))
+  }
+  for (const file of queue) {
+    const source = sources.get(file)
+    if (!source || reached.has(file)) continue
+    reached.add(file)
+    for (const { specifier } of source.imports) queue.push(resolveImport(file, specifier) ?? '')
+    for (const mention of source.fileMentions) queue.push(mention, path.posix.join(path.posix.dirname(file), mention))
+  }
+  return [...sources.keys()]
+    .filter((file) => !reached.has(file))
+    .map((file) => ({ path: file, line: 1, text: 'nothing imports or runs this file; use it or delete it' }))
+}
+
+function isEntry(file: string): boolean {
+  return (
+    /\.test\.tsx?$/.test(file) || /(?:^|\/)main\.tsx?$/.test(file) || ENTRIES.some(({ pattern }) => pattern.test(file))
+  )
+}
+
+function filesNamedIn(file: string, text: string, sources: Sources): string[] {
+  const scripts = file === '.ci/run' ? text : Object.values(JSON.parse(text).scripts ?? {}).join('\n')
+  const names = scripts.match(/[\w./-]+\.tsx?\b/g) ?? []
+  return names
+    .map((name) => path.posix.join(path.posix.dirname(file), name))
+    .concat(names)
+    .filter((name) => sources.has(name))
+}
+
+export function checkExports(sources: Sources): Problem[] {
+  const used = new Map<string, Set<string>>()
+  for (const source of sources.values()) {
+    for (const { specifier, names, everything } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target === undefined) continue
+      const set = used.get(target) ?? new Set()
+      used.set(target, set)
+      for (const { imported } of names) set.add(imported)
+      if (everything) set.add('*')
+    }
+  }
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    if (PUBLISHED.some(({ pattern }) => pattern.test(source.path))) continue
+    const names = used.get(source.path)
+    if (names?.has('*')) continue
+    for (const { name, line } of source.exports) {
+      if (names?.has(name)) continue
+      problems.push({
+        path: source.path,
+        line,
+        text: `nobody imports '${name}'; drop the export, or the code if it is unused`,
+      })
+    }
+  }
+  return problems
+}
