@@ -1,0 +1,31 @@
+// Seed, "Cognitive resources". What the seed leaves open (the record's other fields, the request) comes with its routes.
+
+import { z } from 'zod'
+import { anyObject } from './wire.ts'
+
+export const cycleRecord = z.looseObject({ completedAt: z.string() }).meta({ id: 'CycleRecord' })
+
+export const cycleList = z
+  .looseObject({ cycles: z.array(cycleRecord), total: z.int(), corruption: z.unknown() })
+  .meta({ id: 'CycleList', description: 'Newest first.' })
+
+export const cycleStatistics = z
+  .looseObject({
+    totalCycles: z.int(),
+    completedCycles: z.int(),
+    failedCycles: z.literal(0),
+    averageDurationMs: z.int(),
+    lastCycleAt: z.string(),
+    corruption: z.unknown(),
+  })
+  .meta({ id: 'CycleStatistics' })
+
+/** Also the answer of working memory's configuration. */
+export const configUpdateResult = z
+  .looseObject({ ok: z.literal(true), config: anyObject })
+  .meta({ id: 'ConfigUpdateResult' })
+
+/** Integer division, and 0 when no cycle completed (seed, Cycle statistics). */
+export function averageDurationMs(totalDurationMs: number, completedCycles: number): number {
+  return completedCycles === 0 ? 0 : Math.floor(totalDurationMs / completedCycles)
+}

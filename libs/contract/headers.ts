@@ -1,0 +1,22 @@
+// Names on the wire that more than one place must spell alike. Header names are lower case, as Node hands them over.
+
+export const HEADER = {
+  requestId: 'x-request-id',
+  capability: 'x-loci-capability',
+  organization: 'x-loci-organization',
+  tenant: 'x-loci-tenant',
+  service: 'x-loci-service',
+  database: 'x-loci-database',
+  adminToken: 'x-loci-admin-token',
+  apiKey: 'x-api-key',
+  idempotencyKey: 'idempotency-key',
+} as const
+
+/**
+ * `__Host-` binds a cookie to one https origin; browsers refuse it on plain http, which is allowed on loopback only.
+ * The prefix stands before the seed's names: `<prefix>_access_token`, `<prefix>_refresh_token`.
+ */
+export function cookieNames(publicUrl: string): { access: string; refresh: string } {
+  const prefix = publicUrl.startsWith('https:') ? '__Host-loci' : 'loci'
+  return { access: `${prefix}_access_token`, refresh: `${prefix}_refresh_token` }
+}

@@ -1,0 +1,164 @@
+// OpenAPI 3.1 from the very schemas that validate requests: a document that is written by hand drifts, this one can not.
+
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from './errors.ts'
+import { errorBody } from './wire.ts'
+
+/** What a document needs to know about a route; the chassis hands its routes over in this form. */
+export interface RouteDescription {
+  method: string
+  /** OpenAPI's own template style: `/v1/kv/entries/{key}`. */
+  path: string
+  summary: string
+  tag: string
+  access: { class: string; operation?: string; schemes: string[][] }
+  params?: z.ZodType
+  query?: z.ZodType
+  body?: { schema: z.ZodType; required: boolean }
+  answers: Record<number, Answer>
+  errors: ErrorCode[]
+}
+
+export type Answer = z.ZodType | { contentType: string; description: string }
+
+export interface DocumentOptions {
+  title: string
+  version: string
+  description: string
+  letterCase: 'camel' | 'snake'
+  securitySchemes: Record<string, object>
+  routes: RouteDescription[]
+}
+
+type Json = Record<string, unknown>
+
+export function openapiDocument(options: DocumentOptions): Json {
+  const schemas: Record<string, Json> = { Error: jsonSchema(errorBody(options.letterCase), 'output', {}) }
+  const paths: Record<string, Json> = {}
+  for (const route of options.routes) {
+    paths[route.path] ??= {}
+    const item = paths[route.path] as Json
+    item[route.method.toLowerCase()] = operation(route, schemas)
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: options.title, version: options.version, description: options.description },
+    servers: [{ url: '/' }],
+    tags: [...new Set(options.routes.map((route) => route.tag))].sort().map((name) => ({ name })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: options.securitySchemes,
+    },
+  }
+}
+
+function operation(route: RouteDescription, schemas: Record<string, Json>): Json {
+  const parameters = [...parametersOf('path', route.params, schemas), ...parametersOf('query', route.query, schemas)]
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    tags: [route.tag],
+    description: route.access.operation
+      ? `Access: ${route.access.class} with \`${route.access.operation}\`.`
+      : `Access: ${route.access.class}.`,
+    'x-loci-access': route.access.class,
+    ...(route.access.operation ? { 'x-loci-operation': route.access.operation } : {}),
+    security: route.access.schemes.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: route.body.required,
+            content: { 'application/json': { schema: jsonSchema(route.body.schema, 'input', schemas) } },
+          },
+        }
+      : {}),
+    responses: responses(route, schemas),
+  }
+}
+
+/** `GET /v1/kv/entries/{key}` is `getV1KvEntriesByKey`: stable, unique, and readable in a generated client. */
+function operationId({ method, path }: RouteDescription): string {
+  const words = path
+    .split(/[/:.]/)
+    .filter(Boolean)
+    .map((part) => (part.startsWith('{') ? `by-${part.slice(1, -1)}` : part))
+    .flatMap((part) => part.split(/[-_]/))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return method.toLowerCase() + words.join('')
+}
+
+function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, schemas: Record<string, Json>): Json[] {
+  if (!schema) return []
+  const object = jsonSchema(schema, 'input', schemas)
+  const required = new Set((object.required as string[] | undefined) ?? [])
+  return Object.entries((object.properties as Record<string, Json> | undefined) ?? {}).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.has(name),
+    schema: property,
+  }))
+}
+
+function responses(route: RouteDescription, schemas: Record<string, Json>): Json {
+  const all: Record<string, Json> = {}
+  for (const [status, answer] of Object.entries(route.answers)) {
+    all[status] =
+      answer instanceof z.ZodType
+        ? {
+            description: 'Success.',
+            content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas) } },
+          }
+        : { description: answer.description, content: { [answer.contentType]: {} } }
+  }
+  const byStatus = Map.groupBy(route.errors, (code) => ERRORS[code].status)
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const error = { schema: { $ref: '#/components/schemas/Error' } }
+    const known = all[status]
+    all[status] = {
+      description: [known?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`)]
+        .filter(Boolean)
+        .join(' '),
+      // Readiness alone answers the same status with a body of its own.
+      content: known
+        ? { 'application/json': { schema: { anyOf: [contentSchema(known), error.schema] } } }
+        : { 'application/json': error },
+    }
+  }
+  return all
+}
+
+function contentSchema(response: Json): unknown {
+  return (response.content as Record<string, { schema?: unknown }>)['application/json']?.schema ?? {}
+}
+
+/** A schema with an id becomes a component and a reference to it; zod puts what it references under $defs, which move there too. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Json>): Json {
+  const {
+    $schema: _,
+    $defs,
+    ...body
+  } = z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io,
+    unrepresentable: 'any',
+    override({ jsonSchema: made }) {
+      const integer = made.queryInteger as Json | undefined
+      if (!integer) return
+      for (const key of Object.keys(made)) delete (made as Json)[key]
+      Object.assign(made, integer)
+    },
+  }) as Json
+  for (const [name, inner] of Object.entries(($defs as Record<string, Json> | undefined) ?? {}))
+    schemas[name] = moved(inner)
+  const id = z.globalRegistry.get(schema)?.id
+  if (!id) return moved(body)
+  const { id: _id, ...rest } = body
+  schemas[id] = moved(rest)
+  return { $ref: `#/components/schemas/${id}` }
+}
+
+function moved(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}

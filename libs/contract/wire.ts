@@ -1,0 +1,50 @@
+// The small pieces that many schemas share.
+
+import { z } from 'zod'
+import { ID_TYPES, type IdType } from './ids.ts'
+
+/** RFC 3339, UTC, milliseconds: the one form of a time that we emit. */
+export const timestamp = z.iso
+  .datetime({ precision: 3 })
+  .meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
+
+export function idOf(type: IdType) {
+  return z
+    .string()
+    .regex(new RegExp(`^${type}_[0-7][0-9a-hjkmnp-tv-z]{25}$`))
+    .meta({ description: `Id of a ${ID_TYPES[type]}.` })
+}
+
+/**
+ * An integer of a query string. Coercion would take `1e2`, `0x10`, `true` and '' as numbers, so the digits are checked first.
+ */
+export function queryInteger({ min, max, fallback }: { min: number; max: number; fallback: number }) {
+  return z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be a whole number of at most nine digits')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`)
+    .default(fallback)
+    .meta({ queryInteger: { type: 'integer', minimum: min, maximum: max, default: fallback } })
+}
+
+/** An object of the customer's own: kept verbatim, any JSON inside. */
+export const anyObject = z.record(z.string(), z.unknown())
+
+/** The error body, in the letter case of its service. */
+export function errorBody(letterCase: 'camel' | 'snake') {
+  const shared = {
+    code: z.string().meta({ examples: ['NOT_FOUND'] }),
+    message: z.string(),
+    status: z.int(),
+    retryable: z.boolean(),
+    hint: z.string().optional(),
+    details: z.unknown().optional(),
+  }
+  return z.object({
+    error:
+      letterCase === 'camel'
+        ? z.object({ ...shared, requestId: idOf('req'), retryAfterMs: z.int().optional() })
+        : z.object({ ...shared, request_id: idOf('req') }),
+  })
+}
