@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeUrl, parseUrl, tlsOf } from './connection-url.ts'
+
+test('a url may point at a host, an address or a socket', () => {
+  assert.deepEqual(parseUrl('postgres://ann:p%40ss@db.example.com:6432/loci'), {
+    host: 'db.example.com',
+    port: 6432,
+    user: 'ann',
+    password: 'p@ss',
+    database: 'loci',
+  })
+  assert.deepEqual(parseUrl('postgresql://ann@[::1]/loci'), { host: '::1', port: 5432, user: 'ann', database: 'loci' })
+  const socket = { host: '/run/pg', port: 5433, user: 'ann', database: 'loci' }
+  assert.deepEqual(parseUrl('postgres://ann@/loci?host=/run/pg&port=5433'), socket)
+  assert.deepEqual(parseUrl('postgres:///loci?host=%2Frun%2Fpg&port=5433&user=ann'), socket)
+})
+
+test('a url that cannot work is refused without repeating its password', () => {
+  for (const url of [
+    'db.example.com',
+    'postgres://ann:secret@/loci',
+    'postgres://ann:secret@a,b/x',
+    'http://secret@x/',
+  ]) {
+    assert.throws(
+      () => parseUrl(url),
+      (error: Error) => !error.message.includes('secret'),
+      url,
+    )
+  }
+})
+
+test('another role or database on the same server keeps everything else', () => {
+  const url = 'postgres://ann:secret@/loci?host=%2Frun%2Fpg&port=5433'
+  assert.equal(changeUrl(url, { database: 'other' }), 'postgres://ann:secret@/other?host=%2Frun%2Fpg&port=5433')
+  assert.equal(changeUrl(url, { user: 'bob' }), 'postgres://bob@/loci?host=%2Frun%2Fpg&port=5433')
+  assert.equal(
+    changeUrl('postgres://a@[::1]:1/b?sslmode=verify-full', { user: 'c', password: 'd' }),
+    'postgres://c:d@[::1]:1/b?sslmode=verify-full',
+  )
+})
+
+test('TLS is verified off this machine, whatever the url says, and optional on it', () => {
+  const tls = (url: string) => tlsOf(parseUrl(url), 'CA')
+  const verified = { rejectUnauthorized: true, ca: 'CA', servername: 'db.example.com' }
+  assert.deepEqual(tls('postgres://a@db.example.com/b'), verified)
+  assert.deepEqual(tls('postgres://a@db.example.com/b?sslmode=prefer'), verified)
+  assert.deepEqual(tls('postgres://a@10.0.0.7/b'), { rejectUnauthorized: true, ca: 'CA' })
+  for (const weak of ['disable', 'allow', 'no-verify']) {
+    assert.throws(() => tls(`postgres://a@db.example.com/b?sslmode=${weak}`), /verified TLS/)
+  }
+  for (const host of ['localhost', '127.0.0.1', '[::1]', '']) {
+    assert.equal(tls(`postgres://a@${host}/b${host === '' ? '?host=/run' : ''}`), false)
+  }
+  assert.notEqual(tls('postgres://a@localhost/b?sslmode=require'), false)
+  // A name that only begins like loopback is somebody else's machine.
+  assert.notEqual(tls('postgres://a@127.evil.example/b'), false)
+})

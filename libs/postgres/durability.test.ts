@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { auditDatabase } from './durability.ts'
+import { openPool } from './pool.ts'
+import { testDatabase } from './test-database.ts'
+
+const migrations = join(import.meta.dirname, 'testing/migrations')
+
+test('a sound database seen by the application has no problems', async () => {
+  await using fixture = await openAudit()
+  const audit = await auditDatabase(fixture.app, { tablesWithoutRls: ['note_heads'] })
+  assert.deepEqual(audit.problems, [])
+  assert.deepEqual(audit.warnings, [])
+  assert.match(audit.facts.serverVersion, /^\d+/)
+  const { serverVersion: _, ...rest } = audit.facts
+  assert.deepEqual(rest, { fsync: 'on', synchronousCommit: 'on', fullPageWrites: 'on', dataChecksums: 'on' })
+})
+
+test('a superuser, the owner and a member of the owner are refused', async () => {
+  await using fixture = await openAudit()
+  const asAdmin = await auditDatabase(fixture.admin, { tablesWithoutRls: ['note_heads'] })
+  assert.match(asAdmin.problems.join('\n'), /is superuser: connect as loci_app/)
+  const asOwner = await auditDatabase(fixture.owner, { tablesWithoutRls: ['note_heads'] })
+  assert.match(asOwner.problems.join('\n'), /the role loci_owner owns schema loci, table migrations/)
+  assert.match(asOwner.problems.join('\n'), /may truncate, reference or put triggers on migrations/)
+
+  // In a role of its own: roles are shared by every test of the server.
+  const role = `audit_${fixture.name}`
+  await fixture.admin.query({ text: `create role ${role}; grant loci_owner to ${role}` })
+  const client = await fixture.admin.client()
+  await client.query({ text: `set session authorization ${role}` })
+  const asMember = await auditDatabase(client, { tablesWithoutRls: ['note_heads'] })
+  client.release(new Error('its role has changed'))
+  await fixture.admin.query({ text: `drop role ${role}` })
+  assert.match(asMember.problems.join('\n'), /is a member of loci_owner, which owns .*: revoke loci_owner from audit_/)
+})
+
+test('every table is closed by row security or on the list, partitions too', async () => {
+  await using fixture = await openAudit()
+  await fixture.owner.query({
+    text: `create table loci.open (id int);
+      create table loci.parted (id int) partition by range (id);
+      create table loci.parted_1 partition of loci.parted for values from (0) to (9);
+      create table loci.unforced (id int);
+      alter table loci.unforced enable row level security;
+      create policy one on loci.unforced using (true);
+      create materialized view loci.copied as select 1 as id;
+      grant truncate on loci.open to loci_app`,
+  })
+  const audit = await auditDatabase(fixture.app, { tablesWithoutRls: ['note_heads', 'parted', 'gone'] })
+  assert.deepEqual(
+    audit.problems.map((problem) => problem.replace(/: .*/, '')),
+    [
+      'the table loci.copied is not closed by row security',
+      'the table loci.open is not closed by row security',
+      'the table loci.unforced is not closed by row security',
+      'this role may truncate, reference or put triggers on open',
+      'there is no table loci.gone',
+    ],
+  )
+  assert.match(audit.problems[2]!, /: add a migration with alter table loci.unforced force row level security$/)
+  const strict = await auditDatabase(fixture.app, { tablesWithoutRls: ['note_heads'] })
+  assert.match(strict.problems.join('\n'), /loci\.parted is not[\s\S]*loci\.parted_1 is not/)
+})
+
+test('a commit that does not wait for the disk is a problem', async () => {
+  await using fixture = await openAudit()
+  await fixture.admin.query({ text: `alter database ${fixture.name} set synchronous_commit = off` })
+  const audit = await auditDatabase(fixture.app, { tablesWithoutRls: ['note_heads'] })
+  assert.match(audit.problems.join('\n'), /synchronous_commit is off: set it to on/)
+})
+
+async function openAudit() {
+  const database = await testDatabase({ migrations })
+  const open = (url: string) => openPool({ url, applicationName: 'audit-test', connectionsMax: 1, onError: () => {} })
+  const [admin, owner, app] = [open(database.adminUrl), open(database.ownerUrl), open(database.appUrl)]
+  return {
+    name: database.name,
+    admin,
+    owner,
+    app,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([admin.close(), owner.close(), app.close()])
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}

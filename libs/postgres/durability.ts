@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import type { Sql } from './pool.ts'
+
+export interface DatabaseAudit {
+  /** Reasons not to start: data could be lost, or one tenant could reach another's. */
+  problems: string[]
+  warnings: string[]
+  facts: {
+    serverVersion: string
+    fsync: string
+    synchronousCommit: string
+    fullPageWrites: string
+    dataChecksums: string
+  }
+}
+
+const VERSION_MIN = 15
+const CONNECTIONS_MIN = 100
+
+/** Looks, with the eyes of the application's own role, for what would break our promises on this server. */
+export async function auditDatabase(sql: Sql, options: { tablesWithoutRls: string[] }): Promise<DatabaseAudit> {
+  const server = await readServer(sql)
+  const { serverVersion, fsync, synchronousCommit, fullPageWrites, dataChecksums } = server
+  const warnings: string[] = []
+  if (dataChecksums !== 'on') {
+    warnings.push(
+      `data_checksums is ${dataChecksums}: stop the server and run pg_checksums --enable, or damage goes unseen`,
+    )
+  }
+  if (server.connectionsMax < CONNECTIONS_MIN) {
+    warnings.push(`max_connections is ${server.connectionsMax}: set it to ${CONNECTIONS_MIN} or more, and restart`)
+  }
+  return {
+    problems: [
+      ...serverProblems(server),
+      ...(await roleProblems(sql)),
+      ...(await ownershipProblems(sql)),
+      ...(await tableProblems(sql, options.tablesWithoutRls)),
+    ],
+    warnings,
+    facts: { serverVersion, fsync, synchronousCommit, fullPageWrites, dataChecksums },
+  }
+}
+
+interface Server {
+  serverVersion: string
+  major: number
+  fsync: string
+  synchronousCommit: string
+  fullPageWrites: string
+  dataChecksums: string
+  connectionsMax: number
+}
+
+async function readServer(sql: Sql): Promise<Server> {
+  const { rows } = await sql.query<Server>({
+    text: `select current_setting('server_version') as "serverVersion",
+             current_setting('server_version_num')::int / 10000 as major,
+             current_setting('fsync') as fsync,
+             current_setting('synchronous_commit') as "synchronousCommit",
+             current_setting('full_page_writes') as "fullPageWrites",
+             current_setting('data_checksums') as "dataChecksums",
+             current_setting('max_connections')::int as "connectionsMax"`,
+  })
+  const [server] = rows
+  assert(server, 'a select without from has one row')
+  return server
+}
+
+function serverProblems(server: Server): string[] {
+  const problems: string[] = []
+  if (server.major < VERSION_MIN) {
+    problems.push(`the server is Postgres ${server.serverVersion}: upgrade it to ${VERSION_MIN} or newer`)
+  }
+  if (server.fsync !== 'on') problems.push(`fsync is ${server.fsync}: set it to on, or a power cut destroys the data`)
+  if (server.fullPageWrites !== 'on') {
+    problems.push(`full_page_writes is ${server.fullPageWrites}: set it to on, or a crash can leave torn pages`)
+  }
+  // remote_write and local acknowledge before the standby has the write on disk; off before anyone has.
+  if (!['on', 'remote_apply'].includes(server.synchronousCommit)) {
+    problems.push(
+      `synchronous_commit is ${server.synchronousCommit}: set it to on or remote_apply for this role and database, ` +
+        'or acknowledged writes can be lost',
+    )
+  }
+  return problems
+}
+
+async function roleProblems(sql: Sql): Promise<string[]> {
+  const { rows } = await sql.query<{ role: string; powers: string[] }>({
+    text: `select rolname as role, array_remove(array[
+               case when rolsuper then 'superuser' end,
+               case when rolbypassrls then 'bypassrls' end,
+               case when rolcreaterole then 'createrole' end,
+               case when rolcreatedb then 'createdb' end,
+               case when rolreplication then 'replication' end], null) as powers
+           from pg_roles where rolname in (current_user, session_user) order by rolname`,
+  })
+  return rows.flatMap(({ role, powers }) =>
+    powers.map((power) => `the role ${role} is ${power}: connect as loci_app, or alter role ${role} no${power}`),
+  )
+}
+
+async function ownershipProblems(sql: Sql): Promise<string[]> {
+  const { rows } = await sql.query<{ object: string; owner: string; me: string }>({
+    text: `with owned (object, owner) as (
+             select 'schema ' || nspname, nspowner from pg_namespace where nspname = 'loci'
+             union all
+             select 'table ' || relname, relowner from pg_class
+             where relnamespace = (select oid from pg_namespace where nspname = 'loci')
+               and relkind in ('r', 'p', 'v', 'm', 'f')
+             union all
+             select 'function ' || proname, proowner from pg_proc
+             where pronamespace = (select oid from pg_namespace where nspname = 'loci'))
+           select object, pg_get_userbyid(owner) as owner, current_user as me from owned
+           where pg_has_role(current_user, owner, 'member') order by object`,
+  })
+  const owners = Map.groupBy(rows, (row) => row.owner)
+  return [...owners].map(([owner, objects]) => {
+    const me = objects[0]?.me ?? ''
+    const what = some(objects.map((row) => row.object))
+    return owner === me
+      ? `the role ${me} owns ${what}: give them to loci_owner, for an owner can lift row security`
+      : `the role ${me} is a member of ${owner}, which owns ${what}: revoke ${owner} from ${me}`
+  })
+}
+
+interface Table {
+  name: string
+  /** The partitioned table that it is a part of, at the top; itself if it is none. */
+  root: string
+  enabled: boolean
+  forced: boolean
+  policies: number
+  dangerous: boolean
+}
+
+async function tableProblems(sql: Sql, tablesWithoutRls: string[]): Promise<string[]> {
+  const { rows: tables } = await sql.query<Table>({
+    text: `select c.relname as name, coalesce(top.relname, c.relname) as root,
+             c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+             (select count(*)::int from pg_policy where polrelid = c.oid) as policies,
+             has_table_privilege(c.oid, 'truncate') or has_table_privilege(c.oid, 'references')
+               or has_table_privilege(c.oid, 'trigger') as dangerous
+           from pg_class c left join pg_class top on top.oid = pg_partition_root(c.oid)
+           where c.relnamespace = (select oid from pg_namespace where nspname = 'loci')
+             and c.relkind in ('r', 'p', 'm', 'f') -- a materialized view or foreign table cannot have row security
+           order by c.relname`,
+  })
+  // Made by migrate() itself, and without content.
+  const allowed = new Set([...tablesWithoutRls, 'migrations'])
+  const names = new Set(tables.map((table) => table.name))
+  const dangerous = tables.filter((table) => table.dangerous).map((table) => table.name)
+  return [
+    ...tables
+      .filter((table) => !allowed.has(table.root) && !allowed.has(table.name))
+      .flatMap((table) => missingSecurity(table)),
+    ...(dangerous.length === 0
+      ? []
+      : [
+          `this role may truncate, reference or put triggers on ${some(dangerous)}: revoke it, no policy applies there`,
+        ]),
+    ...tablesWithoutRls
+      .filter((name) => !names.has(name))
+      .map((name) => `there is no table loci.${name}: take it off the list of tables without row security`),
+  ]
+}
+
+function missingSecurity({ name, enabled, forced, policies }: Table): string[] {
+  const table = `loci.${name}`
+  const steps: string[] = []
+  if (!enabled) steps.push(`alter table ${table} enable row level security`)
+  if (!forced) steps.push(`alter table ${table} force row level security`)
+  if (policies === 0) steps.push(`create policy … on ${table}`)
+  if (steps.length === 0) return []
+  return [`the table ${table} is not closed by row security: add a migration with ${steps.join('; ')}`]
+}
+
+function some(names: string[]): string {
+  return names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
+}

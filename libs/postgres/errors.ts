@@ -1,0 +1,59 @@
+import pg from 'pg'
+
+/**
+ * Postgres could not be reached, broke off or stayed silent. Says nothing about whether a statement that was
+ * under way took effect. A server turns it into "try again later".
+ */
+export class DatabaseUnavailableError extends Error {
+  override name = 'DatabaseUnavailableError'
+}
+
+/**
+ * The commit was sent and its outcome cannot be known: the connection broke before the answer, or the primary gave
+ * up waiting for its standby. The transaction may or may not hold. Only repeat it if it is idempotent.
+ */
+export class CommitUnknownError extends Error {
+  override name = 'CommitUnknownError'
+}
+
+/** Postgres answered a commit with a rollback, because a statement before it had failed. Nothing holds. */
+export class NotCommittedError extends Error {
+  override name = 'NotCommittedError'
+}
+
+/** A serialization failure or a deadlock: nothing took effect, and the same transaction may succeed on a second try. */
+export function isRetryable(error: unknown): boolean {
+  return causes(error).some((cause) => {
+    const code = sqlState(cause)
+    return code === '40001' || code === '40P01'
+  })
+}
+
+export function isUnavailable(error: unknown): boolean {
+  return causes(error).some((cause) => cause instanceof DatabaseUnavailableError)
+}
+
+/** The five characters by which Postgres names an error, or undefined if the error is not Postgres's. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/**
+ * True when the server answered with an error and the session goes on: the statement certainly had no effect.
+ * 57P and 25P03 end the session, 58 and XX mean that the server itself is in trouble. The codes are listed beside
+ * the severity because the severity arrives in the server's language.
+ */
+export function isStatementError(error: unknown): error is pg.DatabaseError {
+  if (!(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC') return false
+  return !/^(08|28|57P|58|XX|3D000|25P03|53300)/.test(error.code ?? '')
+}
+
+// Store functions wrap what they throw ("record the outcome of cycle 7", { cause }), so the reason lies deeper.
+function causes(error: unknown): unknown[] {
+  const found: unknown[] = []
+  for (let next = error; next !== undefined && found.length < 10; ) {
+    found.push(next)
+    next = next instanceof Error ? next.cause : undefined
+  }
+  return found
+}

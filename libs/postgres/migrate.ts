@@ -1,0 +1,286 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqlState } from './errors.ts'
+import type { Client, Sql } from './pool.ts'
+import { openPool } from './pool.ts'
+
+export interface Migration {
+  version: number
+  name: string
+  /** The oldest code that works on the schema after this migration, named by the newest migration it knows. */
+  serves: number
+  checksum: string
+  text: string
+}
+
+export interface MigrateOptions {
+  /** Connects as loci_owner, directly: a pooler that shares sessions would lose the lock. */
+  ownerUrl: string
+  ca?: string
+  directory: string
+  log(line: string): void
+}
+
+/** Any number that no one else locks in our databases; advisory locks are per database. */
+const LOCK_KEY = 7_026_300_001
+const LOCK_WAIT_MS_MAX = 60_000
+const DDL_TRIES_MAX = 8
+
+/** Brings a database up to the newest file. Forward only: there is no way back but a new migration. */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; version: number }> {
+  const { directory, log } = options
+  const migrations = readMigrations(directory)
+  const pool = openPool({
+    url: options.ownerUrl,
+    ...(options.ca !== undefined && { ca: options.ca }),
+    applicationName: 'loci-migrate',
+    connectionsMax: 1,
+    connectMs: 5_000,
+    statementMs: 0,
+    onError: (error) => log(`the connection broke: ${error.message}`),
+  })
+  try {
+    const client = await pool.client()
+    try {
+      await takeLock(client, log)
+      await prepareDatabase(client)
+      return await applyPending(client, migrations, log)
+    } finally {
+      // Ending the session also gives up the lock, whatever state we are in.
+      client.release(new Error('done'))
+    }
+  } finally {
+    await pool.close()
+  }
+}
+
+export function readMigrations(directory: string): Migration[] {
+  const files = readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+  return files.map((file, index) => {
+    const [, number, name] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? []
+    if (number === undefined || name === undefined) {
+      throw new Error(`${join(directory, file)}: rename it to NNNN-some-name.sql`)
+    }
+    const version = Number(number)
+    if (version !== index + 1) {
+      const expected = String(index + 1).padStart(4, '0')
+      throw new Error(`${join(directory, file)}: expected migration ${expected} here; restore it, or renumber this one`)
+    }
+    const text = readFileSync(join(directory, file), 'utf8')
+    const serves = /^-- serves: (\d{4})\r?\n/.exec(text)?.[1]
+    if (serves === undefined || Number(serves) > version) {
+      throw new Error(
+        `${join(directory, file)}: its first line must be "-- serves: NNNN", the oldest code that still works on the ` +
+          `schema after it, at most ${number}`,
+      )
+    }
+    const checksum = createHash('sha256').update(text).digest('hex')
+    return { version, name, serves: Number(serves), checksum, text }
+  })
+}
+
+export interface SchemaState {
+  state: 'current' | 'behind' | 'ahead' | 'incompatible'
+  /** The newest migration that the database has. */
+  version: number
+  /** The newest migration that this code knows. */
+  required: number
+  reason: string
+}
+
+/**
+ * Can this code run on this database? `behind`: not yet, wait for migrate. `ahead`: yes, the database has newer
+ * migrations that still serve us. `incompatible`: never, only other code can.
+ */
+export async function schemaState(sql: Sql, directory: string): Promise<SchemaState> {
+  const migrations = readMigrations(directory)
+  const required = migrations.length
+  const recorded = await listRecorded(sql)
+  const version = recorded.at(-1)?.version ?? 0
+  const result = (state: SchemaState['state'], reason: string) => ({ state, version, required, reason })
+
+  const tooNew = recorded.find((record) => record.serves > required)
+  if (tooNew) {
+    const needs = `migration ${label(tooNew)} serves only code that knows migration ${tooNew.serves} or newer`
+    return result('incompatible', `${needs}, this code knows ${required}: start a newer release`)
+  }
+  const changed = recorded.find((record) => record.checksum !== (migrations[record.version - 1] ?? record).checksum)
+  if (changed) {
+    return result('incompatible', `migration ${label(changed)} of the database is not the one in ${directory}`)
+  }
+  if (version < required) {
+    return result('behind', `the database is at migration ${version}, this code needs ${required}: run migrate`)
+  }
+  if (version > required) {
+    return result('ahead', `the database is at migration ${version}, which still serves this code (${required})`)
+  }
+  return result('current', `the database is at migration ${version}`)
+}
+
+type Recorded = Omit<Migration, 'text'>
+
+async function listRecorded(sql: Sql): Promise<Recorded[]> {
+  // Asking first, because a failed statement would spoil the transaction that the caller may be in.
+  const exists = await sql.query<{ found: boolean }>({
+    text: `select to_regclass('loci.migrations') is not null as found`,
+  })
+  if (!exists.rows[0]?.found) return []
+  const recorded = await sql.query<Recorded>({
+    text: 'select version, name, serves, checksum from loci.migrations order by version',
+  })
+  return recorded.rows
+}
+
+async function takeLock(client: Client, log: (line: string) => void): Promise<void> {
+  const deadline = Date.now() + LOCK_WAIT_MS_MAX
+  for (let told = false; ; told = true) {
+    const { rows } = await client.query<{ taken: boolean }>({
+      text: 'select pg_try_advisory_lock($1) as taken',
+      values: [LOCK_KEY],
+    })
+    if (rows[0]?.taken) return
+    const holder = await describeHolder(client)
+    if (Date.now() > deadline) {
+      throw new Error(
+        `another migration still holds the lock (${holder}): let it finish or end it, then run this again`,
+      )
+    }
+    if (!told) log(`waiting for another migration (${holder})`)
+    await sleep(100 + 100 * Math.random())
+  }
+}
+
+async function describeHolder(client: Client): Promise<string> {
+  const { rows } = await client.query<{ holder: string }>({
+    text: `select format('process %s, role %s, %s, since %s', a.pid, a.usename, a.application_name, a.backend_start)
+             as holder
+           from pg_locks l join pg_stat_activity a using (pid)
+           where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+             and l.database = (select oid from pg_database where datname = current_database())
+             and (l.classid::bigint << 32 | l.objid::bigint) = $1`,
+    values: [LOCK_KEY],
+  })
+  return rows[0]?.holder ?? 'just ending'
+}
+
+async function prepareDatabase(client: Client): Promise<void> {
+  const { rows } = await client.query<{ prepared: boolean; hasApp: boolean }>({
+    text: `select to_regclass('loci.migrations') is not null as prepared,
+             exists (select from pg_roles where rolname = 'loci_app') as "hasApp"`,
+  })
+  if (rows[0]?.prepared) return
+  if (!rows[0]?.hasApp) {
+    throw new Error('the role loci_app does not exist: let the database administrator run the roles script first')
+  }
+  await client.query({
+    text: `begin;
+      create schema if not exists loci;
+      create table loci.migrations (
+        version int primary key,
+        name text not null,
+        checksum text not null,
+        serves int not null,
+        applied_at timestamptz not null default clock_timestamp()
+      );
+      grant usage on schema loci to loci_app;
+      grant select on loci.migrations to loci_app;
+      commit`,
+  })
+}
+
+async function applyPending(client: Client, migrations: Migration[], log: (line: string) => void) {
+  const recorded = await listRecorded(client)
+  for (const [index, record] of recorded.entries()) {
+    if (record.version !== index + 1) {
+      throw new Error(`loci.migrations has no row ${index + 1}: restore the table from a backup, nothing was applied`)
+    }
+    const file = migrations[index]
+    if (file && file.checksum !== record.checksum) {
+      throw new Error(
+        `migration ${label(file)} was changed after it was applied: restore the file, and write what you want to ` +
+          'change as a new migration',
+      )
+    }
+  }
+  if (recorded.length > migrations.length) {
+    log(
+      `the database is at migration ${recorded.length}, newer than this release (${migrations.length}): nothing to do`,
+    )
+  }
+  const applied: string[] = []
+  for (const migration of migrations.slice(recorded.length)) {
+    const startedAt = Date.now()
+    await apply(client, migration, log)
+    applied.push(label(migration))
+    log(`applied ${label(migration)} in ${Date.now() - startedAt} ms`)
+  }
+  return { applied, version: Math.max(recorded.length, migrations.length) }
+}
+
+// The DDL waits at most a second for its locks, because everyone who wants the table queues up behind it. Giving up
+// and coming back lets them through.
+async function apply(client: Client, migration: Migration, log: (line: string) => void): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      if (/^[^\n]*\n-- no transaction\r?\n/.test(migration.text)) await applyBare(client, migration)
+      else await applyInTransaction(client, migration)
+      return
+    } catch (error) {
+      if (sqlState(error) !== '55P03' || tries >= DDL_TRIES_MAX) {
+        throw new Error(
+          `migration ${label(migration)} failed: ${(error as Error).message}; nothing of it is recorded`,
+          {
+            cause: error,
+          },
+        )
+      }
+      log(`${label(migration)}: a table was locked for a second, trying again`)
+      await sleep(tries * (200 + 200 * Math.random()))
+    }
+  }
+}
+
+async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
+  try {
+    await client.query({ text: `begin; set local lock_timeout = '1s'` })
+    await client.query({ text: migration.text })
+    await record(client, migration)
+    await client.query({ text: 'commit' })
+  } catch (error) {
+    await client.query({ text: 'rollback' }).catch(() => {}) // The session is about to end; `error` says why.
+    throw error
+  }
+}
+
+/**
+ * For one `create index concurrently if not exists …`. It may run twice if we die before it is recorded, so it must
+ * be idempotent. It waits for every older transaction to end, but blocks nobody meanwhile, hence the longer limit.
+ */
+async function applyBare(client: Client, migration: Migration): Promise<void> {
+  await client.query({ text: `set lock_timeout = '60s'` })
+  await client.query({ text: migration.text })
+  const { rows } = await client.query<{ name: string }>({
+    text: `select indexrelid::regclass::text as name from pg_index
+           where not indisvalid and indrelid in (select oid from pg_class where relnamespace = 'loci'::regnamespace)`,
+  })
+  if (rows[0]) {
+    // `if not exists` is content with the half-built index that an interrupted run leaves behind.
+    throw new Error(`index ${rows[0].name} is half-built: drop index concurrently ${rows[0].name}, then migrate again`)
+  }
+  await record(client, migration)
+}
+
+async function record(client: Client, { version, name, checksum, serves }: Migration): Promise<void> {
+  await client.query({
+    text: 'insert into loci.migrations (version, name, checksum, serves) values ($1, $2, $3, $4)',
+    values: [version, name, checksum, serves],
+  })
+}
+
+function label({ version, name }: { version: number; name: string }): string {
+  return `${String(version).padStart(4, '0')}-${name}`
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseUnavailableError, isUnavailable, sqlState } from './errors.ts'
+import type { Pool, PoolOptions } from './pool.ts'
+import { openPool } from './pool.ts'
+import { startTcpProxy } from './testing/tcp-proxy.ts'
+import type { Throwaway } from './throwaway.ts'
+import { startThrowaway } from './throwaway.ts'
+
+// A server of its own, because a proxy needs its TCP port and one test changes a setting of the whole server.
+let server: Throwaway
+before(async () => {
+  server = await startThrowaway()
+})
+after(() => server.remove())
+
+// Concurrent, because most of it is waiting for bounds to pass.
+describe('pool', { concurrency: true }, () => {
+  test('values arrive as the types we promise', async () => {
+    await using pool = testPool()
+    const { rows, rowCount } = await pool.query({
+      name: 'types',
+      text: `select 9007199254740991::int8 as big, '{1,NULL,{3}}'::text as plain, array[1,null,3]::int8[] as bigs,
+               1.50::numeric as money, '2026-01-02T03:04:05Z'::timestamptz as at where $1::int = 1`,
+      values: [1],
+    })
+    const at = new Date('2026-01-02T03:04:05Z')
+    assert.equal(rowCount, 1)
+    assert.deepEqual(rows, [{ big: 9007199254740991, plain: '{1,NULL,{3}}', bigs: [1, null, 3], money: '1.50', at }])
+    await assert.rejects(pool.query({ text: 'select 9007199254740992::int8' }), /select it as text/)
+  })
+
+  test('a named statement is prepared once per connection', async () => {
+    await using pool = testPool({ connectionsMax: 1 })
+    for (const n of [1, 2, 3]) await pool.query({ name: 'twice', text: 'select $1::int * 2', values: [n] })
+    const { rows } = await pool.query({ text: `select name from pg_prepared_statements` })
+    assert.deepEqual(rows, [{ name: 'twice' }])
+  })
+
+  test('every session carries our limits and our name', async () => {
+    await using pool = testPool()
+    const { rows } = await pool.query({
+      text: `select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout',
+             'idle_in_transaction_session_timeout', 'application_name') order by name`,
+    })
+    const settings = Object.fromEntries(rows.map((row) => [row.name, row.setting]))
+    assert.deepEqual(settings, {
+      application_name: 'pool-test',
+      idle_in_transaction_session_timeout: '5000',
+      lock_timeout: '1250',
+      statement_timeout: '2000',
+    })
+  })
+
+  test('a statement that runs too long is ended by the server and its connection stays', async () => {
+    await using pool = testPool({ connectionsMax: 1, statementMs: 200 })
+    const pid = await pidOf(pool)
+    await assert.rejects(pool.query({ text: 'select pg_sleep(5)' }), (error) => sqlState(error) === '57014')
+    assert.equal(await pidOf(pool), pid)
+  })
+
+  test('who finds every connection busy is told so after the bound', async () => {
+    await using pool = testPool({ connectionsMax: 1, connectMs: 200 })
+    const busy = await pool.client()
+    const startedAt = performance.now()
+    await assert.rejects(pool.query({ text: 'select 1' }), (error: Error) => {
+      return error instanceof DatabaseUnavailableError && /busy/.test(error.message)
+    })
+    assert.ok(performance.now() - startedAt < 500)
+    busy.release()
+    await pool.query({ text: 'select 1' })
+  })
+
+  test('a silent partition is noticed within the bound, and all its connections are replaced after it', async () => {
+    await using proxy = await startTcpProxy(server)
+    await using pool = testPool({ url: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`, statementMs: 300 })
+    const before = await Promise.all([pidOf(pool, 0.05), pidOf(pool, 0.05), pidOf(pool, 0.05)])
+    assert.deepEqual(pool.counts(), { total: 3, idle: 3, waiting: 0 })
+
+    proxy.blackHole()
+    const startedAt = performance.now()
+    await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
+    assert.ok(performance.now() - startedAt < 1_000, 'an open connection')
+    const retriedAt = performance.now()
+    await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
+    assert.ok(performance.now() - retriedAt < 1_300, 'a new connection')
+
+    proxy.heal()
+    const healedAt = performance.now()
+    const afterwards = await Promise.all([pidOf(pool), pidOf(pool), pidOf(pool)])
+    assert.ok(performance.now() - healedAt < 500, 'healed')
+    assert.deepEqual(
+      afterwards.filter((pid) => before.includes(pid)),
+      [],
+    )
+  })
+
+  test('a connection that the server ended is not used again, and the process lives', async () => {
+    const errors: Error[] = []
+    await using pool = testPool({ connectionsMax: 1, onError: (error) => errors.push(error) })
+    await using killer = testPool()
+
+    const idle = await pidOf(pool)
+    await killer.query({ text: 'select pg_terminate_backend($1, 1000)', values: [idle] })
+    await sleep(20)
+    assert.equal(errors.length, 1)
+
+    const client = await pool.client()
+    const { rows } = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+    await killer.query({ text: 'select pg_terminate_backend($1, 1000)', values: [rows[0]!.pid] })
+    await sleep(20)
+    await assert.rejects(client.query({ text: 'select 1' }), isUnavailable)
+    client.release()
+
+    const running = assert.rejects(pool.query({ text: 'select pg_sleep(1)' }), isUnavailable)
+    await sleep(50)
+    await killer.query({
+      text: `select pg_terminate_backend(pid, 1000) from pg_stat_activity where query = 'select pg_sleep(1)'`,
+    })
+    await running
+    assert.notEqual(await pidOf(pool), rows[0]!.pid)
+  })
+
+  test('a connection given back inside a transaction is dropped, and a client given back is dead', async () => {
+    await using pool = testPool({ connectionsMax: 1 })
+    const client = await pool.client()
+    const { rows } = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+    await client.query({ text: 'begin' })
+    client.release()
+    assert.notEqual(await pidOf(pool), rows[0]!.pid)
+    await assert.rejects(client.query({ text: 'select 1' }), /given back/)
+  })
+
+  test('an error of a statement costs no connection', async () => {
+    await using pool = testPool({ connectionsMax: 1 })
+    const pid = await pidOf(pool)
+    await assert.rejects(pool.query({ text: 'select 1/0' }), (error) => sqlState(error) === '22012')
+    assert.equal(await pidOf(pool), pid)
+  })
+
+  test('a wrong database is the caller’s mistake, a stopped server is an outage', async () => {
+    await using wrong = testPool({ url: server.adminUrl('nowhere') })
+    await assert.rejects(
+      wrong.query({ text: 'select 1' }),
+      (error) => sqlState(error) === '3D000' && !isUnavailable(error),
+    )
+    await using nobody = testPool({ url: 'postgres://postgres@127.0.0.1:1/postgres' })
+    await assert.rejects(nobody.query({ text: 'select 1' }), isUnavailable)
+  })
+
+  test('off this machine a server without TLS is refused', async () => {
+    // Any address that is not loopback would do; the proxy is reached under a name that tlsOf() does not know.
+    await using proxy = await startTcpProxy(server)
+    await using pool = testPool({ url: `postgres://postgres@0.0.0.0:${proxy.port}/postgres` })
+    await assert.rejects(pool.query({ text: 'select 1' }), /does not support SSL/)
+  })
+
+  test('close waits for a running statement, and not for ever for a client that nobody gives back', async () => {
+    const pool = testPool()
+    const running = pool.query<{ done: string }>({ text: `select 'yes' as done from pg_sleep(0.2)` })
+    await sleep(50)
+    await pool.close()
+    assert.deepEqual((await running).rows, [{ done: 'yes' }])
+    await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
+
+    const forgetful = testPool()
+    const forgotten = await forgetful.client()
+    const startedAt = performance.now()
+    await forgetful.close()
+    assert.ok(performance.now() - startedAt < 3_500)
+    forgotten.release()
+  })
+})
+
+function testPool(options: Partial<PoolOptions> = {}): Pool & AsyncDisposable {
+  const onError = () => {}
+  const pool = openPool({
+    url: server.adminUrl(),
+    applicationName: 'pool-test',
+    connectionsMax: 3,
+    onError,
+    ...options,
+  })
+  return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.close() })
+}
+
+async function pidOf(pool: Pool, seconds = 0): Promise<number> {
+  const { rows } = await pool.query<{ pid: number }>({
+    text: 'select pg_backend_pid() as pid from pg_sleep($1)',
+    values: [seconds],
+  })
+  return rows[0]!.pid
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import pg from 'pg'
+import { parseUrl, tlsOf } from './connection-url.ts'
+import {
+  CommitUnknownError,
+  DatabaseUnavailableError,
+  isStatementError,
+  NotCommittedError,
+  sqlState,
+} from './errors.ts'
+
+export interface Statement {
+  name?: string
+  text: string
+  values?: unknown[]
+}
+
+/** Whatever can run a statement: the pool, or one client inside transaction(). Store functions take it first. */
+export interface Sql {
+  query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<{ rows: Row[]; rowCount: number }>
+}
+
+export interface PoolOptions {
+  url: string
+  /** The certificate (PEM) of the authority that signed the server's, if it is not a public one. */
+  ca?: string
+  applicationName: string
+  connectionsMax: number
+  /** Bounds both opening a connection and waiting for a free one. */
+  connectMs?: number
+  /** How long a statement may run; 0 = without end, for migrations. */
+  statementMs?: number
+  /** Hears about idle connections that broke. They are replaced by themselves. */
+  onError(error: Error): void
+}
+
+export interface Pool extends Sql {
+  /** For who needs one session for several statements: whoever takes it must release it, in a finally. */
+  client(): Promise<Client>
+  close(): Promise<void>
+  counts(): { total: number; idle: number; waiting: number }
+}
+
+export interface Client extends Sql {
+  release(broken?: Error): void
+}
+
+const LIFETIME_MS = 30 * 60_000
+const CLOSE_MS_MAX = 3_000
+/** Added to the server's own limit: only a server that we cannot hear any more is later than that. */
+const SILENCE_MS = 500
+/**
+ * Must stay above the server's deadlock_timeout (1 s). At exactly 1 s both fire together and a deadlock is reported
+ * as a lock timeout, which transaction() does not retry.
+ */
+const LOCK_MS_MAX = 1_250
+const IN_TRANSACTION_IDLE_MS_MAX = 5_000
+
+interface Health {
+  /** When the server last answered on this connection. */
+  provenAt: number
+  retireAt: number
+  failure?: Error
+  unreplicated: boolean
+}
+
+export function openPool(options: PoolOptions): Pool {
+  const { connectMs = 1_000, statementMs = 2_000 } = options
+  const connections = new pg.Pool(connectionOptions(options, connectMs, statementMs))
+  const healthOf = new WeakMap<pg.PoolClient, Health>()
+  const lentOut = new Set<Client>()
+  let suspectedAt = Number.NEGATIVE_INFINITY
+  let closing: Promise<void> | undefined
+
+  connections.on('error', (error) => options.onError(error))
+  connections.on('connect', (connection) => {
+    // Spread, so that connections that were opened together are not all replaced together.
+    const retireAt = performance.now() + LIFETIME_MS * (0.8 + 0.4 * Math.random())
+    const health: Health = { provenAt: performance.now(), retireAt, unreplicated: false }
+    healthOf.set(connection, health)
+    // Without a listener an error between two statements would end the process.
+    connection.on('error', (error) => {
+      health.failure ??= unavailable('the connection to Postgres broke', error)
+    })
+    // When somebody cancels the wait for a synchronous standby (pg_cancel_backend), Postgres answers "done" with a
+    // mere warning, although the write is lost if the primary now dies. The name of the C function is the only part
+    // of that warning that is not translated. statement_timeout does not count the wait: there we run into silence.
+    connection.on('notice', (notice) => {
+      if (notice.routine === 'SyncRepWaitForLSN') health.unreplicated = true
+    })
+  })
+
+  const run = async <Row extends object>(connection: pg.PoolClient, health: Health, statement: Statement) => {
+    if (health.failure) throw health.failure
+    health.unreplicated = false
+    let answer: pg.QueryResult<Row>
+    try {
+      answer = lastOf(await connection.query<Row>(statement as pg.QueryConfig))
+    } catch (error) {
+      if (!isStatementError(error)) throw dropped(health, error)
+      health.provenAt = performance.now()
+      throw error
+    }
+    health.provenAt = performance.now()
+    if (health.unreplicated) {
+      throw new CommitUnknownError('committed on the primary, but no standby confirmed it: check the replication')
+    }
+    if (answer.command === 'ROLLBACK' && /^\s*commit/i.test(statement.text)) {
+      throw new NotCommittedError('nothing was committed: a statement before had failed and its error was swallowed')
+    }
+    return { rows: answer.rows, rowCount: answer.rowCount ?? 0 }
+  }
+
+  // An answer may still be on its way, so the connection is never used again.
+  const dropped = (health: Health, error: unknown): Error => {
+    let told = error as Error
+    if (isReadTimeout(error)) {
+      suspectedAt = performance.now()
+      const waitedMs = statementMs + SILENCE_MS
+      told = unavailable(`Postgres gave no answer within ${waitedMs} ms; the connection was dropped`, error)
+    } else if (isBroken(error)) {
+      told = unavailable('the connection to Postgres broke during a statement', error)
+    }
+    health.failure ??= told
+    return told
+  }
+
+  const requireHealth = (connection: pg.PoolClient): Health => {
+    const health = healthOf.get(connection)
+    assert(health, 'pg-pool announces every connection before it lends it')
+    return health
+  }
+
+  const take = async (): Promise<pg.PoolClient> => {
+    for (;;) {
+      const connection = await connections.connect().catch((error) => {
+        throw isBroken(error) ? unavailable(connectTrouble(error), error) : error
+      })
+      // After one connection fell silent the idle ones are probably as dead. Each would cost its next user the whole
+      // deadline before it is found out, so those that have not answered since are replaced first.
+      if (requireHealth(connection).provenAt >= suspectedAt) return connection
+      connection.release(true)
+    }
+  }
+
+  const lend = (connection: pg.PoolClient): Client => {
+    const health = requireHealth(connection)
+    let released = false
+    let running = 0
+    const client: Client = {
+      async query<Row extends object>(statement: Statement) {
+        if (released)
+          throw new Error('this client was given back: keep statements inside the transaction they belong to')
+        running += 1
+        try {
+          return await run<Row>(connection, health, statement)
+        } finally {
+          running -= 1
+        }
+      },
+      release(broken) {
+        if (released) return
+        released = true
+        lentOut.delete(client)
+        // A connection in an open transaction, or with an answer outstanding, would hand both to its next user.
+        const unclean = running > 0 || connection.getTransactionStatus() !== 'I'
+        connection.release(broken ?? health.failure ?? (unclean || performance.now() > health.retireAt))
+      },
+    }
+    lentOut.add(client)
+    return client
+  }
+
+  const client = async () => lend(await take())
+
+  return {
+    client,
+    async query<Row extends object>(statement: Statement) {
+      const lent = await client()
+      try {
+        return await lent.query<Row>(statement)
+      } finally {
+        lent.release()
+      }
+    },
+    counts: () => ({
+      total: connections.totalCount,
+      idle: connections.idleCount,
+      waiting: connections.waitingCount,
+    }),
+    close() {
+      closing ??= (async () => {
+        const impatient = setTimeout(() => {
+          for (const lent of lentOut) lent.release(new Error('the pool was closed'))
+        }, CLOSE_MS_MAX)
+        await connections.end()
+        clearTimeout(impatient)
+      })()
+      return closing
+    },
+  }
+}
+
+function connectionOptions(options: PoolOptions, connectMs: number, statementMs: number): pg.PoolConfig {
+  const to = parseUrl(options.url)
+  return {
+    host: to.host,
+    port: to.port,
+    user: to.user,
+    database: to.database,
+    ...(to.password !== undefined && { password: to.password }),
+    ssl: tlsOf(to, options.ca),
+    application_name: options.applicationName,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: connectMs,
+    ...(statementMs > 0 && { statement_timeout: statementMs, query_timeout: statementMs + SILENCE_MS }),
+    lock_timeout: LOCK_MS_MAX,
+    idle_in_transaction_session_timeout: IN_TRANSACTION_IDLE_MS_MAX,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    // The spread is made at release; this is the end for a connection that never comes back.
+    maxLifetimeSeconds: (1.5 * LIFETIME_MS) / 1_000,
+    allowExitOnIdle: false,
+    types: { getTypeParser },
+  }
+}
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+// The driver's types list no arrays, but it parses them.
+const parseTexts = pg.types.getTypeParser(1009 as number as 25)
+
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
+  if (oid === INT8) return parseInt8
+  if (oid === INT8_ARRAY) return (text: string) => parseInt8s(parseTexts(text))
+  return pg.types.getTypeParser(oid, 'text')
+}
+
+function parseInt8(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`int8 ${text} does not fit a number: select it as text`)
+  return value
+}
+
+function parseInt8s(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(parseInt8s)
+  return typeof value === 'string' ? parseInt8(value) : value
+}
+
+// A text of several statements without values answers with a list.
+function lastOf<Row extends object>(answer: pg.QueryResult<Row>): pg.QueryResult<Row> {
+  return Array.isArray(answer) ? (answer.at(-1) as pg.QueryResult<Row>) : answer
+}
+
+function unavailable(message: string, cause: unknown): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(message, { cause })
+}
+
+function isReadTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/**
+ * A wrong password, a missing database or a bad certificate is no outage: waiting does not heal it, so these keep
+ * their own error. So does a server that reports damage (XX, 58).
+ */
+function isBroken(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return !/^(28|3D|58|XX)/.test(state)
+  if (!(error instanceof Error)) return false
+  // Errors of the socket carry the system's code, those of the driver only their text.
+  if ('code' in error) return /^E(?!RR_)[A-Z_]+$/.test(String(error.code))
+  return /terminated|timeout|not queryable|establishing an SSL|after calling end/i.test(error.message)
+}
+
+function connectTrouble(error: Error): string {
+  if (error.message === 'timeout exceeded when trying to connect') {
+    return 'no connection to Postgres became free in time: all are busy'
+  }
+  return `cannot connect to Postgres: ${error.message}`
+}

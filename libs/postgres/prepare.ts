@@ -1,0 +1,62 @@
+// What a program does with its database before it serves: wait until it answers and has the schema that the code knows, then
+// refuse to run on one that is not durable, not isolated, or newer than the code can serve.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { auditDatabase } from './durability.ts'
+import { schemaState } from './migrate.ts'
+import type { Sql } from './pool.ts'
+
+export interface PrepareOptions {
+  sql: Sql
+  migrations: string
+  tablesWithoutRls: string[]
+  signal: AbortSignal
+  /** Called when the reason for waiting changes, not at every try. */
+  onWaiting(reason: string): void
+}
+
+export type Prepared =
+  | { refused: string[] }
+  | { refused: undefined; warnings: string[]; schemaVersion: number; serverVersion: string }
+
+const RETRY_MS = 500
+
+/** Waits as long as it takes: a database that is being restored or migrated is no reason to crash in a loop. */
+export async function prepareDatabase({
+  sql,
+  migrations,
+  tablesWithoutRls,
+  signal,
+  onWaiting,
+}: PrepareOptions): Promise<Prepared | 'stopped'> {
+  let told = ''
+  for (;;) {
+    const outcome = await attempt(sql, migrations, tablesWithoutRls)
+    if (typeof outcome !== 'string') return outcome
+    if (outcome !== told) onWaiting(outcome)
+    told = outcome
+    await sleep(RETRY_MS)
+    if (signal.aborted) return 'stopped'
+  }
+}
+
+async function attempt(sql: Sql, migrations: string, tablesWithoutRls: string[]): Promise<Prepared | string> {
+  try {
+    const schema = await schemaState(sql, migrations)
+    if (schema.state === 'incompatible') return { refused: [schema.reason] }
+    if (schema.state === 'behind') return schema.reason
+    const audit = await auditDatabase(sql, { tablesWithoutRls })
+    if (audit.problems.length > 0) return { refused: audit.problems }
+    return {
+      refused: undefined,
+      warnings: audit.warnings,
+      schemaVersion: schema.version,
+      serverVersion: audit.facts.serverVersion,
+    }
+  } catch (error) {
+    const code = (error as { code?: string }).code
+    // A wrong password or an unknown role or database does not heal by waiting, but it does by the hand of an operator, who
+    // reads this reason in the log and at /v1/lifecycle/status.
+    return `the database can not be used yet: ${(error as Error).message}${code ? ` (${code})` : ''}`
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { changeUrl } from './connection-url.ts'
+import { migrate, readMigrations } from './migrate.ts'
+import type { Sql } from './pool.ts'
+import { openPool } from './pool.ts'
+import { databaseSql, grantsSql, rolesSql } from './roles.ts'
+import { startThrowaway } from './throwaway.ts'
+
+export interface TestDatabase {
+  name: string
+  appUrl: string
+  ownerUrl: string
+  adminUrl: string
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** For a server that asks for one; a throwaway asks nobody. */
+const PASSWORD = 'test'
+const LOCK_KEY = 7_026_300_002
+
+/** A database of its own for one test, with these migrations applied. A clone, because migrating takes longer. */
+export async function testDatabase(options: { migrations: string }): Promise<TestDatabase> {
+  const server = await testServer()
+  const template = await requireTemplate(server.adminUrl, options.migrations)
+  const name = `loci_test_${randomBytes(8).toString('hex')}`
+  await asAdmin(server.adminUrl, async (sql) => {
+    // wal_log, measured for a database of this size: 12 ms in memory and 22 ms on a disk; file_copy 12 ms and
+    // 32 to 64 ms, because it forces two checkpoints, which also flush what every other test has written.
+    await sql.query({ text: `create database ${name} template ${template} strategy wal_log` })
+    await sql.query({ text: grantsSql(name) })
+  })
+  return {
+    name,
+    appUrl: changeUrl(server.adminUrl, { user: 'loci_app', password: PASSWORD, database: name }),
+    ownerUrl: changeUrl(server.adminUrl, { user: 'loci_owner', password: PASSWORD, database: name }),
+    adminUrl: changeUrl(server.adminUrl, { database: name }),
+    async [Symbol.asyncDispose]() {
+      await asAdmin(server.adminUrl, (sql) => sql.query({ text: `drop database if exists ${name} with (force)` }))
+    },
+  }
+}
+
+let ownServer: Promise<{ adminUrl: string }> | undefined
+
+/** The server that the test runner started for all test files, or one that this process starts for itself. */
+export function testServer(): Promise<{ adminUrl: string }> {
+  const given = process.env.TEST_POSTGRES_URL
+  if (given) return Promise.resolve({ adminUrl: given })
+  ownServer ??= startThrowaway().then((server) => ({ adminUrl: server.adminUrl() }))
+  return ownServer
+}
+
+const templates = new Map<string, Promise<string>>()
+
+function requireTemplate(adminUrl: string, directory: string): Promise<string> {
+  const key = `${adminUrl} ${directory}`
+  const found = templates.get(key) ?? makeTemplate(adminUrl, directory)
+  templates.set(key, found)
+  return found
+}
+
+/** One template per set of migrations and server, made by whichever test process comes first. */
+async function makeTemplate(adminUrl: string, directory: string): Promise<string> {
+  const contents = readMigrations(directory).map((migration) => migration.checksum)
+  const hash = createHash('sha256')
+    .update(JSON.stringify([contents, rolesSql({ database: '' })]))
+    .digest('hex')
+  const template = `loci_template_${hash.slice(0, 16)}`
+  const unfinished = `${template}_unfinished`
+  await asAdmin(adminUrl, async (sql) => {
+    while (!(await tryLock(sql))) await sleep(20)
+    const { rows } = await sql.query({ text: `select from pg_database where datname = $1`, values: [template] })
+    if (rows.length > 0) return
+    // Renamed only when it is whole: a process that dies here leaves nothing that looks like a template.
+    await sql.query({ text: `drop database if exists ${unfinished} with (force)` })
+    await sql.query({ text: databaseSql(unfinished) })
+    await asAdmin(changeUrl(adminUrl, { database: unfinished }), (inside) =>
+      inside.query({ text: rolesSql({ database: unfinished, appPassword: PASSWORD, ownerPassword: PASSWORD }) }),
+    )
+    const ownerUrl = changeUrl(adminUrl, { user: 'loci_owner', password: PASSWORD, database: unfinished })
+    await migrate({ ownerUrl, directory, log: () => {} })
+    await sql.query({ text: `alter database ${pg.escapeIdentifier(unfinished)} rename to ${template}` })
+  })
+  return template
+}
+
+async function tryLock(sql: Sql): Promise<boolean> {
+  const { rows } = await sql.query<{ taken: boolean }>({
+    text: 'select pg_try_advisory_lock($1) as taken',
+    values: [LOCK_KEY],
+  })
+  return rows[0]?.taken ?? false
+}
+
+/** A connection for one piece of work: one that stays open would keep the test process from ending. */
+async function asAdmin<T>(url: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const pool = openPool({
+    url,
+    applicationName: 'loci-test-database',
+    connectionsMax: 1,
+    connectMs: 10_000,
+    statementMs: 60_000,
+    onError: () => {}, // The statement that needed the connection fails by itself.
+  })
+  try {
+    const client = await pool.client()
+    try {
+      return await work(client)
+    } finally {
+      client.release()
+    }
+  } finally {
+    await pool.close()
+  }
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommitUnknownError, isRetryable, isStatementError, NotCommittedError } from './errors.ts'
+import type { Pool, Sql } from './pool.ts'
+
+export { CommitUnknownError, isRetryable }
+
+export interface TransactionOptions {
+  isolation?: 'read committed' | 'repeatable read' | 'serializable'
+  readOnly?: boolean
+  retriesMax?: number
+}
+
+/**
+ * Runs `work` in one transaction: commits what it returns, rolls back what it throws.
+ *
+ * `work` runs again after a serialization failure or a deadlock, so it may do nothing but SQL: no call to another
+ * server, no counter in memory. Nothing else is ever repeated, for nothing else is known to have had no effect.
+ */
+export async function transaction<T>(
+  pool: Pool,
+  work: (sql: Sql) => Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
+  const retriesMax = options.retriesMax ?? 3
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await attempt(pool, work, options)
+    } catch (error) {
+      if (retry >= retriesMax || !isRetryable(error)) throw error
+      // Random, or the two that collided collide again. The connection is back in the pool meanwhile.
+      await sleep(2 ** retry * (2 + 8 * Math.random()))
+    }
+  }
+}
+
+async function attempt<T>(pool: Pool, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
+  const client = await pool.client()
+  let broken: Error | undefined
+  try {
+    await client.query({ text: beginText(options) })
+    let result: T
+    try {
+      result = await work(client)
+    } catch (error) {
+      await client.query({ text: 'rollback' }).catch((rollbackError) => {
+        broken = rollbackError
+      })
+      throw error
+    }
+    await client.query({ text: 'commit' }).catch((error) => {
+      // The server said no: nothing holds, and Postgres has already left the transaction.
+      if (isStatementError(error) || error instanceof NotCommittedError) throw error
+      if (error instanceof CommitUnknownError) throw error
+      broken = error
+      throw new CommitUnknownError(
+        'the connection broke during commit: look whether the change is there before repeating it',
+        { cause: error },
+      )
+    })
+    return result
+  } finally {
+    client.release(broken)
+  }
+}
+
+function beginText({ isolation, readOnly }: TransactionOptions): string {
+  return `begin${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
+}
