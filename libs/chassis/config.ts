@@ -1,0 +1,236 @@
+// Reads the configuration of a program: flags > LOCI_* > file > default. All problems are told in one message, and a program
+// with a problem does not start (exit 78): there is no mode in which a broken or weak setting merely warns.
+
+import { readFileSync } from 'node:fs'
+import { type Program, type Required, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
+
+type Source = 'flag' | 'environment' | 'environment file' | 'configuration file' | 'default' | 'not set'
+
+export interface Config {
+  values: Settings
+  problems: string[]
+  warnings: string[]
+  shown: { env: string; value: string; source: Source }[]
+  /** What is left of the command line: the command and its own arguments. */
+  rest: string[]
+  mode: 'run' | 'print' | 'check' | 'help'
+}
+
+type Environment = Record<string, string | undefined>
+
+const NAMES = Object.keys(SETTINGS) as SettingName[]
+const CONFIG_FILE_ENV = 'LOCI_CONFIG'
+const MASK = '••••••'
+
+/** `needs` are settings without a default that only this command requires. */
+export function loadConfig({
+  program,
+  argv,
+  env,
+  needs = [],
+}: {
+  program: Program
+  argv: string[]
+  env: Environment
+  needs?: SettingName[]
+}): Config {
+  const problems: string[] = []
+  const { flags, rest, mode, configPath } = readFlags(program, argv, problems)
+  const file = readConfigFile(configPath ?? env[CONFIG_FILE_ENV], problems)
+  rejectUnknown(env, file, problems)
+
+  const values: Partial<Record<SettingName, unknown>> = {}
+  const shown: Config['shown'] = []
+  for (const name of NAMES) {
+    const setting = SETTINGS[name] as Setting<unknown>
+    if (!setting.programs.includes(program)) continue
+    const found = find(setting, program, flags, env, file, problems)
+    shown.push({
+      env: setting.env,
+      value: found.text === undefined ? '' : setting.secret ? MASK : oneLine(found.text),
+      source: found.source,
+    })
+    if (found.text === undefined) {
+      const missing = needs.includes(name) || (!setting.optional && found.source === 'not set')
+      if (missing && !found.failed) problems.push(`${setting.env} is required: ${setting.doc}`)
+      continue
+    }
+    try {
+      values[name] = setting.parse(found.text)
+    } catch (error) {
+      problems.push(`${setting.env} ${(error as Error).message}`)
+    }
+  }
+  const config: Config = { values: values as Settings, problems, warnings: [], shown, rest, mode }
+  checkTogether(config)
+  return config
+}
+
+/** After `problems` was found empty: the settings of a program, typed. */
+export function requireSettings<const Name extends SettingName>(
+  config: Config,
+  names: readonly Name[],
+): Required<Name> {
+  if (config.problems.length > 0) throw new Error('the configuration has problems; report them before using it')
+  return Object.fromEntries(names.map((name) => [name, config.values[name]])) as Required<Name>
+}
+
+export function configReport(config: Config): string {
+  const width = Math.max(...config.shown.map(({ env }) => env.length))
+  return config.shown
+    .map(({ env, value, source }) => `${env.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`)
+    .join('\n')
+}
+
+function readFlags(program: Program, argv: string[], problems: string[]) {
+  const flags = new Map<string, string>()
+  const rest: string[] = []
+  let mode: Config['mode'] = 'run'
+  let configPath: string | undefined
+  for (let i = 0; i < argv.length; i += 1) {
+    const argument = argv[i] as string
+    const [name, inline] = argument.split(/=(.*)/s) as [string, string?]
+    const setting = NAMES.map((key) => SETTINGS[key] as Setting<unknown>).find(
+      (one) => flagOf(one) === name && one.programs.includes(program),
+    )
+    if (name === '--print-config') mode = 'print'
+    else if (name === '--check-config') mode = 'check'
+    else if (name === '--help' || name === '-h') mode = 'help'
+    else if (name === '--config') configPath = inline ?? argv[++i]
+    else if (setting?.secret)
+      problems.push(`${name} would show a secret in the list of processes: use ${setting.env}_FILE`)
+    else if (setting) flags.set(setting.env, inline ?? argv[++i] ?? '')
+    else rest.push(argument)
+  }
+  return { flags, rest, mode, configPath }
+}
+
+function readConfigFile(path: string | undefined, problems: string[]): Map<string, string> {
+  if (path === undefined) return new Map()
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
+      throw new Error('it is not a JSON object')
+    return new Map(
+      Object.entries(parsed).map(([key, value]) => [key, Array.isArray(value) ? value.join(',') : String(value)]),
+    )
+  } catch (error) {
+    problems.push(`the configuration file ${path} can not be read: ${(error as Error).message}`)
+    return new Map()
+  }
+}
+
+function rejectUnknown(env: Environment, file: Map<string, string>, problems: string[]): void {
+  const known = new Set([CONFIG_FILE_ENV, ...NAMES.map((name) => SETTINGS[name].env)])
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('LOCI_') || isKubernetesLink(name)) continue
+    if (known.has(name) || (name.endsWith('_FILE') && known.has(name.slice(0, -5)))) continue
+    problems.push(`${name} is not a setting${suggestion(name, [...known])}`)
+  }
+  const keys = NAMES.map((name) => fileKeyOf(SETTINGS[name]))
+  for (const key of file.keys())
+    if (!keys.includes(key))
+      problems.push(`the configuration file has '${key}', which is not a setting${suggestion(key, keys)}`)
+}
+
+/** Kubernetes puts these into every pod beside a Service called loci or loci-something: `LOCI_PORT=tcp://10.0.0.1:80`. */
+export function isKubernetesLink(name: string): boolean {
+  return /^LOCI(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_[A-Z]+(_(PROTO|PORT|ADDR))?)?)$/.test(
+    name,
+  )
+}
+
+interface Found {
+  text?: string
+  source: Source
+  failed?: boolean
+}
+
+function find(
+  setting: Setting<unknown>,
+  program: Program,
+  flags: Map<string, string>,
+  env: Environment,
+  file: Map<string, string>,
+  problems: string[],
+): Found {
+  const flag = flags.get(setting.env)
+  if (flag !== undefined) return { text: flag, source: 'flag' }
+  const direct = env[setting.env]
+  const path = env[`${setting.env}_FILE`]
+  if (direct !== undefined && path !== undefined) {
+    problems.push(`${setting.env} and ${setting.env}_FILE are both given: keep one`)
+    return { source: 'not set', failed: true }
+  }
+  if (direct !== undefined) return { text: direct, source: 'environment' }
+  if (path !== undefined) {
+    try {
+      return { text: readFileSync(path, 'utf8').trim(), source: 'environment file' }
+    } catch (error) {
+      problems.push(`${setting.env}_FILE can not be read: ${(error as Error).message}`)
+      return { source: 'not set', failed: true }
+    }
+  }
+  const fromFile = file.get(fileKeyOf(setting))
+  if (fromFile !== undefined) return { text: fromFile, source: 'configuration file' }
+  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
+  return fallback === undefined ? { source: 'not set' } : { text: fallback, source: 'default' }
+}
+
+/** Rules about more than one setting. */
+function checkTogether({ values, problems, warnings }: Config): void {
+  if ((values.tlsCert === undefined) !== (values.tlsKey === undefined))
+    problems.push('LOCI_TLS_CERT and LOCI_TLS_KEY go together: one of them is missing')
+  if (values.requireHttps && !values.tlsCert && values.trustedProxies?.length === 0) {
+    problems.push(
+      'LOCI_REQUIRE_HTTPS would refuse every request: give LOCI_TLS_CERT and LOCI_TLS_KEY, or name your proxy in LOCI_TRUSTED_PROXIES',
+    )
+  }
+  const serving = values.adminListen ?? values.listen
+  const allowlist = values.adminAllowlist
+  const loopbackOnly = allowlist?.every((entry) => entry.startsWith('127.') || entry.startsWith('::1'))
+  if (serving && allowlist && loopbackOnly && !/^(127\.|::1$|localhost$)/.test(serving.host)) {
+    warnings.push(
+      '/admin is served off loopback while LOCI_ADMIN_ALLOWLIST has loopback only: a proxy on this host must not forward /admin',
+    )
+  }
+}
+
+export function flagOf(setting: { env: string }): string {
+  return `--${setting.env.slice('LOCI_'.length).toLowerCase().replaceAll('_', '-')}`
+}
+
+function fileKeyOf(setting: { env: string }): string {
+  return setting.env.slice('LOCI_'.length).toLowerCase()
+}
+
+function oneLine(text: string): string {
+  const first = text.split('\n', 1)[0] as string
+  return first.length < text.length ? `${first} …` : first
+}
+
+function suggestion(name: string, known: string[]): string {
+  const near = known.map((one) => ({ one, distance: distance(name, one) })).sort((a, b) => a.distance - b.distance)[0]
+  return near && near.distance <= Math.max(3, name.length / 4)
+    ? `; did you mean ${near.one}?`
+    : '; --help lists them all'
+}
+
+/** Levenshtein. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(
+        Math.min(
+          (row[j] as number) + 1,
+          (next[j - 1] as number) + 1,
+          (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        ),
+      )
+    }
+    row = next
+  }
+  return row[b.length] as number
+}

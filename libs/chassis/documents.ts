@@ -1,0 +1,36 @@
+// The routes of a program, described for its OpenAPI document.
+
+import type { ErrorCode } from '@loci/contract/errors.ts'
+import { type DocumentOptions, openapiDocument, type RouteDescription } from '@loci/contract/openapi.ts'
+import type { Route } from './route.ts'
+
+export function documentOf(routes: Route[], options: Omit<DocumentOptions, 'routes'>): Record<string, unknown> {
+  return openapiDocument({ ...options, routes: routes.map(describe) })
+}
+
+/** What any request to any route may be told, whatever it asks for. */
+const EVERYWHERE: ErrorCode[] = ['VALIDATION_ERROR', 'HTTPS_REQUIRED', 'METHOD_NOT_ALLOWED']
+const LIMITED: ErrorCode[] = ['STARTING', 'DRAINING', 'OVERLOADED']
+
+function describe({ spec }: Route): RouteDescription {
+  const errors = new Set<ErrorCode>([...EVERYWHERE, ...spec.access.errors, ...(spec.errors ?? [])])
+  if (spec.deadline !== 'probe') for (const code of LIMITED) errors.add(code)
+  if (spec.body) for (const code of ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) errors.add(code)
+  if (spec.subservice) errors.add('SUBSERVICE_DISABLED')
+  return {
+    method: spec.method,
+    path: spec.path,
+    summary: spec.summary,
+    tag: spec.tag,
+    access: {
+      class: spec.access.class,
+      schemes: spec.access.schemes,
+      ...(spec.access.operation ? { operation: spec.access.operation } : {}),
+    },
+    ...(spec.params ? { params: spec.params } : {}),
+    ...(spec.query ? { query: spec.query } : {}),
+    ...(spec.body ? { body: { schema: spec.body, required: !spec.bodyOptional } } : {}),
+    answers: spec.answers,
+    errors: [...errors],
+  }
+}

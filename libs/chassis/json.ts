@@ -1,0 +1,68 @@
+// Reads a JSON body by the rules of CONTRACT 7, which hold for the whole body, ignored fields too.
+
+import { ApiError } from './api-error.ts'
+
+const DEPTH_MAX = 32
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw refusal('The body is not valid UTF-8.')
+  }
+  // Before the parser sees it: a body of a million brackets must cost one pass, not a deep structure.
+  if (isTooDeep(text)) throw refusal(`The body is nested deeper than ${DEPTH_MAX} levels.`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw refusal('The body is not valid JSON.')
+  }
+  requireSafe(value)
+  return value
+}
+
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i += 1) {
+    const c = text.charCodeAt(i)
+    if (inString) {
+      if (c === 92 /* \ */) i += 1
+      else if (c === 34 /* " */) inString = false
+    } else if (c === 34) inString = true
+    else if (c === 123 /* { */ || c === 91 /* [ */) {
+      depth += 1
+      if (depth > DEPTH_MAX) return true
+    } else if (c === 125 || c === 93) depth -= 1
+  }
+  return false
+}
+
+function requireSafe(value: unknown): void {
+  if (typeof value === 'string') requireText(value)
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw refusal('The body has a number outside the range of a double.')
+  }
+  if (value === null || typeof value !== 'object') return
+  if (Array.isArray(value)) {
+    for (const element of value) requireSafe(element)
+    return
+  }
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' || key === 'constructor') throw refusal(`A field may not be called ${key}.`)
+    requireText(key)
+    requireSafe((value as Record<string, unknown>)[key])
+  }
+}
+
+function requireText(text: string): void {
+  if (text.includes('\0')) throw refusal('The body has a NUL character.')
+  if (!text.isWellFormed()) throw refusal('The body has a lone surrogate.')
+}
+
+function refusal(message: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', message)
+}

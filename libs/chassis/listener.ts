@@ -1,0 +1,82 @@
+// The bare HTTP listener: every timeout explicit, every limit set, and what the HTTP parser itself refuses (400, 408, 431)
+// answered in the service's own error shape with a request id.
+
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { newId } from '@loci/contract/ids.ts'
+import { ApiError, errorBodyOf, errorHeadersOf } from './api-error.ts'
+
+export interface ListenerOptions {
+  letterCase: 'camel' | 'snake'
+  tls?: { cert: string; key: string } | undefined
+  onRequest(request: IncomingMessage, response: ServerResponse): void
+  onRefused(error: ApiError): void
+}
+
+/** Longer than the 60 s after which common load balancers drop an idle connection, so that they close it and not we. */
+const KEEP_ALIVE_MS = 65_000
+/** No byte either way. Long polls end after 35 s and streams send a heartbeat every 15 s; a reader slower than this is gone. */
+const SILENCE_MS = 60_000
+const CONNECTIONS_MAX = 10_000
+
+export function createListener(options: ListenerOptions): Server {
+  const settings: ServerOptions = {
+    headersTimeout: 5_000,
+    requestTimeout: 10_000,
+    // Node looks for overdue requests only this often; with its default of 30 s a drip lived for 88 s (measured).
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: 16 * 1024,
+    // Node's own refusal has neither request id nor body; server.ts checks the header.
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  const server = options.tls
+    ? (createTlsServer({ ...settings, ...options.tls }, options.onRequest) as unknown as Server)
+    : createServer(settings, options.onRequest)
+  server.timeout = SILENCE_MS
+  server.maxConnections = CONNECTIONS_MAX
+  // An expectation we do not know is ignored, as RFC 9110 allows; Node's 417 would have no request id.
+  server.on('checkExpectation', options.onRequest)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(error, socket, options))
+  return server
+}
+
+function refuse(error: NodeJS.ErrnoException, socket: Socket, { letterCase, onRefused }: ListenerOptions): void {
+  // Half an answer is already under way, or nobody is left to read one.
+  const answering = (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage
+  if (!socket.writable || error.code === 'ECONNRESET' || answering?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const refusal = refusalOf(error)
+  onRefused(refusal)
+  const requestId = newId('req')
+  const body = JSON.stringify(errorBodyOf(refusal, requestId, letterCase))
+  const headers = {
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'cache-control': 'no-store',
+    connection: 'close',
+    ...errorHeadersOf(refusal),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_TEXT[refusal.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  setTimeout(() => socket.destroy(), 1_000).unref()
+}
+
+const STATUS_TEXT: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+function refusalOf(error: NodeJS.ErrnoException): ApiError {
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return new ApiError('HEADERS_TOO_LARGE', 'The request line and headers together are over 16 KiB.')
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ApiError('REQUEST_TIMEOUT', 'The request did not arrive whole within 10 s.')
+  return new ApiError('VALIDATION_ERROR', 'This is not HTTP/1.1 as we read it.')
+}

@@ -1,0 +1,130 @@
+// The open routes that both programs have: live, ready, startup, metrics, and the documents about themselves.
+
+import { healthResponse, notReadyResponse, readyResponse, startupResponse } from '@loci/contract/health.ts'
+import { ApiError } from './api-error.ts'
+import { docsPage } from './docs-page.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Metrics } from './metrics.ts'
+import { type Access, type Route, reply, route } from './route.ts'
+
+/** Nobody is asked (CONTRACT 1). */
+export const open: Access<undefined> = { class: 'open', schemes: [], errors: [], authorize: () => undefined }
+
+interface ProbeOptions {
+  lifecycle: Lifecycle
+  metrics: Metrics
+  /** Path prefixes that the health routes are served under: the daemon has '' and '/v1'. */
+  prefixes: string[]
+  /** The state of each part, for the startup probe. */
+  parts(): Record<string, string>
+}
+
+export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOptions): Route[] {
+  const isStarted = () => !['starting', 'migrating', 'warming', 'failed'].includes(lifecycle.state)
+  const health = prefixes.flatMap((prefix) => [
+    route(
+      {
+        method: 'GET',
+        path: `${prefix}/health/live`,
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Is the process alive? Touches no dependency.',
+        answers: { 200: healthResponse },
+      },
+      () => ({ status: 'ok' }),
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: `${prefix}/health/ready`,
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Should requests be sent here?',
+        answers: { 200: readyResponse, 503: notReadyResponse },
+      },
+      () => {
+        if (lifecycle.state === 'ready') return { status: 'ok' }
+        if (lifecycle.state === 'degraded') return { status: 'degraded' }
+        const status = isStarted() ? 'draining' : 'starting'
+        return reply(503, { status }, { 'retry-after': '1' })
+      },
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: `${prefix}/health/startup`,
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Has the process started, and in what state is each part?',
+        answers: { 200: startupResponse },
+        errors: ['STARTING'],
+      },
+      () => {
+        if (!isStarted()) throw new ApiError('STARTING', `The process is ${lifecycle.state}. Try again.`)
+        return { status: 'ok', services: parts() }
+      },
+    ),
+  ])
+  return [
+    ...health,
+    route(
+      {
+        method: 'GET',
+        path: '/metrics',
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Prometheus metrics.',
+        answers: { 200: { contentType: 'text/plain', description: 'Prometheus text format.' } },
+        errors: ['INTERNAL_ERROR'],
+        failureMessage: 'The metrics could not be collected.',
+      },
+      async () => reply(200, await metrics.registry.metrics(), { 'content-type': metrics.registry.contentType }),
+    ),
+  ]
+}
+
+/** `document` is called once, on the first request, when every route is known. */
+export function documentRoutes(document: () => Record<string, unknown>): Route[] {
+  let json: string | undefined
+  let page: { html: string; contentSecurityPolicy: string } | undefined
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/openapi.json',
+        access: open,
+        tag: 'documents',
+        summary: 'This document.',
+        answers: { 200: { contentType: 'application/json', description: 'OpenAPI 3.1.' } },
+      },
+      () => {
+        json ??= JSON.stringify(document())
+        return reply(200, json, { 'cache-control': 'no-cache' })
+      },
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/docs',
+        access: open,
+        tag: 'documents',
+        summary: 'The documentation as a page.',
+        answers: { 200: { contentType: 'text/html', description: 'A page that loads nothing from anywhere else.' } },
+      },
+      () => {
+        page ??= docsPage(document())
+        return reply(200, page.html, {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': page.contentSecurityPolicy,
+          'cache-control': 'no-cache',
+        })
+      },
+    ),
+  ]
+}

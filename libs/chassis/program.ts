@@ -1,0 +1,162 @@
+// The frame of a program's main.ts: commands, exit codes, signals. Exit codes are those of sysexits.h, which supervisors and
+// scripts know: 64 wrong call, 70 a bug, 78 configuration. 78 must not be restarted in a loop: nothing will change by itself.
+
+import { type Config, configReport, flagOf, loadConfig } from './config.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Log } from './log.ts'
+import type { HttpServer } from './server.ts'
+import { type Program, SETTINGS, type Setting, type SettingName } from './settings.ts'
+
+const EXIT = { ok: 0, failed: 1, usage: 64, bug: 70, config: 78 } as const
+
+/** Thrown when the surroundings are such that the program must not run: weak role, missing row-level security, newer schema. */
+export class StartRefused extends Error {
+  readonly reasons: string[]
+
+  constructor(reasons: string[]) {
+    super(reasons.join('; '))
+    this.name = 'StartRefused'
+    this.reasons = reasons
+  }
+}
+
+export interface Command {
+  summary: string
+  /** Settings without a default that this command needs beyond those that every command needs. */
+  needs?: SettingName[]
+  /** Settings that this command does without although they are required otherwise. */
+  without?: SettingName[]
+  run(config: Config, args: string[]): Promise<number | undefined>
+}
+
+export interface ProgramOptions {
+  program: Program
+  version: string
+  commands: Record<string, Command> & { serve: Command }
+  argv: string[]
+  env: Record<string, string | undefined>
+  out(text: string): void
+  err(text: string): void
+}
+
+/** Resolves with the exit code, or undefined while the program serves. */
+export async function runProgram(options: ProgramOptions): Promise<number | undefined> {
+  const { program, commands, argv, env, out, err } = options
+  const probe = loadConfig({ program, argv, env })
+  const name = probe.rest[0]?.startsWith('-') === false ? (probe.rest[0] as string) : 'serve'
+  const command = commands[name]
+  if (probe.mode === 'help') {
+    out(helpText(options))
+    return EXIT.ok
+  }
+  if (!command) {
+    err(`${program}: there is no command '${name}'. The commands are ${Object.keys(commands).join(', ')}.\n`)
+    return EXIT.usage
+  }
+  const config = loadConfig({ program, argv, env, needs: command.needs ?? [] })
+  const args = config.rest.slice(probe.rest[0] === name ? 1 : 0)
+  const spared = (command.without ?? []).map((setting) => `${SETTINGS[setting].env} is required`)
+  config.problems = config.problems.filter((problem) => !spared.some((start) => problem.startsWith(start)))
+  if (config.mode === 'print') out(`${configReport(config)}\n`)
+  if (config.problems.length > 0) {
+    err(refusalText(program, config.problems))
+    return EXIT.config
+  }
+  if (config.mode !== 'run') {
+    if (config.mode === 'check') out('the configuration is valid\n')
+    return EXIT.ok
+  }
+  if (name === 'serve' && args.length > 0) {
+    err(`${program}: '${args[0]}' is not an option. --help lists them.\n`)
+    return EXIT.usage
+  }
+  try {
+    return await command.run(config, args)
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    err(refusalText(program, error.reasons))
+    return EXIT.config
+  }
+}
+
+function refusalText(program: string, reasons: string[]): string {
+  return `${program} does not start:\n${reasons.map((reason) => `  - ${reason}\n`).join('')}`
+}
+
+function helpText({ program, version, commands }: ProgramOptions): string {
+  const settings = Object.values(SETTINGS).filter((setting) =>
+    (setting.programs as readonly Program[]).includes(program),
+  ) as Setting<unknown>[]
+  const wide = Math.max(...Object.keys(commands).map((name) => name.length))
+  return [
+    `loci ${program} ${version}`,
+    '',
+    `usage: node ${program}/main.ts [command] [options]`,
+    '',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(wide)}  ${summary}`),
+    '',
+    '  --print-config  show every setting, where it comes from, secrets masked',
+    '  --check-config  check the configuration and end',
+    '  --config FILE   JSON object of settings (LOCI_CONFIG)',
+    '',
+    'Each setting is a flag, a variable, or a key of the file; NAME_FILE reads the value from a file.',
+    '',
+    ...settings.flatMap((setting) => [
+      `  ${setting.secret ? `${setting.env}_FILE` : `${flagOf(setting)}, ${setting.env}`}`,
+      `      ${setting.doc}${fallbackText(setting, program)}`,
+    ]),
+    '',
+  ].join('\n')
+}
+
+function fallbackText(setting: Setting<unknown>, program: Program): string {
+  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
+  return fallback === undefined || fallback === '' ? '' : ` Default: ${fallback}.`
+}
+
+export interface Serving {
+  log: Log
+  lifecycle: Lifecycle
+  servers: HttpServer[]
+  drainGraceMs: number
+  drainMs: number
+  /** Closes what the program opened, after the last answer. */
+  close(): Promise<void>
+  exit(code: number): void
+}
+
+/** From the first SIGTERM or SIGINT to the end; a second signal ends at once. */
+export function drainOnSignal({ log, lifecycle, servers, drainGraceMs, drainMs, close, exit }: Serving): void {
+  let draining = false
+  const stop = async (signal: string) => {
+    if (draining) {
+      log.warn({ signal }, 'second signal: ending at once')
+      log.flush()
+      exit(EXIT.failed)
+      return
+    }
+    draining = true
+    const wasServing = lifecycle.state === 'ready' || lifecycle.state === 'degraded'
+    lifecycle.beginDrain(signal, { graceMs: drainGraceMs, deadlineMs: drainGraceMs + drainMs })
+    // Readiness says draining from here on, and requests are still served: the load balancer needs a check or two to notice.
+    if (wasServing) await new Promise((resolve) => setTimeout(resolve, drainGraceMs))
+    const cut = (await Promise.all(servers.map((server) => server.close(drainMs)))).reduce((sum, one) => sum + one, 0)
+    await close().catch((error) => log.warn({ error }, 'closing failed'))
+    lifecycle.move('stopped', 'drained')
+    log.info({ count: cut }, cut === 0 ? 'drained, nothing was cut' : 'drained, some requests were cut at the deadline')
+    log.flush()
+    exit(cut === 0 ? EXIT.ok : EXIT.failed)
+  }
+  process.on('SIGTERM', () => void stop('SIGTERM'))
+  process.on('SIGINT', () => void stop('SIGINT'))
+}
+
+/** A bug nobody caught: the state of the process is unknown, so it says what it knows and ends; the supervisor starts it again. */
+export function exitOnBug(log: Log, exit: (code: number) => void): void {
+  const end = (error: unknown, kind: string) => {
+    log.fatal({ error }, kind)
+    exit(EXIT.bug)
+  }
+  process.on('uncaughtException', (error) => end(error, 'uncaught exception'))
+  process.on('unhandledRejection', (error) => end(error, 'unhandled rejection'))
+}

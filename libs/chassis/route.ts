@@ -1,0 +1,116 @@
+// A route is a value: what it needs and what it does. Access comes before the handler and the handler receives what access
+// returned, so a route without an access decision can not be written, and a handler has no other way to learn who calls.
+
+import type { ErrorCode } from '@loci/contract/errors.ts'
+import type { Answer as OpenapiAnswer } from '@loci/contract/openapi.ts'
+import type { z } from 'zod'
+import type { Log } from './log.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What access decides on. Nothing of the body: a refusal comes before it is read. */
+export interface Arrival {
+  readonly method: string
+  readonly headers: Record<string, string | string[] | undefined>
+  /** The socket's peer, a fact. */
+  readonly peer: string
+  readonly requestId: string
+}
+
+/** One access class, as the program's access/ folder defines it. */
+export interface Access<Caller> {
+  readonly class: string
+  /** The operation of the credential that the route needs, where the class has operations. */
+  readonly operation?: string
+  /** Names of OpenAPI security schemes: any of the lists, all of a list. Empty = nobody is asked. */
+  readonly schemes: string[][]
+  /** What its refusals look like, for the documents. */
+  readonly errors: ErrorCode[]
+  authorize(arrival: Arrival): Caller | Promise<Caller>
+}
+
+/**
+ * Every route has a deadline, by class. `probe` also means: answers in every state of the process and outside the limiter,
+ * so that a loaded or draining process can still be asked how it is.
+ */
+export const DEADLINES_MS = {
+  probe: 3_000,
+  normal: 10_000,
+  bulk: 60_000,
+  longPoll: 35_000,
+  stream: Number.POSITIVE_INFINITY,
+} as const
+export type DeadlineClass = keyof typeof DEADLINES_MS
+
+export interface Call<Caller, Params, Query, Body> {
+  readonly caller: Caller
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly requestId: string
+  readonly log: Log
+  /** Aborted when the client goes away or the deadline passes. */
+  readonly signal: AbortSignal
+}
+
+/** Anything but 200 with JSON is answered with `reply`. */
+export class Reply {
+  readonly status: number
+  readonly body: unknown
+  readonly headers: Record<string, string>
+
+  constructor(status: number, body: unknown, headers: Record<string, string>) {
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** A string body needs its own content-type header; everything else becomes JSON. */
+export function reply(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
+  return new Reply(status, body, headers)
+}
+
+export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  method: Method
+  /** Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. */
+  path: string
+  access: Access<Caller>
+  summary: string
+  /** Feature that it belongs to: the tag in the documents. */
+  tag: string
+  deadline?: DeadlineClass
+  /** The sub-service whose switch closes this route. */
+  subservice?: string
+  params?: Params
+  query?: Query
+  body?: Body
+  bodyBytesMax?: number
+  /** The body may be left out; the schema then sees undefined. */
+  bodyOptional?: boolean
+  answers: Record<number, OpenapiAnswer>
+  /** Codes of its own, beyond those that every route of its kind has. */
+  errors?: ErrorCode[]
+  /** What a caller is told when we fail unexpectedly. */
+  failureMessage?: string
+}
+
+export interface Route {
+  readonly spec: RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>
+  readonly handle: (call: Call<unknown, unknown, unknown, unknown>) => unknown
+}
+
+export function route<
+  Caller,
+  Params extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  spec: RouteSpec<Caller, Params, Query, Body>,
+  handle: (call: Call<Caller, z.infer<Params>, z.infer<Query>, z.infer<Body>>) => unknown,
+): Route {
+  if (typeof spec.access?.authorize !== 'function')
+    throw new Error(`${spec.method} ${spec.path} declares no access class`)
+  return { spec, handle } as unknown as Route
+}
