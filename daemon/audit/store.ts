@@ -1,0 +1,67 @@
+// Writes audit entries, always inside the transaction of the act that they are about: there is no act without its entry and no
+// entry without its act.
+
+import { createHash } from 'node:crypto'
+import { newId } from '@loci/contract/ids.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+
+/** The chain of acts of the administration; acts on an instance have the instance's id as their chain. */
+export const CELL_CHAIN = 'cell'
+
+export interface AuditEntry {
+  chain: string
+  actor: string
+  action: string
+  subject: string
+  outcome: string
+  requestId: string | null
+  database: string | null
+  /** Ids and settings, never content: an entry outlives what it is about. */
+  detail: Record<string, string | number | boolean | null>
+}
+
+/** Returns the id of the entry. */
+export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new Date()): Promise<string> {
+  const id = newId('aud', now.getTime())
+  await sql.query({
+    name: 'audit_append',
+    text: `with context as (select set_config('loci.instance', $1, true))
+      insert into loci.audit (chain, id, at, actor, action, subject, outcome, request_id, database, detail, digest)
+      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 from context`,
+    values: [
+      entry.chain,
+      id,
+      now,
+      entry.actor,
+      entry.action,
+      entry.subject,
+      entry.outcome,
+      entry.requestId,
+      entry.database,
+      JSON.stringify(entry.detail),
+      digestOf(id, now, entry),
+    ],
+  })
+  return id
+}
+
+/** Covers every field and the chain, so that an entry can neither be edited nor moved to another chain unnoticed. */
+function digestOf(id: string, at: Date, entry: AuditEntry): string {
+  const fields = [
+    entry.chain,
+    id,
+    at.toISOString(),
+    entry.actor,
+    entry.action,
+    entry.subject,
+    entry.outcome,
+    entry.requestId,
+    entry.database,
+    Object.entries(entry.detail).sort(([a], [b]) => (a < b ? -1 : 1)),
+  ]
+  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url')
+}
+
+export async function keepAuditPartitions(sql: Sql): Promise<void> {
+  await sql.query({ text: 'select loci.keep_audit_partitions()' })
+}

@@ -1,0 +1,40 @@
+import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import { conductorEndpoints, systemInfo } from '@loci/contract/health.ts'
+
+interface ConductorOptions {
+  systemRead: Access<unknown>
+  version: string
+  /** Every registered route, this one included; asked at each request, when all are known. */
+  routes(): Route[]
+}
+
+export function conductorRoutes({ systemRead, version, routes }: ConductorOptions): Route[] {
+  const startedAt = performance.now()
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/v1/system/info',
+        access: systemRead,
+        tag: 'system',
+        summary: 'Version and uptime of the daemon.',
+        answers: { 200: systemInfo },
+      },
+      () => ({ version, uptime: Math.round(performance.now() - startedAt) / 1000, build: 'release', product: 'loci' }),
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/v1/conductor/endpoints',
+        access: systemRead,
+        tag: 'system',
+        summary: 'The path of every registered route.',
+        answers: { 200: conductorEndpoints },
+      },
+      () => {
+        const endpoints = [...new Set(routes().map(({ spec }) => spec.path))].sort()
+        return { endpoints, total: endpoints.length }
+      },
+    ),
+  ]
+}

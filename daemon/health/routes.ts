@@ -1,0 +1,64 @@
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import { open } from '@loci/chassis/probes.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import { healthAllResponse, lifecycleStatus } from '@loci/contract/health.ts'
+
+export interface Check {
+  status: string
+  latencyMs?: number
+  detail?: string
+}
+
+interface HealthOptions {
+  lifecycle: Lifecycle
+  inFlight(): number
+  /** Everything worth checking, by name: what app.ts knows. No check may throw. */
+  checks: Record<string, () => Check | Promise<Check>>
+}
+
+export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/v1/health/all',
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Every dependency and sub-service, each really asked.',
+        answers: { 200: healthAllResponse },
+      },
+      async () => {
+        const startedAt = performance.now()
+        const results = await Promise.all(
+          Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
+        )
+        const isDown = results.some(([, { status }]) => status === 'down')
+        return {
+          status: statusOf(lifecycle, isDown),
+          checks: Object.fromEntries(results),
+          latencyMs: Math.round(performance.now() - startedAt),
+          timestamp: new Date().toISOString(),
+        }
+      },
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/v1/lifecycle/status',
+        access: open,
+        tag: 'health',
+        deadline: 'probe',
+        summary: 'Where the process is in its life, and how it came there.',
+        answers: { 200: lifecycleStatus },
+      },
+      () => lifecycle.status(inFlight()),
+    ),
+  ]
+}
+
+function statusOf({ state }: Lifecycle, isDown: boolean): string {
+  if (state === 'draining' || state === 'stopped') return 'draining'
+  if (state !== 'ready' && state !== 'degraded') return 'starting'
+  return isDown || state === 'degraded' ? 'degraded' : 'ok'
+}

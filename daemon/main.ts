@@ -1,0 +1,82 @@
+// The daemon's entry: the only file of it that reads the environment.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { requireSettings } from '@loci/chassis/config.ts'
+import { createLog } from '@loci/chassis/log.ts'
+import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
+import { migrate } from '@loci/postgres/migrate.ts'
+import { rolesSql } from '@loci/postgres/roles.ts'
+import { createDaemon, DAEMON_SETTINGS, MIGRATIONS } from './app.ts'
+import manifest from './package.json' with { type: 'json' }
+
+const out = (text: string) => process.stdout.write(text)
+const err = (text: string) => process.stderr.write(text)
+const exit = (code: number) => process.exit(code)
+
+const code = await runProgram({
+  program: 'daemon',
+  version: manifest.version,
+  argv: process.argv.slice(2),
+  env: process.env,
+  out,
+  err,
+  commands: {
+    serve: {
+      summary: 'serve the instances of the cell (the default)',
+      async run(config) {
+        const settings = requireSettings(config, DAEMON_SETTINGS)
+        const log = createLog({ level: settings.logLevel, program: 'daemon' })
+        exitOnBug(log, exit)
+        for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration')
+        const daemon = await createDaemon({ settings, log, version: manifest.version })
+        daemon.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
+        drainOnSignal({
+          log,
+          lifecycle: daemon.lifecycle,
+          servers: daemon.servers,
+          drainGraceMs: settings.drainGraceMs,
+          drainMs: settings.drainMs,
+          close: daemon.close,
+          exit,
+        })
+        await daemon.start()
+        return undefined
+      },
+    },
+    migrate: {
+      summary: 'bring the cell’s database to this version’s schema, as loci_owner',
+      needs: ['databaseOwnerUrl'],
+      without: ['databaseUrl', 'adminTokenDigests'],
+      async run(config) {
+        const { databaseOwnerUrl, databaseCa } = config.values
+        const { version } = await migrate({
+          ownerUrl: databaseOwnerUrl as string,
+          ...(databaseCa ? { ca: databaseCa } : {}),
+          directory: MIGRATIONS,
+          log: (line) => err(`${line}\n`),
+        })
+        out(`schema ${version}\n`)
+        return 0
+      },
+    },
+    'roles-sql': {
+      summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
+      without: ['databaseUrl', 'adminTokenDigests'],
+      async run(_config, [database = 'loci_cell']) {
+        out(rolesSql({ database }))
+        return 0
+      },
+    },
+    'admin-token': {
+      summary:
+        'make an admin token: the token on the first line, its digest for LOCI_ADMIN_TOKEN_DIGESTS on the second',
+      without: ['databaseUrl', 'adminTokenDigests'],
+      async run() {
+        const token = `loci_adm_${randomBytes(32).toString('base64url')}`
+        out(`${token}\n${createHash('sha256').update(token).digest('hex')}\n`)
+        return 0
+      },
+    },
+  },
+})
+if (code !== undefined) process.exit(code)

@@ -1,0 +1,131 @@
+// The switches of the cell in Postgres. A change, its audit entry and its auto-revert commit together.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { appendAudit, CELL_CHAIN } from '../audit/store.ts'
+import { planSwitch, type SwitchAction, type SwitchFailure } from './subservices.ts'
+
+export interface SwitchRow {
+  name: string
+  enabled: boolean
+  since: Date
+  changedBy: string | null
+  autoRevertAt: Date | null
+  /** By the database's clock, which all replicas share; null without auto-revert. */
+  revertsInMs: number | null
+}
+
+export interface SwitchUpdate {
+  service: string
+  previous: boolean
+  current: boolean
+  effectiveAt: Date
+  auditId: string | null
+}
+
+const COLUMNS = `name, enabled, since, changed_by as "changedBy", auto_revert_at as "autoRevertAt",
+  (extract(epoch from auto_revert_at - clock_timestamp()) * 1000)::float8 as "revertsInMs"`
+
+export async function listSwitches(sql: Sql): Promise<SwitchRow[]> {
+  const { rows } = await sql.query<SwitchRow>({
+    name: 'subservices_list',
+    text: `select ${COLUMNS} from loci.subservices order by name`,
+  })
+  return rows
+}
+
+interface ApplyOptions {
+  action: SwitchAction
+  names: string[]
+  actor: string
+  reason: string | null
+  autoRevertMs: number | null
+  requestId: string | null
+  dryRun: boolean
+}
+
+export async function applySwitch(
+  pool: Pool,
+  options: ApplyOptions,
+): Promise<{ updates: SwitchUpdate[]; failures: SwitchFailure[] }> {
+  return transaction(pool, async (sql) => {
+    const rows = await lockSwitches(sql)
+    const { accepted, failures } = planSwitch(enabledOf(rows), options.action, options.names)
+    const updates: SwitchUpdate[] = []
+    for (const row of rows.filter(({ name }) => accepted.includes(name)))
+      updates.push(await switchOne(sql, row, options))
+    return { updates, failures }
+  })
+}
+
+/**
+ * Takes back every change whose time has come. Any replica may do it, and the row lock lets only one. What can not be taken
+ * back yet, because a dependency was switched meanwhile, stays due and is tried again at the next beat.
+ */
+export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
+  return transaction(pool, async (sql) => {
+    const rows = await lockSwitches(sql)
+    const due = rows.filter(({ revertsInMs }) => revertsInMs !== null && revertsInMs <= 0)
+    const updates: SwitchUpdate[] = []
+    for (const action of ['disable', 'enable'] as const) {
+      const names = due.filter(({ enabled }) => enabled === (action === 'disable')).map(({ name }) => name)
+      const { accepted } = planSwitch(enabledOf(rows), action, names)
+      const options = {
+        action,
+        names,
+        actor: 'auto-revert',
+        reason: 'the time that the change was made for is over',
+        autoRevertMs: null,
+        requestId: null,
+        dryRun: false,
+      }
+      for (const row of due.filter(({ name }) => accepted.includes(name)))
+        updates.push(await switchOne(sql, row, options))
+    }
+    return updates
+  })
+}
+
+/** All rows in one order: two administrators can not deadlock, and each plan sees every switch as it is. */
+async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
+  const { rows } = await sql.query<SwitchRow>({
+    name: 'subservices_lock',
+    text: `select ${COLUMNS} from loci.subservices order by name for update`,
+  })
+  return rows
+}
+
+function enabledOf(rows: SwitchRow[]): Set<string> {
+  return new Set(rows.filter(({ enabled }) => enabled).map(({ name }) => name))
+}
+
+async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promise<SwitchUpdate> {
+  const current = options.action === 'enable'
+  // Saying "off" again without an auto-revert means off for good, so it ends one that is pending.
+  const isChange =
+    row.enabled !== current ||
+    (row.autoRevertAt !== null) !== (options.autoRevertMs !== null) ||
+    options.autoRevertMs !== null
+  if (!isChange || options.dryRun)
+    return { service: row.name, previous: row.enabled, current, effectiveAt: new Date(), auditId: null }
+  const { rows } = await sql.query<{ at: Date }>({
+    name: 'subservices_switch',
+    text: `update loci.subservices set enabled = $2, changed_by = $3, reason = $4,
+        since = case when enabled = $2 then since else clock_timestamp() end,
+        auto_revert_at = clock_timestamp() + $5::float8 * interval '1 millisecond'
+      where name = $1 returning clock_timestamp() as at`,
+    values: [row.name, current, options.actor, options.reason, options.autoRevertMs],
+  })
+  const effectiveAt = rows[0]?.at as Date
+  const auditId = await appendAudit(sql, {
+    chain: CELL_CHAIN,
+    actor: options.actor,
+    action: `subservice.${options.action}`,
+    subject: row.name,
+    outcome: 'done',
+    requestId: options.requestId,
+    database: null,
+    detail: { reason: options.reason, auto_revert_ms: options.autoRevertMs, previous: row.enabled },
+  })
+  return { service: row.name, previous: row.enabled, current, effectiveAt, auditId }
+}

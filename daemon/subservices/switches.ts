@@ -1,0 +1,79 @@
+// A replica's own picture of the switches: what each request is held against, and the counts that the status shows.
+// It is read again at every beat of the database watch; when the database is away, the last picture stands.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { SubserviceGate } from '@loci/chassis/server.ts'
+import type { SwitchRow } from './store.ts'
+import { SUBSERVICE_NAMES, SUBSERVICES } from './subservices.ts'
+
+interface Counts {
+  inFlight: number
+  requests: number
+  errors: number
+  lastError: { code: string; at: string; requestId: string } | null
+}
+
+export interface Switches extends SubserviceGate {
+  accept(rows: SwitchRow[]): void
+  row(name: string): SwitchRow
+  counts(name: string): Counts
+  isEnabled(name: string): boolean
+  /** True when nothing of it runs any more on this replica, at once or within the time. */
+  drained(name: string, withinMs: number): Promise<boolean>
+}
+
+export function createSwitches(): Switches {
+  const rows = new Map<string, SwitchRow>()
+  const counts = new Map<string, Counts>(
+    SUBSERVICE_NAMES.map((name) => [name, { inFlight: 0, requests: 0, errors: 0, lastError: null }]),
+  )
+  let acceptedAt = performance.now()
+
+  function countsOf(name: string): Counts {
+    return counts.get(name) as Counts
+  }
+
+  function rowOf(name: string): SwitchRow {
+    const row = rows.get(name)
+    if (!row) throw new Error(`the switch of ${name} has not been read yet`)
+    return row
+  }
+
+  return {
+    accept(fresh) {
+      for (const row of fresh) if (SUBSERVICES[row.name]) rows.set(row.name, row)
+      acceptedAt = performance.now()
+    },
+    row: rowOf,
+    counts: countsOf,
+    isEnabled: (name) => rowOf(name).enabled,
+    enter(name) {
+      const row = rowOf(name)
+      if (!row.enabled) {
+        const leftMs =
+          row.revertsInMs === null ? undefined : Math.max(1, row.revertsInMs - (performance.now() - acceptedAt))
+        throw new ApiError(
+          'SUBSERVICE_DISABLED',
+          `The sub-service ${name} is switched off by the operator.`,
+          leftMs === undefined ? {} : { retryAfterMs: Math.ceil(leftMs) },
+        )
+      }
+      const own = countsOf(name)
+      own.inFlight += 1
+      own.requests += 1
+    },
+    leave(name, failure) {
+      const own = countsOf(name)
+      own.inFlight -= 1
+      if (!failure) return
+      own.errors += 1
+      own.lastError = { ...failure, at: new Date().toISOString() }
+    },
+    async drained(name, withinMs) {
+      const until = performance.now() + withinMs
+      while (countsOf(name).inFlight > 0 && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      return countsOf(name).inFlight === 0
+    },
+  }
+}

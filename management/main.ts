@@ -1,0 +1,86 @@
+// Management's entry: the only file of it that reads the environment.
+
+import { parseArgs } from 'node:util'
+import { requireSettings } from '@loci/chassis/config.ts'
+import { createLog } from '@loci/chassis/log.ts'
+import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
+import { migrate } from '@loci/postgres/migrate.ts'
+import { rolesSql } from '@loci/postgres/roles.ts'
+import { createManagement, MANAGEMENT_SETTINGS, MIGRATIONS } from './app.ts'
+import manifest from './package.json' with { type: 'json' }
+
+const out = (text: string) => process.stdout.write(text)
+const err = (text: string) => process.stderr.write(text)
+const exit = (code: number) => process.exit(code)
+
+const code = await runProgram({
+  program: 'management',
+  version: manifest.version,
+  argv: process.argv.slice(2),
+  env: process.env,
+  out,
+  err,
+  commands: {
+    serve: {
+      summary: 'serve the control plane (the default)',
+      async run(config) {
+        const settings = requireSettings(config, MANAGEMENT_SETTINGS)
+        const log = createLog({ level: settings.logLevel, program: 'management' })
+        exitOnBug(log, exit)
+        for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration')
+        const management = await createManagement({ settings, log, version: manifest.version })
+        management.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
+        drainOnSignal({
+          log,
+          lifecycle: management.lifecycle,
+          servers: management.servers,
+          drainGraceMs: settings.drainGraceMs,
+          drainMs: settings.drainMs,
+          close: management.close,
+          exit,
+        })
+        await management.start()
+        return undefined
+      },
+    },
+    migrate: {
+      summary: 'bring the control database to this version’s schema, as loci_owner',
+      needs: ['databaseOwnerUrl'],
+      without: ['databaseUrl'],
+      async run(config) {
+        const { databaseOwnerUrl, databaseCa } = config.values
+        const { version } = await migrate({
+          ownerUrl: databaseOwnerUrl as string,
+          ...(databaseCa ? { ca: databaseCa } : {}),
+          directory: MIGRATIONS,
+          log: (line) => err(`${line}\n`),
+        })
+        out(`schema ${version}\n`)
+        return 0
+      },
+    },
+    'roles-sql': {
+      summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
+      without: ['databaseUrl'],
+      async run(_config, [database = 'loci_control']) {
+        out(rolesSql({ database }))
+        return 0
+      },
+    },
+    bootstrap: {
+      summary: 'make the first organization, its owner and an API key: bootstrap --owner-email ada@example.com',
+      async run(_config, args) {
+        const { values } = parseArgs({ args, options: { 'owner-email': { type: 'string' } }, strict: false })
+        const email = values['owner-email']
+        if (typeof email !== 'string' || !/^[^\s@]+@[^\s@]+$/.test(email)) {
+          err('bootstrap needs --owner-email with the address that the owner signs in with\n')
+          return 64
+        }
+        // The command and its arguments are settled; organizations are not built yet, and saying "done" would be a lie.
+        err('bootstrap: this version has no organizations yet; nothing was made\n')
+        return 69
+      },
+    },
+  },
+})
+if (code !== undefined) process.exit(code)

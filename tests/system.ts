@@ -1,0 +1,21 @@
+// npm run test:system -- <name> [--short]: tests of real processes under faults. Each ends with the line `N passed, N failed`.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const DIRECTORY = new URL('system/', import.meta.url)
+const names = existsSync(DIRECTORY)
+  ? readdirSync(DIRECTORY)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => file.slice(0, -3))
+  : []
+const [name, ...args] = process.argv.slice(2)
+if (!name || !names.includes(name)) {
+  console.error(`usage: npm run test:system -- <name> [--short]\nnames: ${names.join(', ')}`)
+  process.exit(2)
+}
+const { status } = spawnSync(process.execPath, [fileURLToPath(new URL(`${name}.ts`, DIRECTORY)), ...args], {
+  stdio: 'inherit',
+})
+process.exit(status ?? 1)

@@ -1,0 +1,113 @@
+// A loci program as a real process: started as an operator starts it, read by its log lines, ended by its own pid.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export interface LociProcess {
+  readonly pid: number
+  readonly url: string
+  readonly child: ChildProcess
+  /** Every line of standard output and standard error so far. */
+  readonly lines: string[]
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** SIGTERM, and SIGKILL when it has not ended in time. */
+  stop(withinMs?: number): Promise<void>
+  kill(): Promise<void>
+}
+
+export type ProgramName = 'daemon' | 'management'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const LINES_MAX = 20_000
+
+/** Only what it is given, and what any process needs: a stray LOCI_* of the developer's shell must not reach it. */
+function environment(settings: Record<string, string>): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings }
+}
+
+/** Resolves when the program listens; whether it is ready, ask its probes. Rejects with what it wrote when it ends before. */
+export async function startProgram(
+  program: ProgramName,
+  settings: Record<string, string>,
+  nodeOptions: string[] = [],
+): Promise<LociProcess> {
+  const child = spawn(process.execPath, [...nodeOptions, `${program}/main.ts`], {
+    cwd: ROOT,
+    env: environment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
+  const listening = Promise.withResolvers<string>()
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = ''
+    stream.setEncoding('utf8')
+    stream.on('data', (text: string) => {
+      const parts = (rest + text).split('\n')
+      rest = parts.pop() as string
+      for (const line of parts) {
+        if (lines.length < LINES_MAX) lines.push(line)
+        const url = /"url":"([^"]+)".*"message":"listening"/.exec(line)?.[1]
+        if (url) listening.resolve(url)
+      }
+    })
+  }
+  void exited.then(({ code, signal }) =>
+    listening.reject(
+      new Error(`${program} ended before it listened (${code ?? signal}):\n${lines.slice(-20).join('\n')}`),
+    ),
+  )
+  const url = await listening.promise
+  return {
+    pid: child.pid as number,
+    url,
+    child,
+    lines,
+    exited,
+    async stop(withinMs = 20_000) {
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), withinMs)
+      await exited
+      clearTimeout(timer)
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** Runs a program's command to its end. */
+export async function runCommand(
+  program: ProgramName,
+  args: string[],
+  settings: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [`${program}/main.ts`, ...args], {
+    cwd: ROOT,
+    env: environment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, stdout, stderr }
+}
+
+/** Asks readiness until it answers 200. */
+export async function untilReady(url: string, withinMs = 20_000): Promise<void> {
+  const until = Date.now() + withinMs
+  for (;;) {
+    const status = await fetch(`${url}/health/ready`).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    if (status === 200) return
+    if (Date.now() > until) throw new Error(`${url} was not ready within ${withinMs} ms (last answer ${status})`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
