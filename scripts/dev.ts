@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startWorld } from '@loci/tests/world/world.ts'
+import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -29,13 +30,7 @@ console.log(`\n  curl -s ${world.daemons[0]?.url}/v1/health/all`)
 console.log(`  curl -s -H "x-loci-admin-token: $(cat ${tokenFile})" ${world.daemons[0]?.url}/admin/services/status\n`)
 
 if (options.world) {
-  const file = {
-    format: 1,
-    daemons: world.daemons.map(({ url }) => url),
-    management: world.management?.url,
-    admin_token: world.adminToken,
-  }
-  writeFileSync(options.world, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  await writeWorldFile(options.world, world)
   console.log(`world file ${options.world}`)
 }
 console.log('Ctrl-C drains and removes everything.')

@@ -55,7 +55,7 @@ export function planSwitch(enabled: ReadonlySet<string>, action: SwitchAction, n
 }
 
 function refuseEnable(name: string, after: ReadonlySet<string>): SwitchFailure | undefined {
-  const definition = SUBSERVICES[name]
+  const definition = definitionOf(name)
   if (!definition) return unknown(name)
   const missing = definition.dependsOn.filter((dependency) => !after.has(dependency))
   if (missing.length === 0) return undefined
@@ -68,7 +68,7 @@ function refuseEnable(name: string, after: ReadonlySet<string>): SwitchFailure |
 }
 
 function refuseDisable(name: string, after: ReadonlySet<string>): SwitchFailure | undefined {
-  const definition = SUBSERVICES[name]
+  const definition = definitionOf(name)
   if (!definition) return unknown(name)
   const dependents = SUBSERVICE_NAMES.filter(
     (other) => after.has(other) && SUBSERVICES[other]?.dependsOn.includes(name),
@@ -87,6 +87,11 @@ function refuseDisable(name: string, after: ReadonlySet<string>): SwitchFailure 
     message: `${dependents.join(' and ')} still needs ${name}: disable it first or in the same call.`,
     dependents,
   }
+}
+
+/** A name comes from a request: `constructor` is a property of every object and no sub-service. */
+function definitionOf(name: string): Definition | undefined {
+  return Object.hasOwn(SUBSERVICES, name) ? SUBSERVICES[name] : undefined
 }
 
 function unknown(name: string): SwitchFailure {

@@ -35,10 +35,17 @@ export function addressSet(entries: string[]): AddressSet {
 
 /** A set that trusts everyone trusts nobody: the leftmost X-Forwarded-For is whatever the attacker wrote. */
 export function coversEveryone(entries: string[]): boolean {
-  return entries.some(
-    (entry) => entry === 'true' || entry === '*' || /\/0$/.test(entry) || /^(0\.0\.0\.0|::)(\/[01])?$/.test(entry),
-  )
+  const isWord = (entry: string) => entry === 'true' || entry === '*' || entry === '0.0.0.0' || entry === '::'
+  if (entries.some(isWord)) return true
+  // Asked of the set and not of how it is written: two halves, or ::ffff:0:0/96, are everyone too.
+  const set = addressSet(entries)
+  return OPPOSITE_ENDS.some((ends) => ends.every((address) => set.has(address)))
 }
+
+const OPPOSITE_ENDS = [
+  ['1.1.1.1', '223.255.255.1'],
+  ['2001:4860::1', '2a0f::1'],
+]
 
 type Headers = Record<string, string | string[] | undefined>
 

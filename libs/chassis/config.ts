@@ -1,7 +1,9 @@
 // Reads the configuration of a program: flags > LOCI_* > file > default. All problems are told in one message, and a program
 // with a problem does not start (exit 78): there is no mode in which a broken or weak setting merely warns.
 
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { type Program, type Required, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
 
 type Source = 'flag' | 'environment' | 'environment file' | 'configuration file' | 'default' | 'not set'
@@ -96,10 +98,14 @@ function readFlags(program: Program, argv: string[], problems: string[]) {
     if (name === '--print-config') mode = 'print'
     else if (name === '--check-config') mode = 'check'
     else if (name === '--help' || name === '-h') mode = 'help'
-    else if (name === '--config') configPath = inline ?? argv[++i]
-    else if (setting?.secret)
+    else if (name === '--config') {
+      configPath = inline ?? argv[++i]
+      if (!configPath) problems.push('--config needs the name of a file')
+    } else if (setting?.secret) {
       problems.push(`${name} would show a secret in the list of processes: use ${setting.env}_FILE`)
-    else if (setting) flags.set(setting.env, inline ?? argv[++i] ?? '')
+      // Its value must not be taken for a command, which would be repeated in the refusal.
+      if (inline === undefined) i += 1
+    } else if (setting) flags.set(setting.env, inline ?? argv[++i] ?? '')
     else rest.push(argument)
   }
   return { flags, rest, mode, configPath }
@@ -181,6 +187,20 @@ function find(
 function checkTogether({ values, problems, warnings }: Config): void {
   if ((values.tlsCert === undefined) !== (values.tlsKey === undefined))
     problems.push('LOCI_TLS_CERT and LOCI_TLS_KEY go together: one of them is missing')
+  if (values.tlsCert && values.tlsKey) {
+    try {
+      createSecureContext({ cert: values.tlsCert, key: values.tlsKey })
+    } catch (error) {
+      problems.push(`LOCI_TLS_CERT and LOCI_TLS_KEY can not be used together: ${(error as Error).message}`)
+    }
+  }
+  if (values.databaseCa) {
+    try {
+      new X509Certificate(values.databaseCa)
+    } catch (error) {
+      problems.push(`LOCI_DATABASE_CA is no certificate: ${(error as Error).message}`)
+    }
+  }
   if (values.requireHttps && !values.tlsCert && values.trustedProxies?.length === 0) {
     problems.push(
       'LOCI_REQUIRE_HTTPS would refuse every request: give LOCI_TLS_CERT and LOCI_TLS_KEY, or name your proxy in LOCI_TRUSTED_PROXIES',
@@ -210,6 +230,9 @@ function oneLine(text: string): string {
 }
 
 function suggestion(name: string, known: string[]): string {
+  // LOCI_ADMIN_TOKEN is half of LOCI_ADMIN_TOKEN_DIGESTS, however near LOCI_ADMIN_LISTEN may be.
+  const whole = known.find((one) => name.length > 'LOCI_'.length && one.startsWith(`${name}_`))
+  if (whole) return `; did you mean ${whole}?`
   const near = known.map((one) => ({ one, distance: distance(name, one) })).sort((a, b) => a.distance - b.distance)[0]
   return near && near.distance <= Math.max(3, name.length / 4)
     ? `; did you mean ${near.one}?`

@@ -1,5 +1,5 @@
 // The frame of a program's main.ts: commands, exit codes, signals. Exit codes are those of sysexits.h, which supervisors and
-// scripts know: 64 wrong call, 70 a bug, 78 configuration. 78 must not be restarted in a loop: nothing will change by itself.
+// scripts know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be restarted in a loop: nothing will change by itself.
 
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -7,7 +7,7 @@ import type { Log } from './log.ts'
 import type { HttpServer } from './server.ts'
 import { type Program, SETTINGS, type Setting, type SettingName } from './settings.ts'
 
-const EXIT = { ok: 0, failed: 1, usage: 64, bug: 70, config: 78 } as const
+const EXIT = { ok: 0, failed: 1, usage: 64, unavailable: 69, bug: 70, config: 78 } as const
 
 /** Thrown when the surroundings are such that the program must not run: weak role, missing row-level security, newer schema. */
 export class StartRefused extends Error {
@@ -73,9 +73,19 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
   try {
     return await command.run(config, args)
   } catch (error) {
-    if (!(error instanceof StartRefused)) throw error
-    err(refusalText(program, error.reasons))
-    return EXIT.config
+    if (error instanceof StartRefused) {
+      err(refusalText(program, error.reasons))
+      return EXIT.config
+    }
+    const { code, address, port, message } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+    if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+      err(`${program} can not listen on ${address}:${port} (${code}): choose another address or port with --listen, or end what holds it\n`)
+      return EXIT.unavailable
+    }
+    // A server that fails is a bug and says so with its stack; a command that fails has a person in front of it.
+    if (name === 'serve') throw error
+    err(`${program} ${name} failed: ${message}\n`)
+    return EXIT.failed
   }
 }
 

@@ -133,7 +133,7 @@ function contentSchema(response: Json): unknown {
   return (response.content as Record<string, { schema?: unknown }>)['application/json']?.schema ?? {}
 }
 
-/** A schema with an id becomes a component and a reference to it; zod puts what it references under $defs, which move there too. */
+/** A schema with an id becomes a component: zod puts it under $defs and a reference in its place, and $defs move there. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Json>): Json {
   const {
     $schema: _,
@@ -144,6 +144,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<s
     io,
     unrepresentable: 'any',
     override({ jsonSchema: made }) {
+      // Within a version fields are only added, so a client must take what it does not know.
+      if (io === 'output' && made.additionalProperties === false) delete made.additionalProperties
       const integer = made.queryInteger as Json | undefined
       if (!integer) return
       for (const key of Object.keys(made)) delete (made as Json)[key]
@@ -152,11 +154,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<s
   }) as Json
   for (const [name, inner] of Object.entries(($defs as Record<string, Json> | undefined) ?? {}))
     schemas[name] = moved(inner)
-  const id = z.globalRegistry.get(schema)?.id
-  if (!id) return moved(body)
-  const { id: _id, ...rest } = body
-  schemas[id] = moved(rest)
-  return { $ref: `#/components/schemas/${id}` }
+  return moved(body)
 }
 
 function moved(schema: Json): Json {

@@ -4,15 +4,7 @@ import { z } from 'zod'
 import { plan } from './billing.ts'
 import { anyObject, queryInteger, timestamp } from './wire.ts'
 
-const serviceStatus = z.enum([
-  'provisioning',
-  'active',
-  'updating',
-  'suspended',
-  'failed',
-  'deleting',
-  'deleted',
-])
+const serviceStatus = z.enum(['provisioning', 'active', 'updating', 'suspended', 'failed', 'deleting', 'deleted'])
 
 export const createServiceRequest = z
   .object({

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { open } from '@loci/chassis/probes.ts'
+import { testHttpServer } from '@loci/chassis/test-server.ts'
+import { testDaemon } from '../test-daemon.ts'
+import { conductorRoutes } from './routes.ts'
+
+test('until the cell knows capabilities, system info and the conductor refuse everyone', async () => {
+  await using daemon = await testDaemon()
+  for (const path of ['/v1/system/info', '/v1/conductor/endpoints']) {
+    for (const headers of [{}, { 'x-loci-capability': 'anything' }, { 'x-loci-admin-token': daemon.adminToken }]) {
+      const { status, error } = await daemon.get(path, headers)
+      assert.deepEqual([status, error.code], [401, 'UNAUTHENTICATED'], path)
+    }
+  }
+})
+
+test('who is let in is told version and uptime, and every path of the router, sorted and once', async () => {
+  await using daemon = await testDaemon()
+  const { routes } = daemon.daemon
+  await using server = await testHttpServer(
+    conductorRoutes({ systemRead: open, version: '1.2.3', routes: () => routes }),
+  )
+
+  const info = (await server.ask('GET /v1/system/info')).json<{ uptime: number }>()
+  const { endpoints, total } = (await server.ask('GET /v1/conductor/endpoints')).json<{
+    endpoints: string[]
+    total: number
+  }>()
+
+  assert.deepEqual({ ...info, uptime: 0 }, { version: '1.2.3', uptime: 0, build: 'release', product: 'loci' })
+  assert.ok(info.uptime >= 0)
+  assert.deepEqual(endpoints, [...new Set(routes.map(({ spec }) => spec.path))].sort())
+  assert.equal(total, endpoints.length)
+  assert.ok(endpoints.includes('/admin/services/status') && endpoints.includes('/v1/conductor/endpoints'))
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openPool } from '@loci/postgres/pool.ts'
+import { testServer } from '@loci/postgres/test-database.ts'
+import { SUBSERVICE_NAMES } from '../subservices/subservices.ts'
+import { testDaemon } from '../test-daemon.ts'
+
+interface HealthAll {
+  status: string
+  checks: Record<string, { status: string; latencyMs?: number }>
+  latencyMs: number
+  timestamp: string
+}
+
+test('a daemon that has started is live, ready and started, under both prefixes', async () => {
+  await using daemon = await testDaemon()
+  for (const prefix of ['', '/v1']) {
+    assert.deepEqual((await daemon.get(`${prefix}/health/live`)).json(), { status: 'ok' })
+    assert.deepEqual((await daemon.get(`${prefix}/health/ready`)).json(), { status: 'ok' })
+    const { status, services } = (await daemon.get(`${prefix}/health/startup`)).json<{
+      status: string
+      services: object
+    }>()
+    assert.equal(status, 'ok')
+    assert.deepEqual(Object.keys(services).sort(), SUBSERVICE_NAMES.toSorted())
+  }
+})
+
+test('/v1/health/all really asks PostgreSQL and tells each sub-service', async () => {
+  await using daemon = await testDaemon()
+  const { status, checks } = (await daemon.get('/v1/health/all')).json<HealthAll>()
+  assert.equal(status, 'ok')
+  assert.equal(checks.postgres?.status, 'ok')
+  assert.ok(Number(checks.postgres?.latencyMs) > 0)
+  assert.deepEqual(Object.keys(checks).sort(), ['postgres', ...SUBSERVICE_NAMES].sort())
+  assert.equal(checks.kv?.status, 'running')
+})
+
+test('a sub-service that is switched off is told as disabled, and the daemon stays ready', async () => {
+  await using daemon = await testDaemon()
+  await daemon.admin('POST /admin/services/disable', { services: ['mcp'] })
+  const { status, checks } = (await daemon.get('/v1/health/all')).json<HealthAll>()
+  assert.deepEqual([status, checks.mcp?.status], ['ok', 'disabled'])
+  assert.deepEqual((await daemon.get('/health/ready')).json(), { status: 'ok' })
+})
+
+test('without its database the daemon is degraded, alive, and refuses by name; with it again it heals by itself', async () => {
+  await using daemon = await testDaemon()
+  const name = daemon.database.name
+  await asAdmin(
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+
+  const ready = await until(async () => {
+    const answer = await daemon.get('/health/ready')
+    return answer.text.includes('degraded') && answer
+  })
+  assert.equal(ready.status, 200, 'no other replica would do better')
+  assert.equal((await daemon.get('/health/live')).status, 200)
+  const all = (await daemon.get('/v1/health/all')).json<HealthAll>()
+  assert.deepEqual([all.status, all.checks.postgres?.status], ['degraded', 'down'])
+  const refused = await daemon.admin('GET /admin/services/status')
+  assert.deepEqual(
+    [refused.status, refused.error.code, refused.headers['retry-after']],
+    [503, 'STORE_UNAVAILABLE', '1'],
+  )
+  const { reasons } = (await daemon.get('/v1/lifecycle/status')).json<{ reasons: string[] }>()
+  assert.match(String(reasons[0]), /^postgres: /)
+
+  await asAdmin(`alter database ${name} allow_connections true`)
+  await until(async () => (await daemon.get('/health/ready')).text === '{"status":"ok"}')
+  assert.equal((await daemon.admin('GET /admin/services/status')).status, 200)
+})
+
+/** From another database: one that is closed lets not even its superuser in. */
+async function asAdmin(...statements: string[]): Promise<void> {
+  const { adminUrl } = await testServer()
+  const pool = openPool({ url: adminUrl, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} })
+  for (const text of statements) await pool.query({ text })
+  await pool.close()
+}
+
+async function until<Value>(look: () => Promise<Value | false>, withinMs = 8_000): Promise<Value> {
+  const end = Date.now() + withinMs
+  for (;;) {
+    const found = await look()
+    if (found !== false) return found
+    if (Date.now() > end) throw new Error(`not within ${withinMs} ms: ${look}`)
+    await sleep(50)
+  }
+}
+
+test('the lifecycle tells how the daemon came to be ready', async () => {
+  await using daemon = await testDaemon()
+  const status = (await daemon.get('/v1/lifecycle/status')).json<{
+    state: string
+    acceptingRequests: boolean
+    transitions: { to: string }[]
+    drain: { deadline: string | null; inFlight: number }
+  }>()
+  assert.deepEqual([status.state, status.acceptingRequests, status.drain.deadline], ['ready', true, null])
+  assert.deepEqual(
+    status.transitions.map(({ to }) => to),
+    ['starting', 'migrating', 'warming', 'ready'],
+  )
+  assert.equal(status.drain.inFlight, 1, 'the request that asks')
+})
+
+test('metrics tell requests by template, and no probe names an id or a tenant', async () => {
+  await using daemon = await testDaemon()
+  await daemon.get('/v1/nothing/ten_canary')
+  await daemon.get('/health/live')
+  await daemon.logged(({ route }) => route === 'unmatched')
+  const { text } = await daemon.get('/metrics')
+  assert.match(text, /route="unmatched"/)
+  assert.match(text, /^loci_ready 1$/m)
+  assert.doesNotMatch(text, /canary/)
+})
+
+test('a draining daemon says so, and ends what runs', async () => {
+  await using daemon = await testDaemon()
+  daemon.daemon.lifecycle.beginDrain('SIGTERM', { graceMs: 60_000, deadlineMs: 60_000 })
+  const ready = await daemon.get('/health/ready')
+  assert.deepEqual([ready.status, ready.json().status], [503, 'draining'])
+  assert.equal((await daemon.admin('GET /admin/services/status')).status, 200, 'still within the grace')
+  assert.equal((await daemon.get('/v1/health/all')).json().status, 'draining')
+})
+
+test('/openapi.json documents every registered route, and its references resolve', async () => {
+  await using daemon = await testDaemon()
+  const document = (await daemon.get('/openapi.json')).json<{
+    paths: Record<string, Record<string, unknown>>
+    components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> }
+  }>()
+  const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  const registered = daemon.daemon.routes.map(({ spec }) => `${spec.method} ${spec.path}`)
+  assert.deepEqual(documented.sort(), registered.sort())
+  for (const [, ref] of JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]*)"/g))
+    assert.ok(document.components.schemas[String(ref)], ref)
+  for (const { spec } of daemon.daemon.routes)
+    for (const scheme of spec.access.schemes.flat()) assert.ok(document.components.securitySchemes[scheme], scheme)
+})
+
+test('/docs is a page under a policy that lets nothing in', async () => {
+  await using daemon = await testDaemon()
+  const { status, headers, text } = await daemon.get('/docs')
+  assert.equal(status, 200)
+  assert.match(String(headers['content-security-policy']), /^default-src 'none'/)
+  assert.match(text, /\/admin\/services\/status/)
+})

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isId } from '@loci/contract/ids.ts'
+import { z } from 'zod'
+import { addressSet } from './addresses.ts'
+import { ApiError } from './api-error.ts'
+import { open } from './probes.ts'
+import { type Access, type Method, type Route, type RouteSpec, reply, route } from './route.ts'
+import { testHttpServer } from './test-server.ts'
+import { selfSigned } from './testing/certificate.ts'
+
+type Spec = Partial<RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>>
+
+function at(line: string, handle: Route['handle'] = () => ({ ok: true }), spec: Spec = {}): Route {
+  const [method, path] = line.split(' ') as [Method, string]
+  const answers = { 200: z.object({ ok: z.boolean() }) }
+  return route({ method, path, access: open, summary: 's', tag: 't', answers, ...spec }, handle)
+}
+
+const ok = at('GET /ok')
+
+test('every answer has a request id of our own making, whatever the caller sends', async () => {
+  await using server = await testHttpServer([ok])
+  const ids = new Set<string>()
+  for (let i = 0; i < 20; i += 1) {
+    const { headers } = await server.ask('GET /ok', { headers: { 'x-request-id': 'req_of_the_caller' } })
+    assert.ok(isId('req', String(headers['x-request-id'])), String(headers['x-request-id']))
+    ids.add(String(headers['x-request-id']))
+  }
+  assert.equal(ids.size, 20)
+})
+
+test('no answer is kept by a cache or guessed at by a browser', async () => {
+  await using server = await testHttpServer([ok])
+  for (const line of ['GET /ok', 'GET /nothing', 'PUT /ok']) {
+    const { headers } = await server.ask(line)
+    assert.equal(headers['cache-control'], 'no-store', line)
+    assert.equal(headers['x-content-type-options'], 'nosniff', line)
+    assert.equal(headers['content-type'], 'application/json; charset=utf-8', line)
+  }
+})
+
+test('a refusal names its request in the letter case of its service', async () => {
+  const handle = () => {
+    throw new ApiError('OVERLOADED', 'm', { hint: 'h' })
+  }
+  for (const [letterCase, field] of [
+    ['camel', 'requestId'],
+    ['snake', 'request_id'],
+  ] as const) {
+    await using server = await testHttpServer([at('GET /no', handle)], { letterCase })
+    const { status, headers, error } = await server.ask('GET /no')
+    assert.equal(status, 503)
+    assert.equal(headers['retry-after'], '1')
+    assert.deepEqual(error, {
+      code: 'OVERLOADED',
+      message: 'm',
+      status: 503,
+      [field]: headers['x-request-id'],
+      retryable: true,
+      ...(letterCase === 'camel' ? { retryAfterMs: 1_000 } : {}),
+      hint: 'h',
+    })
+  }
+})
+
+test('an unknown path is 404 and an unknown method of a known path is 405 with those it has', async () => {
+  await using server = await testHttpServer([ok, at('POST /ok'), at('DELETE /x/{id}')])
+  assert.equal((await server.ask('GET /nothing')).error.code, 'NOT_FOUND')
+  assert.equal((await server.ask('GET /ok/')).error.code, 'NOT_FOUND')
+  for (const [line, allow] of [
+    ['PUT /ok', 'GET, HEAD, POST'],
+    ['OPTIONS /ok', 'GET, HEAD, POST'],
+    ['GET /x/1', 'DELETE'],
+    ['HEAD /x/1', 'DELETE'],
+  ] as const) {
+    const { status, headers } = await server.ask(line)
+    assert.deepEqual([status, headers.allow], [405, allow], line)
+  }
+  const odd = await server.ask('PROPFIND /ok')
+  assert.deepEqual([odd.status, odd.error.code], [405, 'METHOD_NOT_ALLOWED'])
+})
+
+test('HEAD is GET without its body', async () => {
+  await using server = await testHttpServer([ok])
+  const [get, head] = [await server.ask('GET /ok'), await server.ask('HEAD /ok')]
+  assert.deepEqual([head.status, head.text], [200, ''])
+  assert.equal(head.headers['content-length'], get.headers['content-length'])
+})
+
+test('a colon in a path is a colon', async () => {
+  await using server = await testHttpServer([at('POST /tools:rank')])
+  assert.equal((await server.ask('POST /tools:rank')).status, 200)
+  assert.equal((await server.ask('POST /toolsXYZ')).status, 404)
+})
+
+test('a route without an access class can not be made', () => {
+  for (const access of [undefined, {}, { class: 'open' }])
+    assert.throws(() => at('GET /x', undefined, { access: access as Access<unknown> }), /declares no access class/)
+})
+
+test('access is decided before the body is read, and the handler gets what it returned', async () => {
+  const names: Access<string> = {
+    class: 'names',
+    schemes: [],
+    errors: [],
+    authorize({ headers, method, peer, requestId }) {
+      assert.deepEqual([method, peer, isId('req', requestId)], ['POST', '127.0.0.1', true])
+      if (!headers['x-name']) throw new ApiError('UNAUTHENTICATED', 'who?')
+      return String(headers['x-name'])
+    },
+  }
+  const spec = { access: names, body: z.object({ a: z.string() }), answers: { 200: z.object({ caller: z.string() }) } }
+  const later = {
+    ...names,
+    authorize: async (arrival: Parameters<typeof names.authorize>[0]) => names.authorize(arrival),
+  }
+  const handle: Route['handle'] = ({ caller }) => ({ caller })
+  await using server = await testHttpServer([
+    at('POST /now', handle, spec),
+    at('POST /later', handle, { ...spec, access: later }),
+  ])
+  for (const line of ['POST /now', 'POST /later']) {
+    for (const body of ['not json', { a: 1 }, 'x'.repeat(2_000_000)])
+      assert.equal((await server.ask(line, { body })).error.code, 'UNAUTHENTICATED', line)
+    const { text } = await server.ask(line, { body: { a: 'b' }, headers: { 'x-name': 'ada' } })
+    assert.equal(text, '{"caller":"ada"}')
+  }
+})
+
+test('who may not come in is not told what is switched off', async () => {
+  const closed: Access<never> = {
+    class: 'closed',
+    schemes: [],
+    errors: [],
+    authorize() {
+      throw new ApiError('UNAUTHENTICATED', 'no')
+    },
+  }
+  const left: unknown[] = []
+  const subservices = {
+    enter(name: string) {
+      if (name === 'off') throw new ApiError('SUBSERVICE_DISABLED', 'off')
+    },
+    leave: (name: string, failure: unknown) => void left.push([name, failure !== undefined]),
+  }
+  const bug = () => {
+    throw new Error('bug')
+  }
+  await using server = await testHttpServer(
+    [
+      at('GET /closed', undefined, { subservice: 'off', access: closed }),
+      at('GET /off', undefined, { subservice: 'off' }),
+      at('GET /on', undefined, { subservice: 'on' }),
+      at('GET /bug', bug, { subservice: 'on' }),
+    ],
+    { subservices },
+  )
+  assert.equal((await server.ask('GET /closed')).error.code, 'UNAUTHENTICATED')
+  assert.equal((await server.ask('GET /off')).error.code, 'SUBSERVICE_DISABLED')
+  assert.equal((await server.ask('GET /on')).status, 200)
+  assert.equal((await server.ask('GET /bug')).status, 500)
+  assert.deepEqual(left, [
+    ['on', false],
+    ['on', true],
+  ])
+})
+
+test('a bug is 500 with a request id and without its message, which the log has', async () => {
+  const bug = () => {
+    throw new Error('row of ada@example.com')
+  }
+  await using server = await testHttpServer([
+    at('GET /bug', bug),
+    at('GET /own', bug, { failureMessage: 'Own words.' }),
+  ])
+  const { status, text, error } = await server.ask('GET /bug')
+  assert.equal(status, 500)
+  assert.equal(error.code, 'INTERNAL_ERROR')
+  assert.ok(!text.includes('ada@example.com'))
+  const line = await server.logged(({ message }) => message === 'request failed')
+  assert.equal(line.requestId, error.requestId)
+  assert.match(JSON.stringify(line.error), /ada@example\.com/)
+  assert.equal((await server.ask('GET /own')).error.message, 'Own words.')
+})
+
+test('a write whose outcome is unknown gets no answer at all', async () => {
+  const handle = () => {
+    throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
+  }
+  await using server = await testHttpServer([at('POST /write', handle)])
+  await assert.rejects(server.ask('POST /write'), { code: 'ECONNRESET' })
+  const line = await server.logged(({ message }) => message.startsWith('the outcome of a write is unknown'))
+  assert.equal(line.route, '/write')
+})
+
+test('an answer that its own document does not allow fails in tests', async () => {
+  const routes = [at('GET /field', () => ({ ok: 'yes' })), at('GET /status', () => reply(201, { ok: true }))]
+  await using strict = await testHttpServer(routes)
+  for (const line of ['GET /field', 'GET /status']) assert.equal((await strict.ask(line)).status, 500, line)
+  const line = await strict.logged(({ message }) => message === 'request failed')
+  assert.match(JSON.stringify(line.error), /answered what its schema refuses/)
+  await using production = await testHttpServer(routes, { verifyAnswers: false })
+  assert.equal((await production.ask('GET /field')).text, '{"ok":"yes"}')
+})
+
+test('a text answer goes out as it is, with its own type', async () => {
+  const answers = { 200: { contentType: 'text/plain', description: 'd' } }
+  const handle = () => reply(200, 'plain', { 'content-type': 'text/plain' })
+  await using server = await testHttpServer([at('GET /text', handle, { answers })])
+  const { text, headers } = await server.ask('GET /text')
+  assert.deepEqual([text, headers['content-type']], ['plain', 'text/plain'])
+})
+
+test('where https is demanded, plain http is refused on every route, probes included, and an untrusted word does not help', async () => {
+  const requireHttps = { requireHttps: true, trustedProxies: addressSet(['10.0.0.1']) }
+  await using server = await testHttpServer([ok, at('GET /probe', undefined, { deadline: 'probe' })], requireHttps)
+  for (const line of ['GET /ok', 'GET /probe', 'HEAD /ok'])
+    assert.equal((await server.ask(line, { headers: { 'x-forwarded-proto': 'https' } })).status, 403, line)
+  assert.equal((await server.ask('GET /probe')).error.code, 'HTTPS_REQUIRED')
+})
+
+test('where https is demanded, the word of a trusted proxy counts', async () => {
+  await using server = await testHttpServer([ok], { requireHttps: true, trustedProxies: addressSet(['127.0.0.1']) })
+  assert.equal((await server.ask('GET /ok', { headers: { 'x-forwarded-proto': 'https' } })).status, 200)
+  assert.equal((await server.ask('GET /ok', { headers: { 'x-forwarded-proto': 'http' } })).status, 403)
+  assert.equal((await server.ask('GET /ok')).status, 403)
+})
+
+test('where https is demanded, our own TLS listener serves', async () => {
+  await using server = await testHttpServer([ok], { requireHttps: true, tls: selfSigned() })
+  assert.match(server.url, /^https:/)
+  assert.equal((await server.ask('GET /ok', { unverified: true })).status, 200)
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { PROGRAMS, SETTINGS, type Setting } from './settings.ts'
+
+const all = Object.values(SETTINGS) as Setting<unknown>[]
+
+function refuses(setting: Setting<unknown>, texts: string[], reason: RegExp): void {
+  for (const text of texts) assert.throws(() => setting.parse(text), reason, `${setting.env}=${text}`)
+}
+
+test('every setting has a name of its own, begins with LOCI_, and its default passes its own check', () => {
+  assert.equal(new Set(all.map(({ env }) => env)).size, all.length)
+  for (const { env, doc, fallback, parse } of all) {
+    assert.match(env, /^LOCI_[A-Z]+(_[A-Z]+)*$/)
+    assert.ok(doc.length > 10, env)
+    for (const text of typeof fallback === 'object' ? Object.values(fallback) : [fallback])
+      if (text !== undefined) parse(text)
+  }
+  for (const program of PROGRAMS) assert.ok(all.some(({ programs }) => programs.includes(program)))
+})
+
+test('a listen address is an address and a port', () => {
+  assert.deepEqual(SETTINGS.listen.parse('[::1]:4410'), { host: '::1', port: 4410 })
+  assert.deepEqual(SETTINGS.listen.parse('localhost:0'), { host: 'localhost', port: 0 })
+  refuses(
+    SETTINGS.listen,
+    ['', '4410', ':4410', '127.0.0.1', 'host:80', '127.0.0.1:65536', '::1:80', '1.2.3:80'],
+    /must be/,
+  )
+})
+
+test('PostgreSQL on this machine needs no TLS, by loopback or by socket', () => {
+  for (const url of [
+    'postgres://loci_app@127.0.0.1:5432/loci_cell',
+    'postgresql://loci_app:p%40ss@localhost/loci_cell?sslmode=disable',
+    'postgres://loci_app@[::1]/loci_cell',
+    'postgres://loci_app@/loci_cell?host=/var/run/postgresql',
+    'postgres://loci_app@/loci_cell?host=%2Fvar%2Frun%2Fpostgresql&port=5433',
+    'postgres://loci_app@%2Fvar%2Frun%2Fpostgresql/loci_cell',
+  ])
+    assert.equal(SETTINGS.databaseUrl.parse(url), url)
+})
+
+test('PostgreSQL elsewhere is reached by verified TLS only', () => {
+  const url = 'postgres://loci_app:x@db.example/loci_cell'
+  assert.equal(SETTINGS.databaseUrl.parse(url), url)
+  assert.equal(SETTINGS.databaseUrl.parse(`${url}?sslmode=verify-full`), `${url}?sslmode=verify-full`)
+  for (const mode of ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'no-verify', ''])
+    refuses(SETTINGS.databaseUrl, [`${url}?sslmode=${mode}`], /only verify-full/)
+  refuses(SETTINGS.databaseUrl, [`${url}?ssl=false`, `${url}?uselibpqcompat=true`], /verified TLS/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=db.example&sslmode=require'], /only verify-full/)
+})
+
+test('a database URL that could be read in two ways is refused', () => {
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=one.example,two.example'], /several hosts/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=/tmp&port=five'], /port/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_app:50%@127.0.0.1/x'], /%25/)
+})
+
+test('a database URL names its role and its database', () => {
+  refuses(SETTINGS.databaseUrl, ['', 'mysql://a@b/c', '127.0.0.1'], /must be a URL/)
+  refuses(SETTINGS.databaseUrl, ['postgres://127.0.0.1/x'], /role/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@127.0.0.1', 'postgres://loci_app@127.0.0.1/'], /database/)
+})
+
+test('management is reached by https, or by http on loopback, and its URL is an origin', () => {
+  for (const url of ['https://loci.example', 'http://127.0.0.1:4400', 'http://localhost:4400', 'http://[::1]:4400'])
+    assert.equal(SETTINGS.managementUrl.parse(url), url)
+  refuses(SETTINGS.managementUrl, ['http://loci.example', 'http://10.0.0.1', 'http://127.0.0.1.example'], /https/)
+  refuses(
+    SETTINGS.publicUrl,
+    ['', 'loci.example', 'ftp://a', 'https://u:p@a', 'https://a/x', 'https://a/?q', 'https://a/#f'],
+    /origin/,
+  )
+})
+
+test('a proxy list that trusts everyone is refused, however it is written', () => {
+  refuses(
+    SETTINGS.trustedProxies,
+    ['true', '*', '0.0.0.0/0', '::/0', '10.0.0.0/0', '0.0.0.0/1, 128.0.0.0/1', '::ffff:0:0/96', '::/64', '10.0.0.1, *'],
+    /trusts everyone/,
+  )
+  refuses(SETTINGS.trustedProxies, ['proxy.example', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0'], /not an address/)
+  assert.deepEqual(SETTINGS.trustedProxies.parse(' 10.0.0.0/8, ,fd00::/8 '), ['10.0.0.0/8', 'fd00::/8'])
+  assert.deepEqual(SETTINGS.trustedProxies.parse(''), [])
+})
+
+test('an allow-list may be empty, and a wrong entry is named', () => {
+  assert.deepEqual(SETTINGS.adminAllowlist.parse(''), [])
+  refuses(SETTINGS.adminAllowlist, ['127.0.0.1, office'], /'office' is not an address/)
+})
+
+test('an admin token is given as one digest, or two while rotating, and never as a weak one', () => {
+  const strong = '0123456789abcdef'.repeat(4)
+  const other = 'fedcba9876543210'.repeat(4)
+  assert.deepEqual(SETTINGS.adminTokenDigests.parse(`${strong}, ${other}`), [
+    Buffer.from(strong, 'hex'),
+    Buffer.from(other, 'hex'),
+  ])
+  refuses(SETTINGS.adminTokenDigests, ['', `${strong},${other},${strong}`], /one digest, or two/)
+  refuses(SETTINGS.adminTokenDigests, ['loci_adm_clear', strong.slice(1), strong.toUpperCase()], /not the token itself/)
+  const weak = ['', 'admin', 'password', 'secret', 'changeme', 'token', '123456', 'test']
+  refuses(
+    SETTINGS.adminTokenDigests,
+    [...weak.map((text) => createHash('sha256').update(text).digest('hex')), '0'.repeat(64), 'a'.repeat(64)],
+    /weak token/,
+  )
+})
+
+test('a partner’s name is one path segment that is not ours', () => {
+  assert.equal(SETTINGS.partnerName.parse('acme-2'), 'acme-2')
+  refuses(SETTINGS.partnerName, ['', 'a/b', 'Acme', '-a', 'a_b', 'x'.repeat(64), '..'], /path segment/)
+  refuses(SETTINGS.partnerName, ['kv', 'memory', 'health'], /path of ours/)
+})
+
+test('numbers are whole and within their bounds, switches are true or false, levels are known', () => {
+  assert.equal(SETTINGS.databaseConnectionsMax.parse('200'), 200)
+  refuses(
+    SETTINGS.databaseConnectionsMax,
+    ['', '1', '201', '-2', '1e2', '0x10', ' 16', '16.0'],
+    /whole number from 2 to 200/,
+  )
+  refuses(SETTINGS.requireHttps, ['', '1', 'yes', 'TRUE'], /true or false/)
+  refuses(SETTINGS.logLevel, ['', 'trace', 'INFO'], /must be one of/)
+})
+
+test('PEM is PEM of the right kind', () => {
+  assert.ok(SETTINGS.tlsKey.parse('-----BEGIN RSA PRIVATE KEY-----\nx'))
+  refuses(SETTINGS.tlsKey, ['', '/etc/key.pem', '-----BEGIN CERTIFICATE-----'], /_FILE/)
+  refuses(SETTINGS.tlsCert, ['-----BEGIN PRIVATE KEY-----'], /CERTIFICATE/)
+})

@@ -1,0 +1,90 @@
+// The authorization matrix (PROMISES P9, P11): every registered route × every kind of credential, held against a reviewed table.
+// The routes come from the running router, so a route that nobody reviewed is found; so is a row whose route is gone.
+
+import type { ErrorCode } from '@loci/contract/errors.ts'
+import type { Route } from './route.ts'
+import type { TestAnswer } from './test-request.ts'
+
+/** `admitted` is any 2xx; `as none` is whatever a request without any credential gets. */
+export type Expectation = `${number} ${ErrorCode}` | 'admitted' | 'as none'
+
+export interface MatrixRow {
+  class: string
+  operation?: string
+  /** A body with which the route does its work and changes nothing. */
+  body?: Record<string, unknown>
+  /** Values of the parameters of the path. */
+  params?: Record<string, string>
+}
+
+export interface Matrix<Kind extends string> {
+  /** By `METHOD /path/{template}`. */
+  rows: Readonly<Record<string, MatrixRow>>
+  kinds: readonly Kind[]
+  /** By access class, then by kind of credential. */
+  expected: Readonly<Record<string, Readonly<Partial<Record<Kind, Expectation>>>>>
+}
+
+export interface MatrixRequest {
+  line: string
+  body: Record<string, unknown> | undefined
+}
+
+type Ask<Kind extends string> = (kind: Kind, request: MatrixRequest) => Promise<TestAnswer>
+
+/** Every cell that is missing or wrong, one sentence each; empty when the router is as it was reviewed. */
+export async function matrixProblems<Kind extends string>(
+  matrix: Matrix<Kind>,
+  routes: readonly Route[],
+  send: Ask<Kind>,
+): Promise<string[]> {
+  const registered = new Map(routes.map((route) => [`${route.spec.method} ${route.spec.path}`, route]))
+  const problems = Object.keys(matrix.rows)
+    .filter((line) => !registered.has(line))
+    .map((line) => `${line} has a row and no route: delete the row`)
+  for (const [line, { spec }] of registered) {
+    const row = matrix.rows[line]
+    if (!row) problems.push(`${line} is registered and has no row: review who may call it and add one`)
+    else if (row.class !== spec.access.class || row.operation !== spec.access.operation)
+      problems.push(`${line} is reviewed as ${nameOf(row)} and registered as ${nameOf(spec.access)}`)
+    else problems.push(...(await rowProblems(matrix, line, row, send)))
+  }
+  return problems
+}
+
+function nameOf({ class: name, operation }: { class: string; operation?: string }): string {
+  return operation === undefined ? name : `${name} with ${operation}`
+}
+
+async function rowProblems<Kind extends string>(
+  { kinds, expected }: Matrix<Kind>,
+  line: string,
+  row: MatrixRow,
+  send: Ask<Kind>,
+): Promise<string[]> {
+  const cells = expected[row.class]
+  if (!cells) return [`${line}: the class ${row.class} has no expectations`]
+  const request = {
+    line: line.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(row.params?.[name] ?? 'x')),
+    body: row.body,
+  }
+  const problems: string[] = []
+  let none: string | undefined
+  for (const kind of kinds) {
+    const expectation = cells[kind]
+    if (expectation === undefined) {
+      problems.push(`${line}: the class ${row.class} has no expectation for '${kind}'`)
+      continue
+    }
+    const came = outcomeOf(await send(kind, request))
+    if (kind === 'none') none = came
+    const fits =
+      expectation === 'as none' ? came === none : expectation === 'admitted' ? /^2/.test(came) : came === expectation
+    if (!fits) problems.push(`${line} with '${kind}': expected ${expectation}, came ${came}`)
+  }
+  return problems
+}
+
+function outcomeOf({ status, text }: TestAnswer): string {
+  return status < 400 ? String(status) : `${status} ${JSON.parse(text).error.code}`
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { openapiDocument, type RouteDescription } from './openapi.ts'
+import { queryInteger } from './wire.ts'
+
+type Json = Record<string, unknown>
+interface Operation {
+  operationId: string
+  parameters: { name: string; in: string; required: boolean; schema: Json }[]
+  requestBody: { required: boolean; content: Record<string, { schema: Json }> }
+  responses: Record<string, { description: string; content: Record<string, { schema: Json }> }>
+  security: Json[]
+  'x-loci-access': string
+  'x-loci-operation': string
+}
+
+const inner = z.object({ n: z.int() }).meta({ id: 'Inner' })
+const outer = z.object({ inner, list: z.array(inner) }).meta({ id: 'Outer' })
+const base = { summary: 's', tag: 't', access: { class: 'open', schemes: [] }, answers: { 200: outer }, errors: [] }
+
+function documentOf(routes: Partial<RouteDescription>[], letterCase: 'camel' | 'snake' = 'camel') {
+  const full = routes.map((route) => ({ ...base, method: 'GET', path: '/x', ...route }))
+  const options = { title: 't', version: '1', description: 'd', letterCase, securitySchemes: {}, routes: full }
+  const document = openapiDocument(options) as Json & {
+    paths: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, Json> }
+  }
+  return {
+    document,
+    operation: (line: string) => document.paths[line.split(' ')[1]!]![line.split(' ')[0]!.toLowerCase()]!,
+  }
+}
+
+function references(value: unknown): string[] {
+  return [...JSON.stringify(value).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => String(ref))
+}
+
+test('every route is documented, by path and method', () => {
+  const { document } = documentOf([
+    { method: 'GET', path: '/b' },
+    { method: 'POST', path: '/b' },
+    { method: 'DELETE', path: '/a/{id}', params: z.object({ id: z.string() }) },
+  ])
+  assert.deepEqual(Object.keys(document.paths), ['/a/{id}', '/b'])
+  assert.deepEqual(Object.keys(document.paths['/b']!), ['get', 'post'])
+  assert.equal(document.openapi, '3.1.0')
+})
+
+test('operations have names of their own', () => {
+  const { operation } = documentOf([
+    { path: '/v1/kv/entries/{key}', params: z.object({ key: z.string() }) },
+    { method: 'POST', path: '/v1/partner/tools:rank' },
+    { path: '/openapi.json' },
+  ])
+  assert.equal(operation('GET /v1/kv/entries/{key}').operationId, 'getV1KvEntriesByKey')
+  assert.equal(operation('POST /v1/partner/tools:rank').operationId, 'postV1PartnerToolsRank')
+  assert.equal(operation('GET /openapi.json').operationId, 'getOpenapiJson')
+})
+
+test('an integer of a query is an integer with its bounds, not text', () => {
+  const query = z.object({ limit: queryInteger({ min: 1, max: 100, fallback: 20 }), after: z.string().optional() })
+  const { operation } = documentOf([{ query }])
+  assert.deepEqual(operation('GET /x').parameters, [
+    {
+      name: 'limit',
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    },
+    { name: 'after', in: 'query', required: false, schema: { type: 'string' } },
+  ])
+})
+
+test('a parameter of a path is required', () => {
+  const { operation } = documentOf([{ path: '/a/{id}', params: z.object({ id: z.string() }) }])
+  assert.deepEqual(operation('GET /a/{id}').parameters, [
+    { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+  ])
+})
+
+test('schemas with a name are components, and every reference resolves', () => {
+  const { document } = documentOf([{ method: 'POST', body: { schema: outer, required: true }, errors: ['NOT_FOUND'] }])
+  const found = references(document)
+  assert.ok(found.includes('#/components/schemas/Outer') && found.includes('#/components/schemas/Error'))
+  for (const ref of found) {
+    assert.match(ref, /^#\/components\/schemas\/\w+$/)
+    assert.ok(document.components.schemas[ref.split('/').at(-1)!], ref)
+  }
+  assert.ok(!JSON.stringify(document).includes('$defs'))
+})
+
+test('a component says what it is, and does not only refer to itself', () => {
+  const { document } = documentOf([{ method: 'POST', body: { schema: outer, required: true } }])
+  const { Inner, Outer } = document.components.schemas as Record<string, { properties: Json }>
+  assert.deepEqual(Object.keys(Inner!.properties), ['n'])
+  assert.deepEqual(Outer!.properties.inner, { $ref: '#/components/schemas/Inner' })
+})
+
+test('a body says whether it may be left out', () => {
+  const { operation } = documentOf([
+    { method: 'POST', path: '/a', body: { schema: inner, required: true } },
+    { method: 'POST', path: '/b', body: { schema: inner, required: false } },
+  ])
+  assert.deepEqual(
+    [operation('POST /a').requestBody.required, operation('POST /b').requestBody.required],
+    [true, false],
+  )
+})
+
+test('refusals stand under their status with the error’s shape, beside an answer of the same status', () => {
+  const { operation, document } = documentOf([
+    { errors: ['NOT_FOUND', 'STARTING', 'DRAINING'], answers: { 200: inner, 503: z.object({ status: z.string() }) } },
+  ])
+  const { responses } = operation('GET /x')
+  assert.deepEqual(Object.keys(responses), ['200', '404', '503'])
+  assert.match(responses['404']!.description, /`NOT_FOUND`: /)
+  assert.deepEqual(responses['404']!.content['application/json']!.schema, { $ref: '#/components/schemas/Error' })
+  assert.equal((responses['503']!.content['application/json']!.schema.anyOf as unknown[]).length, 2)
+  assert.match(JSON.stringify(document.components.schemas.Error), /"requestId"/)
+})
+
+test('the error’s shape follows the letter case of the service', () => {
+  const { document } = documentOf([{ errors: ['NOT_FOUND'] }], 'snake')
+  assert.match(JSON.stringify(document.components.schemas.Error), /"request_id"/)
+  assert.doesNotMatch(JSON.stringify(document.components.schemas.Error), /"requestId"/)
+})
+
+test('who may call is written at each operation', () => {
+  const access = { class: 'capability', operation: 'kv:read', schemes: [['capability']] }
+  const { operation } = documentOf([{ access }, { path: '/open' }])
+  assert.deepEqual(operation('GET /x').security, [{ capability: [] }])
+  assert.equal(operation('GET /x')['x-loci-operation'], 'kv:read')
+  assert.deepEqual(operation('GET /open').security, [])
+  assert.equal(operation('GET /open')['x-loci-access'], 'open')
+})
+
+test('an answer that is not JSON says its type', () => {
+  const { operation } = documentOf([{ answers: { 200: { contentType: 'text/plain', description: 'Text.' } } }])
+  assert.deepEqual(operation('GET /x').responses['200'], { description: 'Text.', content: { 'text/plain': {} } })
+})

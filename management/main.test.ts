@@ -1,0 +1,44 @@
+// Management as an operator calls it from a shell.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    const main = join(import.meta.dirname, 'main.ts')
+    const child = execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { PATH: process.env.PATH, ...env } },
+      (_, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
+    )
+  })
+}
+
+const DATABASE = { LOCI_DATABASE_URL: 'postgres://loci_app@127.0.0.1:1/loci_control' }
+
+test('bootstrap without an owner, or with something that is no address, is a wrong call', async () => {
+  for (const args of [['bootstrap'], ['bootstrap', '--owner-email', 'ada'], ['bootstrap', '--owner-email']]) {
+    const { code, err } = await run(args, DATABASE)
+    assert.equal(code, 64, args.join(' '))
+    assert.match(err, /--owner-email/)
+  }
+})
+
+test('bootstrap does not claim to have made what this version can not make', async () => {
+  const { code, out, err } = await run(['bootstrap', '--owner-email', 'ada@example.com'], DATABASE)
+  assert.equal(code, 69)
+  assert.equal(out, '')
+  assert.match(err, /nothing was made/)
+})
+
+test('an unknown command is a wrong call, and a missing setting is a configuration error', async () => {
+  const unknown = await run(['bootstarp'])
+  assert.equal(unknown.code, 64)
+  assert.match(unknown.err, /no command 'bootstarp'/)
+  const missing = await run([])
+  assert.equal(missing.code, 78)
+  assert.match(missing.err, /LOCI_DATABASE_URL is required/)
+})

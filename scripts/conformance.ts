@@ -1,0 +1,59 @@
+// node scripts/conformance.ts [--only group,…] [--suite PATH]: the conformance suite beside this checkout against a whole loci.
+// Runs the groups that are built; its output, the list of what it skipped included, is the suite's own, and so is the exit code.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { startWorld, type World } from '@loci/tests/world/world.ts'
+import { writeWorldFile } from '@loci/tests/world/world-file.ts'
+
+/** Groups of the suite whose routes exist. An issue that builds one adds it here. */
+const BUILT = ['probes', 'admin', 'openapi']
+
+const top = path.dirname(import.meta.dirname)
+const { values: options } = parseArgs({
+  options: {
+    suite: { type: 'string', default: path.join(top, '../shared/conformance/run.mjs') },
+    only: { type: 'string', default: BUILT.join(',') },
+  },
+})
+
+if (existsSync(options.suite)) {
+  process.exitCode = await runSuite()
+} else {
+  console.log('conformance skipped: the suite is not beside this checkout')
+  console.log('0 passed, 0 failed')
+}
+
+async function runSuite(): Promise<number> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'loci-conformance-'))
+  const file = path.join(directory, 'world.json')
+  let world: World | undefined
+  let suite: ChildProcess | undefined
+  let stopped = false
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stopped = true
+      suite?.kill('SIGTERM')
+    })
+  }
+  try {
+    world = await startWorld()
+    await writeWorldFile(file, world)
+    if (stopped) return 1
+    suite = spawn(process.execPath, [options.suite, '--world', file, '--only', options.only], { stdio: 'inherit' })
+    return await exitOf(suite)
+  } finally {
+    await world?.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code) => resolve(code ?? 1))
+  })
+}
