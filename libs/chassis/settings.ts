@@ -224,9 +224,13 @@ function databaseUrl(text: string): string {
   const url = URL.canParse(parseable) ? new URL(parseable) : undefined
   if (!url || !/^postgres(ql)?:$/.test(url.protocol))
     throw new Error('must be a URL such as postgres://loci_app@127.0.0.1:5432/loci_cell')
+  if (!/^([^%]|%[0-9a-fA-F]{2})*$/.test(text))
+    throw new Error('has a % that is not followed by two hex digits: write %25')
   if (url.username === '') throw new Error('must name the role: postgres://loci_app@…')
   if (url.pathname.length < 2) throw new Error('must name the database: postgres://…/loci_cell')
   const host = url.searchParams.get('host') ?? url.hostname
+  if (host.includes(',')) throw new Error('names several hosts: name the one in front of the primary')
+  if (!/^\d{0,5}$/.test(url.searchParams.get('port') ?? '')) throw new Error('has a port that is not a number')
   const local = host.startsWith('/') || host.startsWith('%2F') || isLoopback(host)
   const mode = url.searchParams.get('sslmode')
   if (!local && mode !== null && mode !== 'verify-full')

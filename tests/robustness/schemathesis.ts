@@ -1,0 +1,84 @@
+// Schema-driven requests by schemathesis, a Python program: installed into a directory below the system's temporary one.
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const VERSION = '4.32.5'
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_schema_conformance',
+  'response_headers_conformance',
+  'unsupported_method',
+  'allow_header_conformance',
+]
+
+export interface SchemathesisResult {
+  isGood: boolean
+  /** "275 generated, 275 passed" */
+  figure: string
+  output: string
+}
+
+/** Resolves with its command. Kept for the next run; throws with what a person has to install. */
+export async function installSchemathesis(): Promise<string> {
+  const directory = join(tmpdir(), `loci-schemathesis-${VERSION}`)
+  const command = join(directory, 'bin/st')
+  if (existsSync(command)) return command
+  let made = await run('python3', ['-m', 'venv', directory])
+  if (made.code !== 0 && process.getuid?.() === 0) {
+    await run('apt-get', ['install', '-y', '--no-install-recommends', 'python3-venv'])
+    made = await run('python3', ['-m', 'venv', '--clear', directory])
+  }
+  if (made.code !== 0)
+    throw new Error(`no Python environment: install python3 and python3-venv (${made.output.trim()})`)
+  const installed = await run(join(directory, 'bin/pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    `schemathesis==${VERSION}`,
+  ])
+  if (installed.code !== 0)
+    throw new Error(`schemathesis ${VERSION} could not be installed: ${installed.output.trim()}`)
+  return command
+}
+
+export async function runSchemathesis(
+  command: string,
+  url: string,
+  { seed, examplesMax, headers }: { seed: number; examplesMax: number; headers: Record<string, string> },
+): Promise<SchemathesisResult> {
+  const { code, output } = await run(command, [
+    'run',
+    `${url}/openapi.json`,
+    `--checks=${CHECKS.join(',')}`,
+    '--phases=examples,coverage,fuzzing',
+    `--max-examples=${examplesMax}`,
+    `--seed=${seed}`,
+    '--workers=2',
+    '--request-timeout=10',
+    '--continue-on-failure',
+    '--generation-database=none',
+    '--warnings=off',
+    '--no-color',
+    ...Object.entries(headers).map(([name, value]) => `--header=${name}:${value}`),
+  ])
+  const figure = /Test cases:\s+(.+)/.exec(output)?.[1] ?? 'no summary'
+  return { isGood: code === 0 && /\b[1-9]\d* passed/.test(figure), figure, output }
+}
+
+function run(file: string, args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    child.once('error', (error) => resolve({ code: null, output: error.message }))
+    child.once('close', (code) => resolve({ code, output }))
+  })
+}

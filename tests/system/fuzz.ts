@@ -1,0 +1,321 @@
+// P15: no byte sequence gives a 5xx (but 503 with Retry-After), a crash, a hang or a growing process.
+//
+//   npm run test:system -- fuzz [--short] [--seed=N] [--stream=BASE64]   the last sends one stream and shows what came back
+
+import { randomInt } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { corpusOf, type Operation, operationsOf, SMUGGLING, streamOf } from '../robustness/byte-streams.ts'
+import { type Poison, poisonList, poisonSample } from '../robustness/poison.ts'
+import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
+import { installSchemathesis, runSchemathesis } from '../robustness/schemathesis.ts'
+import { type Edit, plantMutant } from '../world/mutant.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
+import { mapWidth, type Report, reportOn } from '../world/report.ts'
+import { startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const option = (name: string) => process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3)
+const SEED = Number(option('seed') ?? randomInt(1, 2 ** 31))
+const STREAMS = isShort ? 5_000 : 100_000
+const EXAMPLES_MAX = isShort ? 20 : 200
+const SOCKETS = 64
+const HANG_MS = 12_000
+const RSS_MB_MAX = 256
+/** One in so many streams does not say that it has ended: the server must find out by its deadline. */
+const OPEN_ENDED = 300
+
+const MUTANTS: { name: string; edit: Edit }[] = [
+  {
+    name: 'everything that is not an ApiError becomes 500',
+    edit: {
+      file: 'libs/chassis/api-error.ts',
+      from: '  if (kind) return new ApiError',
+      to: '  if (kind && error === kind) return new ApiError',
+    },
+  },
+  {
+    name: 'the depth of a body is not looked at',
+    edit: { file: 'libs/chassis/json.ts', from: 'if (isTooDeep(text))', to: 'if (isTooDeep(text) && text === "")' },
+  },
+  {
+    name: 'other methods are not registered',
+    edit: {
+      file: 'libs/chassis/server.ts',
+      from: '  refuseOtherMethods(app, context, options)\n',
+      to: '  void refuseOtherMethods\n',
+    },
+  },
+  {
+    name: 'a body at a path that is not there is left to the framework',
+    edit: {
+      file: 'libs/chassis/server.ts',
+      from: "    if (!request.exchange) begin(context, request, reply, UNMATCHED, 'normal')\n",
+      to: '',
+    },
+  },
+  {
+    name: 'what the HTTP parser refuses gets no answer of ours',
+    edit: { file: 'libs/chassis/listener.ts', from: "server.on('clientError'", to: "server.on('nothing'" },
+  },
+]
+
+interface Target {
+  name: string
+  process: LociProcess
+  port: number
+  operations: Operation[]
+}
+
+await reportOn(async (report) => {
+  const world = await startWorld({ replicas: 1 })
+  try {
+    const targets = await Promise.all([
+      targetOf('daemon', world.daemons[0] as LociProcess),
+      targetOf('management', world.management as LociProcess),
+    ])
+    const alone = option('stream')
+    if (alone !== undefined) {
+      for (const { name, port } of targets) {
+        const result = await sendStream(Buffer.from(alone, 'base64'), { port })
+        report.note(`${name}: ${result.end} after ${Math.round(result.ms)} ms\n${result.received.toString('latin1')}`)
+      }
+      return
+    }
+    report.note(`seed ${SEED}`)
+    const watch = watchProcesses(targets)
+    await schemaDriven(report, world, targets)
+    await poison(report, world, targets)
+    await smuggling(report, targets)
+    await Promise.all([rawStreams(report, world, targets), drips(report, world, targets)])
+    watch.report(report)
+    await mutants(report, world)
+  } finally {
+    await world.stop()
+  }
+})
+
+async function targetOf(name: string, process: LociProcess): Promise<Target> {
+  const answer = await fetch(`${process.url}/openapi.json`)
+  const document = (await answer.json()) as Parameters<typeof operationsOf>[0]
+  return { name, process, port: Number(new URL(process.url).port), operations: operationsOf(document) }
+}
+
+async function schemaDriven(report: Report, world: World, targets: Target[]): Promise<void> {
+  const command = await installSchemathesis()
+  for (const { name, process, operations } of targets) {
+    const { isGood, figure, output } = await runSchemathesis(command, process.url, {
+      seed: SEED,
+      examplesMax: EXAMPLES_MAX,
+      headers: name === 'daemon' ? { 'x-loci-admin-token': world.adminToken } : {},
+    })
+    if (!isGood) report.note(output.replaceAll('\n', '\n       '))
+    report.promise(`schemathesis on the document of ${name}`, isGood, `${operations.length} operations, ${figure}`)
+  }
+}
+
+async function poison(report: Report, world: World, targets: Target[]): Promise<void> {
+  for (const { name, port, operations } of targets) {
+    // And a path that nothing is registered at.
+    const list = poisonList([...operations, { method: 'NONE', path: '/nothing/here' }], world.adminToken)
+    const faults = await swallow(list, port)
+    for (const fault of faults.slice(0, 10)) report.note(fault)
+    report.promise(
+      `poison for every route and method of ${name}`,
+      faults.length === 0,
+      `${faults.length} wrong answers to ${list.length} requests`,
+    )
+  }
+}
+
+/** The faults of the answers to these, each with what was sent. */
+async function swallow(list: Poison[], port: number): Promise<string[]> {
+  const results = await mapWidth(list, SOCKETS, ({ bytes }, i) =>
+    sendStream(bytes, { port, from: addressOf(i), halfClose: false }),
+  )
+  return list.flatMap((one, i) => {
+    const result = results[i] as StreamResult
+    const fault = faultOfResult(result) ?? unexpected(one, result)
+    return fault === undefined ? [] : [`${one.name}: ${fault}`]
+  })
+}
+
+function unexpected({ expected, isLong }: Poison, { received }: StreamResult): string | undefined {
+  if (!expected) return undefined
+  const [answer] = parseAnswers(received)
+  if (!answer) return isLong ? undefined : `no answer instead of ${expected}`
+  if (!expected.includes(answer.status)) return `${answer.status} instead of ${expected}: ${answer.body.slice(0, 120)}`
+  return answer.status === 405 && !answer.headers.allow ? '405 without Allow' : undefined
+}
+
+function faultOfResult({ end, received }: StreamResult): string | undefined {
+  if (end === 'hung') return 'the connection hung'
+  if (end === 'refused') return 'nobody listens any more'
+  return parseAnswers(received)
+    .map(faultOf)
+    .find((fault) => fault !== undefined)
+}
+
+async function smuggling(report: Report, targets: Target[]): Promise<void> {
+  const faults: string[] = []
+  for (const { name, port } of targets) {
+    for (const [kind, text] of Object.entries(SMUGGLING)) {
+      const result = await sendStream(Buffer.from(text, 'latin1'), { port, halfClose: false })
+      const answers = parseAnswers(result.received)
+      const fault =
+        faultOfResult(result) ??
+        (answers.some(({ status }) => status < 400) || answers.length > 1
+          ? `answered ${answers.map(({ status }) => status)}`
+          : undefined)
+      if (fault !== undefined) faults.push(`${name}, ${kind}: ${fault}`)
+    }
+  }
+  for (const fault of faults) report.note(fault)
+  report.promise(
+    'what two readers could read differently is refused, and nothing after it is answered',
+    faults.length === 0,
+    `${Object.keys(SMUGGLING).length} kinds, ${faults.length} let through`,
+  )
+}
+
+async function rawStreams(report: Report, world: World, targets: Target[]): Promise<void> {
+  const corpora = targets.map(({ operations }) => corpusOf(operations, world.adminToken))
+  const statuses = new Map<number, number>()
+  const faults: string[] = []
+  let longestMs = 0
+  let cut = 0
+  const startedAt = performance.now()
+  await mapWidth(Array.from({ length: STREAMS }), SOCKETS, async (_, i) => {
+    // Four of five to the daemon, which has more to break.
+    const which = i % 5 === 4 ? 1 : 0
+    const bytes = streamOf(corpora[which] as Buffer[], SEED, i)
+    const result = await sendStream(bytes, {
+      port: (targets[which] as Target).port,
+      from: addressOf(i),
+      halfClose: i % OPEN_ENDED !== 0,
+      deadlineMs: HANG_MS,
+    })
+    longestMs = Math.max(longestMs, result.ms)
+    for (const answer of parseAnswers(result.received)) {
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      if (answer.isCut) cut += 1
+    }
+    const fault = faultOfResult(result)
+    if (fault !== undefined)
+      faults.push(`${targets[which]?.name}: ${fault}; reproduce: fuzz --stream=${bytes.toString('base64')}`)
+  })
+  const seconds = (performance.now() - startedAt) / 1000
+  for (const fault of faults.slice(0, 10)) report.note(fault)
+  const said = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`)
+  report.note(`answers: ${said.join(', ')}; ${cut} cut short; ${Math.round(STREAMS / seconds)} streams/s`)
+  report.promise(
+    'raw byte streams',
+    faults.length === 0,
+    `${faults.length} wrong answers or hangs of ${STREAMS}, longest connection ${(longestMs / 1000).toFixed(1)} s`,
+  )
+}
+
+async function drips(report: Report, world: World, targets: Target[]): Promise<void> {
+  const { port } = targets[0] as Target
+  const head = (token: string) =>
+    `POST /admin/services/enable HTTP/1.1\r\nhost: x\r\nx-loci-admin-token: ${token}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`
+  const kinds = {
+    headers: { first: '', rest: `GET /health/live HTTP/1.1\r\nhost: ${'x'.repeat(100)}` },
+    body: { first: head(world.adminToken), rest: ' '.repeat(100) },
+    'body nobody reads': { first: head('wrong'), rest: ' '.repeat(100) },
+  }
+  const results = await Promise.all(
+    Object.entries(kinds).flatMap(([kind, { first, rest }]) =>
+      [1, 2, 3].map(async () => ({
+        kind,
+        ...(await sendStream(Buffer.from(rest), {
+          port,
+          dripMs: 1_000,
+          first: Buffer.from(first),
+          deadlineMs: 2 * HANG_MS,
+        })),
+      })),
+    ),
+  )
+  const faults = results.filter((result) => faultOfResult(result) !== undefined || result.ms > HANG_MS)
+  const figures = Object.keys(kinds).map((kind) => {
+    const worst = Math.max(...results.filter((one) => one.kind === kind).map(({ ms }) => ms))
+    const said = new Set(
+      results.filter((one) => one.kind === kind).map(({ received }) => parseAnswers(received)[0]?.status),
+    )
+    return `${kind} ${(worst / 1000).toFixed(1)} s (${[...said].join()})`
+  })
+  report.promise('one byte a second is closed within 12 s', faults.length === 0, figures.join(', '))
+}
+
+/** Asks each process four times a second whether it lives, and weighs it. */
+function watchProcesses(targets: Target[]) {
+  const rssMbMax = new Map<string, number>()
+  const liveMs: number[] = []
+  let dead = 0
+  const timer = setInterval(() => {
+    for (const { name, process } of targets) {
+      rssMbMax.set(name, Math.max(rssMbMax.get(name) ?? 0, rssMbOf(process.pid)))
+      const startedAt = performance.now()
+      void fetch(`${process.url}/health/live`, { signal: AbortSignal.timeout(5_000) }).then(
+        async (answer) => {
+          await answer.arrayBuffer()
+          liveMs.push(performance.now() - startedAt)
+          if (answer.status !== 200) dead += 1
+        },
+        () => {
+          dead += 1
+        },
+      )
+    }
+  }, 250)
+  return {
+    report(report: Report) {
+      clearInterval(timer)
+      const crashed = targets.filter(
+        ({ process }) => process.child.exitCode !== null || process.child.signalCode !== null,
+      )
+      const sorted = liveMs.toSorted((a, b) => a - b)
+      report.promise(
+        'no crash, and the live probe answers throughout',
+        crashed.length === 0 && dead === 0,
+        `${crashed.length} crashed, ${dead} of ${liveMs.length + dead} probes failed, p99 ${Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? 0)} ms`,
+      )
+      report.promise(
+        'memory stays bounded',
+        [...rssMbMax.values()].every((mb) => mb <= RSS_MB_MAX),
+        `${[...rssMbMax].map(([name, mb]) => `${name} ${mb} MB`).join(', ')} at most (bound ${RSS_MB_MAX} MB)`,
+      )
+    },
+  }
+}
+
+function rssMbOf(pid: number): number {
+  try {
+    return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+  } catch {
+    return 0
+  }
+}
+
+async function mutants(report: Report, world: World): Promise<void> {
+  for (const { name, edit } of MUTANTS) {
+    await using mutant = await plantMutant([edit])
+    const daemon = await mutant.startProgram('daemon', world.daemonSettings())
+    await untilReady(daemon.url)
+    const port = Number(new URL(daemon.url).port)
+    const { operations } = await targetOf('mutant', daemon)
+    const corpus = corpusOf(operations, world.adminToken)
+    const faults = await swallow(poisonSample(world.adminToken), port)
+    const streams = await mapWidth(Array.from({ length: 500 }), SOCKETS, async (_, i) =>
+      faultOfResult(await sendStream(streamOf(corpus, SEED, i), { port })),
+    )
+    const found = [...faults, ...streams.filter((fault) => fault !== undefined)]
+    report.mutant(name, found.length > 0 ? `${found.length} wrong answers, e.g. ${found[0]?.slice(0, 120)}` : undefined)
+    await daemon.stop()
+  }
+}
+
+/** 32 addresses of loopback in turn: each has its own 28,000 ports, which a closed connection keeps for a minute. */
+function addressOf(index: number): string {
+  return `127.0.0.${2 + (index % 32)}`
+}

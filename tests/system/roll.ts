@@ -1,0 +1,160 @@
+// P18: rolling restarts cost no request. Two replicas behind a health-checked balancer, 24 clients that never pause, and every
+// replica replaced in each round.
+
+import { Agent, request as httpRequest } from 'node:http'
+import { type HealthProxy, startHealthProxy } from '../world/health-proxy.ts'
+import type { LociProcess } from '../world/process.ts'
+import { reportOn } from '../world/report.ts'
+import { startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const ROUNDS = isShort ? 2 : 4
+const REQUESTS_MIN = isShort ? 2_000 : 7_000
+const CLIENTS = 24
+const PAUSE_MS = 2
+
+interface Load {
+  requests: number
+  failures: string[]
+  latenciesMs: number[]
+  stop(): Promise<void>
+}
+
+const MIX = [
+  { method: 'GET', path: '/v1/health/all' },
+  { method: 'GET', path: '/openapi.json' },
+  { method: 'GET', path: '/admin/services/status' },
+  { method: 'POST', path: '/admin/services/enable', body: '{"services":["kv"],"dry_run":true}' },
+]
+
+await reportOn(async (report) => {
+  const world = await startWorld({ replicas: 0, management: false })
+  try {
+    const result = await roll(world, {}, ROUNDS)
+    for (const failure of result.failures.slice(0, 10)) report.note(failure)
+    report.promise(
+      `${ROUNDS} rolling restarts of 2 replicas, ${CLIENTS} clients`,
+      result.failures.length === 0 && result.requests >= REQUESTS_MIN,
+      `${result.failures.length} failed of ${result.requests} (at least ${REQUESTS_MIN}), p99 ${result.p99Ms} ms, worst ${result.worstMs} ms`,
+    )
+    report.promise(
+      'every replaced replica drained by itself',
+      result.codes.every((code) => code === 0),
+      `${result.codes.length} restarts, exit codes ${[...new Set(result.codes)].join(', ')}, slowest ${result.slowestDrainMs} ms`,
+    )
+    const hasty = await roll(world, { LOCI_DRAIN_GRACE_MS: '0', LOCI_DRAIN_MS: '0' }, isShort ? 1 : 2)
+    report.mutant(
+      'close at once (no grace, no drain)',
+      hasty.failures.length > 0
+        ? `${hasty.failures.length} failed of ${hasty.requests}, e.g. ${hasty.failures[0]}`
+        : undefined,
+    )
+    if (isShort) return
+    const killed = await roll(world, {}, 1, 'SIGKILL')
+    report.mutant(
+      'kill -9 instead of SIGTERM',
+      killed.failures.length > 0 ? `${killed.failures.length} failed of ${killed.requests}` : undefined,
+    )
+  } finally {
+    await world.stop()
+  }
+})
+
+async function roll(
+  world: World,
+  settings: Record<string, string>,
+  rounds: number,
+  signal: NodeJS.Signals = 'SIGTERM',
+) {
+  const proxy = await startHealthProxy()
+  const replicas: LociProcess[] = []
+  const codes: (number | null)[] = []
+  let slowestDrainMs = 0
+  for (let i = 0; i < 2; i += 1) replicas.push(await join(world, proxy, settings))
+  const load = startLoad(proxy, world.adminToken)
+  try {
+    await sleep(500)
+    for (let i = 0; i < rounds * 2; i += 1) {
+      const old = replicas.shift() as LociProcess
+      const startedAt = performance.now()
+      old.child.kill(signal)
+      const ended = old.exited.then(({ code }) => {
+        codes.push(code)
+        slowestDrainMs = Math.max(slowestDrainMs, Math.round(performance.now() - startedAt))
+        proxy.remove(old.url)
+      })
+      replicas.push(await join(world, proxy, settings))
+      await ended
+    }
+    await sleep(500)
+  } finally {
+    await load.stop()
+    proxy.close()
+    await Promise.all(replicas.map((replica) => replica.stop()))
+  }
+  const sorted = load.latenciesMs.sort((a, b) => a - b)
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)
+  const { requests, failures } = load
+  return { requests, failures, codes, slowestDrainMs, p99Ms: at(0.99), worstMs: at(1) }
+}
+
+async function join(world: World, proxy: HealthProxy, settings: Record<string, string>): Promise<LociProcess> {
+  const replica = await world.startDaemon(settings)
+  await proxy.add(replica.url)
+  return replica
+}
+
+/** Half the clients through each kind of balancer, each with one connection that it keeps as long as it is let. */
+function startLoad(proxy: HealthProxy, token: string): Load {
+  let stopped = false
+  const load: Load = {
+    requests: 0,
+    failures: [],
+    latenciesMs: [],
+    async stop() {
+      stopped = true
+      await Promise.all(clients)
+    },
+  }
+  const client = async (number: number) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const [kind, url] = number % 2 === 0 ? ['http', proxy.httpUrl] : ['tcp', proxy.tcpUrl]
+    for (let i = number; !stopped; i += 1) {
+      const one = MIX[i % MIX.length] as (typeof MIX)[number]
+      const startedAt = performance.now()
+      const outcome = await send(agent, url as string, one, token)
+      load.latenciesMs.push(performance.now() - startedAt)
+      load.requests += 1
+      if (outcome !== '200') load.failures.push(`${kind} ${one.method} ${one.path}: ${outcome}`)
+      await sleep(PAUSE_MS)
+    }
+    agent.destroy()
+  }
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number))
+  return load
+}
+
+function send(agent: Agent, url: string, one: (typeof MIX)[number], token: string): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = {
+      'x-loci-admin-token': token,
+      ...(one.body ? { 'content-type': 'application/json', 'content-length': String(one.body.length) } : {}),
+    }
+    const request = httpRequest(url + one.path, { agent, method: one.method, headers, timeout: 10_000 }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (text: string) => {
+        body += text
+      })
+      answer.on('error', (error) => resolve(`cut: ${error.message}`))
+      answer.on('end', () => resolve(answer.statusCode === 200 ? '200' : `${answer.statusCode} ${body.slice(0, 160)}`))
+    })
+    request.on('timeout', () => request.destroy(new Error('no answer within 10 s')))
+    request.on('error', (error) => resolve(error.message))
+    request.end(one.body)
+  })
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,69 @@
+// A copy of the programs with a sabotage in it, in a temporary directory. A test that can not tell it from the real thing
+// proves nothing. Production code has no switch for this: the source text is what differs.
+
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+export interface Edit {
+  file: string
+  /** Must be in the file exactly once, or the sabotage no longer fits the code. */
+  from: string
+  to: string
+}
+
+export interface Mutant extends AsyncDisposable {
+  root: string
+  startProgram: typeof import('./process.ts')['startProgram']
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const COPIED = ['package.json', 'libs', 'daemon', 'management', 'tests/package.json', 'tests/world/process.ts']
+
+export async function plantMutant(edits: Edit[]): Promise<Mutant> {
+  // The real path, because Node strips types by it.
+  const root = join(realpathSync(mkdtempSync(join(tmpdir(), 'loci-mutant-'))))
+  for (const path of COPIED) cpSync(join(ROOT, path), join(root, path), { recursive: true })
+  linkModules(root)
+  for (const { file, from, to } of edits) {
+    const text = readFileSync(join(root, file), 'utf8')
+    const [before, after, ...more] = text.split(from)
+    if (before === undefined || after === undefined || more.length > 0)
+      throw new Error(`the mutant of ${file} no longer applies: its text is not there exactly once:\n${from}`)
+    writeFileSync(join(root, file), before + to + after)
+  }
+  // Its own process.ts starts what lies beside it.
+  const { startProgram } = (await import(
+    pathToFileURL(join(root, 'tests/world/process.ts')).href
+  )) as typeof import('./process.ts')
+  return {
+    root,
+    startProgram,
+    async [Symbol.asyncDispose]() {
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Everybody else's packages as they are; ours from the copy. */
+function linkModules(root: string): void {
+  const from = join(ROOT, 'node_modules')
+  mkdirSync(join(root, 'node_modules/@loci'), { recursive: true })
+  for (const name of readdirSync(from))
+    if (name !== '@loci' && name !== '.bin') symlinkSync(join(from, name), join(root, 'node_modules', name))
+  for (const name of readdirSync(join(from, '@loci'))) {
+    const home = relative(realpathSync(ROOT), realpathSync(join(from, '@loci', name)))
+    symlinkSync(join(root, home), join(root, 'node_modules/@loci', name))
+  }
+}
