@@ -7,7 +7,7 @@ import {
   checkEnvironment,
   checkFeatures,
   checkFloors,
-  checkFramework,
+  checkServers,
   checkSql,
   checkTransactions,
   type Problem,
@@ -153,12 +153,18 @@ const environment: typeof floors = [
 ]
 rule('environment', environment, (_, sources) => checkEnvironment(sources))
 
-const framework: typeof floors = [
-  ['in a program', { 'daemon/app.ts': "import fastify from 'fastify'" }, /only libs\/chassis/],
-  ['a plug-in of it', { 'management/app.ts': "import cookie from '@fastify/cookie'" }, /only libs\/chassis/],
-  ['in the chassis', { 'libs/chassis/server.ts': "import fastify from 'fastify'" }, undefined],
+const servers: typeof floors = [
+  ['a framework in a program', { 'daemon/app.ts': "import fastify from 'fastify'" }, /only libs\/chassis/],
+  [
+    'a bare server in a program',
+    { 'management/app.ts': "import { createServer } from 'node:http'" },
+    /only libs\/chassis/,
+  ],
+  ['a type in a program', { 'management/app.ts': "import type { IncomingMessage } from 'node:http'" }, undefined],
+  ['in the chassis', { 'libs/chassis/listener.ts': "import { createServer } from 'node:http'" }, undefined],
+  ['in a test', { 'tests/world/proxy.ts': "import { createServer } from 'node:http'" }, undefined],
 ]
-rule('framework', framework, (_, sources) => checkFramework(sources))
+rule('servers', servers, (_, sources) => checkServers(sources))
 
 const sql: typeof floors = [
   ['in a route', { 'daemon/kv/routes.ts': "await sql.query('select 1')" }, /store\.ts/],
@@ -266,7 +272,10 @@ const exported: typeof floors = [
   ],
   [
     'a type that its own file uses',
-    { 'daemon/a.ts': 'export interface A {}\nexport const b = (a: A) => a', 'daemon/b.ts': "import { b } from './a.ts'" },
+    {
+      'daemon/a.ts': 'export interface A {}\nexport const b = (a: A) => a',
+      'daemon/b.ts': "import { b } from './a.ts'",
+    },
     undefined,
   ],
   [

@@ -76,8 +76,8 @@ export function toApiError(
 ): ApiError {
   if (error instanceof ApiError) return error
   const code = codeOf(error)
-  const known = code === undefined ? undefined : (fromFramework(code) ?? fromSqlState(code) ?? fromSocket(code))
-  const kind = known ?? fromMessage(error) ?? (isClientFault(error) ? BAD_REQUEST : undefined)
+  const known = code === undefined ? undefined : (fromSqlState(code) ?? fromSocket(code))
+  const kind = known ?? fromMessage(error)
   if (kind) return new ApiError(kind[0], kind[1], { cause: error })
   return new ApiError('INTERNAL_ERROR', failureMessage, { cause: error })
 }
@@ -90,13 +90,6 @@ const STORE_DOWN: Kind = ['STORE_UNAVAILABLE', 'The database does not answer. No
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
-}
-
-function fromFramework(code: string): Kind | undefined {
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return ['PAYLOAD_TOO_LARGE', 'The body is over the limit of this route.']
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_TYPE')
-    return ['UNSUPPORTED_MEDIA_TYPE', 'Send JSON in UTF-8 with content-type: application/json.']
-  return undefined
 }
 
 /** PostgreSQL's five-character codes (appendix A of its manual). */
@@ -126,9 +119,4 @@ function fromMessage(error: unknown): Kind | undefined {
   const gone =
     /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable|Cannot use a pool after/
   return gone.test(error.message) ? STORE_DOWN : undefined
-}
-
-function isClientFault(error: unknown): boolean {
-  const status = (error as { statusCode?: unknown } | null | undefined)?.statusCode
-  return typeof status === 'number' && status >= 400 && status < 500
 }

@@ -1,13 +1,40 @@
 // What a request brings, by the schemas of its route. Parsed once, here; inside, the types are trusted.
 
+import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
+import type { Exchange } from './exchange.ts'
 import { parseJson } from './json.ts'
+import type { Log } from './log.ts'
 import { parseQuery } from './query-string.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
+
+/** How much of a body that is refused for its size is still read, so that a client that sends before it listens gets the refusal. */
+const DISCARDED_BYTES_MAX = 8 * 1024 * 1024
+
+/** The whole body, at most `bytesMax` of it. */
+export function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const tooLarge = () =>
+      reject(new ApiError('PAYLOAD_TOO_LARGE', `The body is over the limit of this route, ${bytesMax} bytes.`))
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= bytesMax) chunks.push(chunk)
+      else if (size > DISCARDED_BYTES_MAX) tooLarge()
+    })
+    request.on('end', () =>
+      size > bytesMax ? tooLarge() : resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+    )
+    request.on('error', () => reject(new ApiError('VALIDATION_ERROR', 'The body did not arrive whole.')))
+    // What says beforehand that it is far too large is not read at all.
+    if (Number(request.headers['content-length'] ?? 0) > Math.max(DISCARDED_BYTES_MAX, bytesMax)) tooLarge()
+  })
+}
 
 /** The body as JSON; undefined where the route takes none or it was left out. */
 export function readBody(spec: Spec, headers: Headers, bytes: Buffer | undefined): unknown {
@@ -34,12 +61,13 @@ function isJson(contentType: string): boolean {
   )
 }
 
-export function inputOf(
-  spec: Spec,
-  params: unknown,
-  url: string,
-  body: unknown,
-): { params: unknown; query: unknown; body: unknown } {
+interface Input {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+export function inputOf(spec: Spec, params: unknown, url: string, body: unknown): Input {
   return {
     params: spec.params && parse(spec.params, params, 'path'),
     query: spec.query && parse(spec.query, parseQuery(queryOf(url)), 'query'),
@@ -64,6 +92,33 @@ function parse(schema: z.ZodType, value: unknown, place: string): unknown {
     `The request does not have the documented form: ${first?.field}: ${first?.problem}.`,
     { details },
   )
+}
+
+/** What a handler is given. A class for the sake of `signal`: a getter of a literal is made anew with every request. */
+export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
+  readonly caller: unknown
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly headers: Headers
+  readonly requestId: string
+  readonly log: Log
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange, input: Input, headers: Headers, log: Log) {
+    this.caller = exchange.caller
+    this.params = input.params
+    this.query = input.query
+    this.body = input.body
+    this.headers = headers
+    this.requestId = exchange.requestId
+    this.log = log
+    this.#exchange = exchange
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal()
+  }
 }
 
 /** An answer that does not fit its own document is a bug; in tests it fails loudly. */

@@ -30,12 +30,12 @@ export interface Access<Caller> {
 }
 
 /**
- * Every route has a deadline, by class. `probe` also means: answers in every state of the process and outside the limiter,
+ * Every route has a deadline, by class; `normal` is above the 10 s that the listener gives a body to arrive. `probe` also means: answers in every state of the process and outside the limiter,
  * so that a loaded or draining process can still be asked how it is.
  */
 export const DEADLINES_MS = {
   probe: 3_000,
-  normal: 10_000,
+  normal: 12_000,
   bulk: 60_000,
   longPoll: 35_000,
   stream: Number.POSITIVE_INFINITY,

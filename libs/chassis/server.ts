@@ -1,25 +1,26 @@
 // The HTTP server of every long-running loci process: routes in, answers and refusals out. The life of a request:
 //
-//   arrive → request id → host, https → state of the process → slot of the limiter → access → switch of the sub-service
-//   → body, query and path by their schemas → handler → answer → slot back, one log line, one observation.
+//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access
+//   → switch of the sub-service → body, query and path by their schemas → handler → answer → slot back, one log line, one observation.
 //
-// This file is the only one that knows the HTTP framework.
+// It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and what we used
+// of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { HEADER } from '@loci/contract/headers.ts'
+import { pipeline, type Readable } from 'node:stream'
 import { newId } from '@loci/contract/ids.ts'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { type AddressSet, arrivedByTls } from './addresses.ts'
 import { ApiError, errorBodyOf, errorHeadersOf, isOutcomeUnknown, toApiError } from './api-error.ts'
 import { type Exchange, type ExchangeContext, openExchange } from './exchange.ts'
-import { inputOf, readBody, requireFits } from './input.ts'
+import { HandlerCall, inputOf, readBody, readBytes, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { type Call, type DeadlineClass, Reply, type Route } from './route.ts'
+import { Reply, type Route } from './route.ts'
+import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 
 /** What the switches of sub-services need to see of each request of theirs. */
 export interface SubserviceGate {
@@ -51,50 +52,22 @@ export interface HttpServer {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const SWEEP_MS = 250
 const EMPTY = Object.freeze({})
+/** The route label of whatever reaches none: paths that strangers invent must not become labels. */
+const UNMATCHED = 'unmatched'
 
 export async function createServer(options: ServerOptions): Promise<HttpServer> {
   const inFlight = new Set<Exchange>()
   const context: ExchangeContext = { log: options.log, metrics: options.metrics, limiter: options.limiter, inFlight }
-  const app = Fastify({
-    logger: false,
-    genReqId: () => newId('req'),
-    requestIdHeader: false,
-    bodyLimit: BODY_BYTES_MAX,
-    routerOptions: { maxParamLength: 16 * 1024, querystringParser: () => EMPTY },
-    frameworkErrors(error, request, reply) {
-      begin(context, request, reply, UNMATCHED, 'normal').settled()
-      refuse(options, request, reply, toApiError(error))
-    },
-    serverFactory: (handle) =>
-      createListener({
-        letterCase: options.letterCase,
-        tls: options.tls,
-        onRequest: (request, response) => accept(options, handle, request, response),
-        onRefused: (error) => options.log.debug({ code: error.code }, 'refused by the HTTP parser'),
-      }),
+  const router = createRouter(options.routes)
+  const server = createListener({
+    letterCase: options.letterCase,
+    tls: options.tls,
+    onRequest: (request, response) => accept(options, context, router, request, response),
+    onRefused: (error) => options.log.debug({ code: error.code }, 'refused by the HTTP parser'),
   })
-  app.decorateRequest('exchange', null)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
-  app.setErrorHandler((error, request, reply) => refuse(options, request, reply, toApiError(error)))
-  app.setNotFoundHandler((request, reply) => {
-    begin(context, request, reply, UNMATCHED, 'normal').settled()
-    refuse(
-      options,
-      request,
-      reply,
-      new ApiError('NOT_FOUND', 'There is nothing at this path. GET /openapi.json lists what there is.'),
-    )
-  })
-  for (const route of options.routes) register(app, context, options, route)
-  refuseOtherMethods(app, context, options)
-  await app.ready()
-
   const sweeper = setInterval(() => sweep(inFlight, options.log), SWEEP_MS).unref()
-  const server = app.server
   return {
     listen({ host, port }) {
       return new Promise((resolve, reject) => {
@@ -124,210 +97,212 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
   }
 }
 
-const UNMATCHED = 'unmatched'
+/** One request and its answer, from arrival on; the exchange keeps its accounts. */
+interface Turn {
+  options: ServerOptions
+  exchange: Exchange
+  request: IncomingMessage
+  response: ServerResponse
+}
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    exchange: Exchange | null
+function accept(
+  options: ServerOptions,
+  context: ExchangeContext,
+  router: Router,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const path = pathOf(request.url as string)
+  const found = router.find(request.method as string, path)
+  const match = 'route' in found ? found : undefined
+  const template = ('route' in found ? found.route.spec.path : found.template) ?? UNMATCHED
+  const exchange = openExchange(
+    context,
+    request,
+    response,
+    newId('req'),
+    template,
+    match?.route.spec.deadline ?? 'normal',
+  )
+  const turn: Turn = { options, exchange, request, response }
+  try {
+    requireArrival(turn)
+    if (!match) throw noRoute(found as Mismatch)
+    const admitted = admit(turn, match.route)
+    if (admitted) admitted.then(() => serve(turn, match)).catch((error) => fail(turn, match.route, error))
+    else serve(turn, match)
+  } catch (error) {
+    fail(turn, match?.route, error)
   }
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => void
+/** The path of the request target, also in absolute form (RFC 9112, 3.2.2). */
+function pathOf(target: string): string {
+  const from = target.startsWith('/') ? 0 : (/^https?:\/\/[^/?]*/i.exec(target)?.[0].length ?? 0)
+  const end = target.indexOf('?', from)
+  return end < 0 ? target.slice(from) : target.slice(from, end)
+}
 
-/** What can be refused before routing. */
-function accept(options: ServerOptions, handle: Handle, request: IncomingMessage, response: ServerResponse): void {
-  if (METHODS.includes(request.method as string) && request.headers.host !== undefined) {
-    handle(request, response)
+function noRoute({ allow, isMalformed }: Mismatch): ApiError {
+  if (isMalformed) return new ApiError('VALIDATION_ERROR', 'The path is not percent-encoded UTF-8.')
+  if (allow.length === 0)
+    return new ApiError('NOT_FOUND', 'There is nothing at this path. GET /openapi.json lists what there is.')
+  const methods = allow.join(', ')
+  return new ApiError('METHOD_NOT_ALLOWED', `This path has ${methods}.`, { headers: { allow: methods } })
+}
+
+function requireArrival({ options, request }: Turn): void {
+  // HTTP/1.0 has no Host; health checks of load balancers still speak it.
+  if (request.headers.host === undefined && request.httpVersion !== '1.0')
+    throw new ApiError('VALIDATION_ERROR', 'The request has no Host header.', { headers: { connection: 'close' } })
+  if (options.requireHttps && !arrivedByTls(request.socket, request.headers, options.trustedProxies)) {
+    throw new ApiError('HTTPS_REQUIRED', 'This deployment answers requests that arrive by TLS only. Use https.')
+  }
+}
+
+// From here to the answer nothing is awaited that is already there: a promise per step cost as much as the steps.
+
+/** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
+function admit(turn: Turn, { spec }: Route): Promise<void> | undefined {
+  if (spec.deadline === 'probe') return authorize(turn, spec)
+  const refusal = turn.options.lifecycle.refusal()
+  if (refusal) throw refusal
+  const waiting = turn.options.limiter.acquire()
+  if (waiting) return waiting.then(() => authorizeInSlot(turn, spec))
+  return authorizeInSlot(turn, spec)
+}
+
+function authorizeInSlot(turn: Turn, spec: Route['spec']): Promise<void> | undefined {
+  turn.exchange.holdsSlot = true
+  return authorize(turn, spec)
+}
+
+/** Access first, then the switch: who may not come in is not told what is switched off. */
+function authorize(turn: Turn, spec: Route['spec']): Promise<void> | undefined {
+  const { request, exchange } = turn
+  const caller = spec.access.authorize({
+    method: spec.method,
+    headers: request.headers,
+    peer: request.socket.remoteAddress ?? '',
+    requestId: exchange.requestId,
+  })
+  if (caller instanceof Promise) return caller.then((known) => enter(turn, spec, known))
+  enter(turn, spec, caller)
+  return undefined
+}
+
+function enter({ options, exchange }: Turn, spec: Route['spec'], caller: unknown): void {
+  if (spec.subservice && options.subservices) {
+    options.subservices.enter(spec.subservice)
+    exchange.subservice = spec.subservice
+  }
+  exchange.caller = caller
+}
+
+/** Reads the body where the route takes one, then hands over. */
+function serve(turn: Turn, match: Match): void {
+  const { spec } = match.route
+  if (!spec.body) run(turn, match, undefined)
+  else {
+    readBytes(turn.request, spec.bodyBytesMax ?? BODY_BYTES_MAX)
+      .then((bytes) => run(turn, match, bytes))
+      .catch((error) => fail(turn, match.route, error))
+  }
+}
+
+function run(turn: Turn, { route, params }: Match, bytes: Buffer | undefined): void {
+  const { options, exchange, request } = turn
+  try {
+    const body = readBody(route.spec, request.headers, bytes)
+    const input = inputOf(route.spec, params, request.url as string, body)
+    const answer = route.handle(new HandlerCall(exchange, input, request.headers, options.log))
+    if (answer instanceof Promise)
+      answer.then((awaited) => succeed(turn, route, awaited)).catch((error) => fail(turn, route, error))
+    else succeed(turn, route, answer)
+  } catch (error) {
+    fail(turn, route, error)
+  }
+}
+
+function succeed(turn: Turn, { spec }: Route, answer: unknown): void {
+  const isReply = answer instanceof Reply
+  const status = isReply ? answer.status : 200
+  const body = isReply ? answer.body : answer
+  if (turn.options.verifyAnswers) requireFits(spec, status, body)
+  write(turn, status, body, isReply ? answer.headers : EMPTY)
+  conclude(turn, undefined)
+}
+
+function fail(turn: Turn, route: Route | undefined, error: unknown): void {
+  const { options, exchange } = turn
+  if (isOutcomeUnknown(error)) {
+    options.log.error(
+      { requestId: exchange.requestId, route: route?.spec.path ?? UNMATCHED, error },
+      'the outcome of a write is unknown; the connection is closed without an answer',
+    )
+    exchange.destroy()
+    conclude(turn, undefined)
     return
   }
-  const refusal =
-    request.headers.host === undefined
-      ? new ApiError('VALIDATION_ERROR', 'The request has no Host header.')
-      : new ApiError('METHOD_NOT_ALLOWED', `No path has the method ${request.method}.`, {
-          headers: { allow: METHODS.join(', ') },
-        })
-  const requestId = newId('req')
-  response.writeHead(refusal.status, {
-    ...FIXED_HEADERS,
-    [HEADER.requestId]: requestId,
-    ...errorHeadersOf(refusal),
-    connection: 'close',
-  })
-  response.end(JSON.stringify(errorBodyOf(refusal, requestId, options.letterCase)))
+  const refusal = toApiError(error, route?.spec.failureMessage)
+  exchange.code = refusal.code
+  const facts = { requestId: exchange.requestId, code: refusal.code, error: refusal.cause ?? refusal }
+  // 5xx of our own making are bugs or damage; what the load did is in the access line already.
+  if (refusal.status === 500) options.log.error(facts, 'request failed')
+  else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'the store did not answer')
+  write(turn, refusal.status, errorBodyOf(refusal, exchange.requestId, options.letterCase), errorHeadersOf(refusal))
+  conclude(turn, refusal)
 }
 
-/** Nothing that we answer belongs into a cache or is to be guessed at by a browser. */
-const FIXED_HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-}
-
-function begin(
-  context: ExchangeContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  route: string,
-  deadline: DeadlineClass,
-): Exchange {
-  const exchange = openExchange(context, request.raw, reply.raw, request.id, route, deadline)
-  request.exchange = exchange
-  return exchange
-}
-
-function register(app: FastifyInstance, context: ExchangeContext, options: ServerOptions, route: Route): void {
-  const { spec } = route
-  const deadline = spec.deadline ?? 'normal'
-  const isProbe = deadline === 'probe'
-  app.route({
-    method: spec.method,
-    url: routerPath(spec.path),
-    bodyLimit: spec.bodyBytesMax ?? BODY_BYTES_MAX,
-    onRequest(request, reply, done) {
-      const exchange = begin(context, request, reply, spec.path, deadline)
-      const failed = (error: unknown) => {
-        exchange.settled()
-        done(error as Error)
-      }
-      const admit = () => {
-        exchange.holdsSlot = !isProbe
-        // Access first, then the switch: who may not come in is not told what is switched off.
-        const caller = spec.access.authorize({
-          method: spec.method,
-          headers: request.headers,
-          peer: request.raw.socket.remoteAddress ?? '',
-          requestId: request.id,
-        })
-        if (caller instanceof Promise) caller.then((known) => enter(known), failed)
-        else enter(caller)
-      }
-      const enter = (caller: unknown) => {
-        try {
-          if (spec.subservice) options.subservices?.enter(spec.subservice)
-        } catch (error) {
-          failed(error)
-          return
-        }
-        callers.set(request, caller)
-        done()
-      }
-      try {
-        if (options.requireHttps && !arrivedByTls(request.raw.socket, request.headers, options.trustedProxies)) {
-          throw new ApiError('HTTPS_REQUIRED', 'This deployment answers requests that arrive by TLS only. Use https.')
-        }
-        const refusal = isProbe ? undefined : options.lifecycle.refusal()
-        if (refusal) throw refusal
-        const waiting = isProbe ? undefined : options.limiter.acquire()
-        if (waiting) waiting.then(() => admit(), failed).catch(failed)
-        else admit()
-      } catch (error) {
-        failed(error)
-      }
-    },
-    handler(request, reply) {
-      void run(options, route, request, reply)
-    },
-  })
-}
-
-/** What access returned, from the first hook to the handler. */
-const callers = new WeakMap<FastifyRequest, unknown>()
-
-async function run(options: ServerOptions, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { spec } = route
-  const exchange = request.exchange as Exchange
-  let failure: ApiError | undefined
-  try {
-    const body = readBody(spec, request.headers, request.body as Buffer | undefined)
-    const call: Call<unknown, unknown, unknown, unknown> = {
-      caller: callers.get(request),
-      ...inputOf(spec, request.params, request.raw.url as string, body),
-      headers: request.headers,
-      requestId: request.id,
-      log: options.log,
-      get signal() {
-        return exchange.signal()
-      },
-    }
-    const answer = await route.handle(call)
-    send(options, route, reply, answer)
-  } catch (error) {
-    if (isOutcomeUnknown(error)) {
-      options.log.error(
-        { requestId: request.id, route: spec.path, error },
-        'the outcome of a write is unknown; the connection is closed without an answer',
-      )
-      exchange.destroy()
-    } else {
-      failure = toApiError(error, spec.failureMessage)
-      refuse(options, request, reply, failure)
-    }
-  } finally {
-    if (spec.subservice)
-      options.subservices?.leave(
-        spec.subservice,
-        failure && failure.status >= 500 ? { code: failure.code, requestId: request.id } : undefined,
-      )
-    exchange.settled()
+/** The work of a request has ended, whether or not its answer is out. */
+function conclude({ options, exchange }: Turn, failure: ApiError | undefined): void {
+  if (exchange.subservice !== undefined) {
+    const counted = failure && failure.status >= 500 ? { code: failure.code, requestId: exchange.requestId } : undefined
+    options.subservices?.leave(exchange.subservice, counted)
+    exchange.subservice = undefined
   }
+  exchange.settled()
 }
 
-function send(options: ServerOptions, { spec }: Route, reply: FastifyReply, answer: unknown): void {
-  const { status, body, headers } = answer instanceof Reply ? answer : { status: 200, body: answer, headers: EMPTY }
-  if (options.verifyAnswers) requireFits(spec, status, body)
-  reply.raw.statusCode = status
-  reply.headers(FIXED_HEADERS).header(HEADER.requestId, reply.request.id).headers(headers)
-  if (options.lifecycle.state === 'draining') reply.header('connection', 'close')
-  reply.send(typeof body === 'string' || Buffer.isBuffer(body) || isStream(body) ? body : JSON.stringify(body))
+/** `headers` have lower-case names and win over our own: nothing that we answer belongs into a cache or is to be guessed at. */
+function write(
+  { options, exchange, request, response }: Turn,
+  status: number,
+  body: unknown,
+  headers: Record<string, string>,
+): void {
+  if (response.headersSent || response.destroyed) return
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) || isStream(body) ? body : JSON.stringify(body)
+  const head: Record<string, string | number> = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': exchange.requestId,
+  }
+  if (headers !== EMPTY) Object.assign(head, headers)
+  // A body that nobody read would be taken for the next request, or would have to be read to its end first.
+  if (options.lifecycle.state === 'draining' || (status === 413 && !request.complete)) head.connection = 'close'
+  if (isStream(payload)) {
+    delete head['content-length']
+    response.writeHead(status, head)
+    pipeline(
+      payload as Readable,
+      response,
+      (error) => error && options.log.debug({ requestId: exchange.requestId, error }, 'a stream ended early'),
+    )
+    return
+  }
+  if (status === 204 || status === 304) {
+    delete head['content-type']
+    delete head['content-length']
+  }
+  response.writeHead(status, head)
+  response.end(payload)
 }
 
 function isStream(body: unknown): boolean {
   return typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
-}
-
-function refuse(options: ServerOptions, request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
-  if (reply.sent || reply.raw.destroyed) return
-  const exchange = request.exchange
-  if (exchange) exchange.code = error.code
-  // 5xx of our own making are bugs or damage; what the store or the load did is in the access line already.
-  if (error.status === 500)
-    options.log.error({ requestId: request.id, code: error.code, error: error.cause ?? error }, 'request failed')
-  else if (error.code === 'STORE_UNAVAILABLE')
-    options.log.warn(
-      { requestId: request.id, code: error.code, error: error.cause ?? error },
-      'the store did not answer',
-    )
-  reply.raw.statusCode = error.status
-  reply.headers(FIXED_HEADERS).header(HEADER.requestId, request.id).headers(errorHeadersOf(error))
-  if (options.lifecycle.state === 'draining') reply.header('connection', 'close')
-  reply.send(JSON.stringify(errorBodyOf(error, request.id, options.letterCase)))
-}
-
-/** Fastify answers 404 for a known path with another method; the contract says 405, with `Allow`. */
-function refuseOtherMethods(app: FastifyInstance, context: ExchangeContext, options: ServerOptions): void {
-  for (const [path, routes] of Map.groupBy(options.routes, ({ spec }) => spec.path)) {
-    const has = new Set<string>(routes.flatMap(({ spec }) => (spec.method === 'GET' ? ['GET', 'HEAD'] : [spec.method])))
-    const allow = METHODS.filter((method) => has.has(method)).join(', ')
-    app.route({
-      method: METHODS.filter((method) => !has.has(method)) as HTTPMethods[],
-      url: routerPath(path),
-      onRequest(request, reply) {
-        begin(context, request, reply, path, 'normal').settled()
-        refuse(
-          options,
-          request,
-          reply,
-          new ApiError('METHOD_NOT_ALLOWED', `This path has ${allow}.`, { headers: { allow } }),
-        )
-      },
-      handler: () => undefined,
-    })
-  }
-}
-
-/** `{key}` → `:key`; a colon of our own is doubled, or the router reads it as a parameter (`tools:rank` would match `toolsXYZ`). */
-function routerPath(path: string): string {
-  return path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
 }
 
 /**

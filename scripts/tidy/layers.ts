@@ -107,13 +107,18 @@ export function checkEnvironment(sources: Sources): Problem[] {
   return scan(sources, allowed, /(?<![\w$.])(?:globalThis\s*\.\s*)?process\s*\.\s*env\b/g, READS_ENV)
 }
 
-export function checkFramework(sources: Sources): Problem[] {
+/** What listens is made in one place, or one day a second way past access, limits and log is open. */
+export function checkServers(sources: Sources): Problem[] {
   const problems: Problem[] = []
   for (const source of sources.values()) {
-    if (packageOf(source.path) === 'libs/chassis') continue
-    for (const { specifier, line } of source.imports) {
-      if (!/^(?:fastify|@fastify)(?:\/|$)/.test(specifier)) continue
-      const text = `imports '${specifier}'; only libs/chassis knows the HTTP framework, use its route()`
+    if (packageOf(source.path) === 'libs/chassis' || isTopFloor(source.path) || isTest(source.path)) continue
+    for (const { specifier, names, line } of source.imports) {
+      const isFramework = /^(?:fastify|@fastify|express|koa|hono)(?:\/|$)/.test(specifier)
+      const isServer =
+        /^node:(?:http|https|http2)$/.test(specifier) &&
+        names.some(({ imported }) => /^create(?:Secure)?Server$/.test(imported))
+      if (!isFramework && !isServer) continue
+      const text = `makes a server from '${specifier}'; only libs/chassis listens, use its route()`
       problems.push({ path: source.path, line, text })
     }
   }

@@ -17,6 +17,12 @@ export interface LociProcess {
 
 export type ProgramName = 'daemon' | 'management'
 
+/**
+ * As docs/operations.md tells to start a program. V8 sizes its young generation by the machine: on a large one it collects so
+ * late that 40,000 connections took a daemon from 117 to 269 MB; with this it stayed below 170 MB at the same rate.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=8']
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LINES_MAX = 20_000
 
@@ -31,7 +37,7 @@ export async function startProgram(
   settings: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<LociProcess> {
-  const child = spawn(process.execPath, [...nodeOptions, `${program}/main.ts`], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeOptions, `${program}/main.ts`], {
     cwd: ROOT,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],

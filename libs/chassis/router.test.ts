@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { open } from './probes.ts'
+import { type Method, route } from './route.ts'
+import { createRouter } from './router.ts'
+
+const at = (method: Method, path: string) =>
+  route({ method, path, access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } }, () => ({}))
+
+const router = createRouter([
+  at('GET', '/'),
+  at('GET', '/entries'),
+  at('GET', '/entries/{key}'),
+  at('PUT', '/entries/{key}'),
+  at('POST', '/entries/batch'),
+  at('GET', '/entries/{key}/history/{version}'),
+  at('POST', '/advice/tools:rank'),
+])
+
+function found(method: string, path: string): unknown {
+  const match = router.find(method, path)
+  return 'route' in match ? [match.route.spec.path, { ...match.params }] : match.isMalformed ? 'malformed' : match.allow
+}
+
+test('a path finds its template, with its parameters decoded', () => {
+  assert.deepEqual(found('GET', '/'), ['/', {}])
+  assert.deepEqual(found('GET', '/entries/a%2Fb'), ['/entries/{key}', { key: 'a/b' }])
+  assert.deepEqual(found('GET', '/entries/k/history/3'), [
+    '/entries/{key}/history/{version}',
+    { key: 'k', version: '3' },
+  ])
+  assert.deepEqual(found('HEAD', '/entries/k'), ['/entries/{key}', { key: 'k' }])
+})
+
+test('a literal wins where it has the method, and does not hide a parameter where it has not', () => {
+  assert.deepEqual(found('POST', '/entries/batch'), ['/entries/batch', {}])
+  assert.deepEqual(found('PUT', '/entries/batch'), ['/entries/{key}', { key: 'batch' }])
+  assert.deepEqual(found('DELETE', '/entries/batch'), ['GET', 'HEAD', 'POST', 'PUT'])
+})
+
+test('a colon is a character like others', () => {
+  assert.deepEqual(found('POST', '/advice/tools:rank'), ['/advice/tools:rank', {}])
+  assert.deepEqual(found('POST', '/advice/toolsXYZ'), [])
+})
+
+test('what is not exactly a path of ours is none', () => {
+  for (const path of [
+    '',
+    '//',
+    '/entries/',
+    '/entries//history/3',
+    '/ENTRIES',
+    '/entries/k/',
+    '/%65ntries',
+    '/__proto__',
+    '/constructor',
+  ])
+    assert.deepEqual(found('GET', path), [], path)
+})
+
+test('a parameter that is not percent-encoded UTF-8 is malformed', () => {
+  for (const key of ['%', '%zz', '%ed%a0%80', '%c0%ae']) assert.equal(found('GET', `/entries/${key}`), 'malformed', key)
+})
+
+test('two routes for one method and path can not be registered', () => {
+  assert.throws(() => createRouter([at('GET', '/a/{b}'), at('GET', '/a/{c}')]), /registered twice/)
+})
