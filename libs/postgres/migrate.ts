@@ -186,6 +186,7 @@ async function prepareDatabase(client: Client): Promise<void> {
         serves int not null,
         applied_at timestamptz not null default clock_timestamp()
       );
+      comment on table loci.migrations is 'without row-level security: versions of the schema, no tenant';
       grant usage on schema loci to loci_app;
       grant select on loci.migrations to loci_app;
       commit`,

@@ -9,7 +9,6 @@ import type { Sql } from './pool.ts'
 export interface PrepareOptions {
   sql: Sql
   migrations: string
-  tablesWithoutRls: string[]
   signal: AbortSignal
   /** Called when the reason for waiting changes, not at every try. */
   onWaiting(reason: string): void
@@ -25,13 +24,12 @@ const RETRY_MS = 500
 export async function prepareDatabase({
   sql,
   migrations,
-  tablesWithoutRls,
   signal,
   onWaiting,
 }: PrepareOptions): Promise<Prepared | 'stopped'> {
   let told = ''
   for (;;) {
-    const outcome = await attempt(sql, migrations, tablesWithoutRls)
+    const outcome = await attempt(sql, migrations)
     if (typeof outcome !== 'string') return outcome
     if (outcome !== told) onWaiting(outcome)
     told = outcome
@@ -40,12 +38,12 @@ export async function prepareDatabase({
   }
 }
 
-async function attempt(sql: Sql, migrations: string, tablesWithoutRls: string[]): Promise<Prepared | string> {
+async function attempt(sql: Sql, migrations: string): Promise<Prepared | string> {
   try {
     const schema = await schemaState(sql, migrations)
     if (schema.state === 'incompatible') return { refused: [schema.reason] }
     if (schema.state === 'behind') return schema.reason
-    const audit = await auditDatabase(sql, { tablesWithoutRls })
+    const audit = await auditDatabase(sql)
     if (audit.problems.length > 0) return { refused: audit.problems }
     return {
       refused: undefined,

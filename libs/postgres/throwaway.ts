@@ -9,13 +9,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface ThrowawayOptions {
@@ -173,7 +174,8 @@ function findBinaries(): string {
   if (found === undefined) {
     throw new Error('no initdb and pg_ctl found: install the PostgreSQL server (15 or newer) or put its bin on PATH')
   }
-  return found
+  // Where it really is: a link to initdb alone says nothing of pgbench and pg_dump beside it.
+  return dirname(realpathSync(join(found, 'initdb')))
 }
 
 function isProgram(file: string): boolean {

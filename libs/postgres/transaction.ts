@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommitUnknownError, isRetryable, isStatementError, NotCommittedError } from './errors.ts'
-import type { Pool, Sql } from './pool.ts'
+import type { Pool, Sql, Statement } from './pool.ts'
 
 export { CommitUnknownError, isRetryable }
 
@@ -65,4 +65,28 @@ async function attempt<T>(pool: Pool, work: (sql: Sql) => Promise<T>, options: T
 
 function beginText({ isolation, readOnly }: TransactionOptions): string {
   return `begin${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
+}
+
+/**
+ * One statement that changes something, committed by itself. Getting a connection may fail without effect; once the statement
+ * is on its way, a connection that breaks leaves open whether it took effect, and the error says so.
+ */
+export async function execute<Row extends object = Record<string, unknown>>(
+  pool: Pool,
+  statement: Statement,
+): Promise<{ rows: Row[]; rowCount: number }> {
+  const client = await pool.client()
+  let broken: Error | undefined
+  try {
+    return await client.query<Row>(statement)
+  } catch (error) {
+    if (isStatementError(error) || error instanceof CommitUnknownError) throw error
+    broken = error as Error
+    throw new CommitUnknownError(
+      'the connection broke during a write: look whether the change is there before repeating it',
+      { cause: error },
+    )
+  } finally {
+    client.release(broken)
+  }
 }

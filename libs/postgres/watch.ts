@@ -12,13 +12,17 @@ export function watchDatabase({
   everyMs,
   report,
   also,
+  onError,
 }: {
   sql: Sql
   everyMs: number
   report(problem: string | undefined): void
   also?(): Promise<void>
+  /** What went wrong in full, for the log; once until it is well again. */
+  onError?(error: Error): void
 }): Watch {
   let stopped = false
+  let isWell = true
   let timer: NodeJS.Timeout | undefined
 
   async function beat(): Promise<void> {
@@ -27,10 +31,14 @@ export function watchDatabase({
         name: 'watch',
         text: `select current_setting('transaction_read_only') = 'on' as "readOnly"`,
       })
-      report(rows[0]?.readOnly ? 'read-only: reads go on, writes do not' : undefined)
       await also?.()
+      isWell = true
+      report(rows[0]?.readOnly ? 'read-only: reads go on, writes do not' : undefined)
     } catch (error) {
-      report((error as Error).message)
+      // A fixed phrase: what is reported is shown on open routes, and the driver's words name addresses and roles.
+      report('does not answer')
+      if (isWell) onError?.(error as Error)
+      isWell = false
     }
     // Counted from the end of the last one: a slow database is not asked twice at once.
     if (!stopped) timer = setTimeout(() => void beat(), everyMs)
