@@ -1,0 +1,92 @@
+// Compact JWS with Ed25519 and nothing else: one algorithm, so there is none to confuse. The header is not read to find out how
+// to verify; it is compared with what it must be.
+
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
+
+export interface PublicJwk {
+  kty: 'OKP'
+  crv: 'Ed25519'
+  x: string
+}
+
+export interface PrivateJwk extends PublicJwk {
+  d: string
+}
+
+export interface DecodedJws {
+  text: string
+  header: Record<string, unknown>
+  claims: Record<string, unknown>
+}
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/
+/** 64 bytes of signature in base64url. */
+const SIGNATURE_LENGTH = 86
+
+export function signJws(header: object, claims: object, key: KeyObject): string {
+  const input = `${encode(header)}.${encode(claims)}`
+  return `${input}.${sign(null, Buffer.from(input), key).toString('base64url')}`
+}
+
+/** Header and claims, unverified. Undefined when it is no compact JWS of two JSON objects. */
+export function decodeJws(text: string): DecodedJws | undefined {
+  const parts = text.split('.')
+  if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return undefined
+  const header = decodeObject(parts[0] as string)
+  const claims = decodeObject(parts[1] as string)
+  return header && claims && { text, header, claims }
+}
+
+export function verifyJws(text: string, key: KeyObject): boolean {
+  const at = text.lastIndexOf('.')
+  const signature = text.slice(at + 1)
+  if (signature.length !== SIGNATURE_LENGTH) return false
+  return verify(null, Buffer.from(text.slice(0, at)), key, Buffer.from(signature, 'base64url'))
+}
+
+/** Undefined unless it is exactly a public Ed25519 key: a private one in a token is a leak, not a key. */
+export function publicKeyOf(jwk: unknown): KeyObject | undefined {
+  if (!isPublicJwk(jwk)) return undefined
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: jwk.x }, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+export function privateKeyOf({ x, d }: PrivateJwk): KeyObject {
+  return createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x, d }, format: 'jwk' })
+}
+
+export function newKeyPair(): { publicJwk: PublicJwk; privateJwk: PrivateJwk } {
+  const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as { x: string; d: string }
+  return { publicJwk: { kty: 'OKP', crv: 'Ed25519', x }, privateJwk: { kty: 'OKP', crv: 'Ed25519', x, d } }
+}
+
+/** By its form alone; whether it is a point of the curve shows when it is used. */
+export function isPublicJwk(jwk: unknown): jwk is PublicJwk {
+  if (jwk === null || typeof jwk !== 'object') return false
+  const { kty, crv, x, ...rest } = jwk as Record<string, unknown>
+  return (
+    kty === 'OKP' &&
+    crv === 'Ed25519' &&
+    typeof x === 'string' &&
+    /^[A-Za-z0-9_-]{43}$/.test(x) &&
+    Object.keys(rest).length === 0
+  )
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+function decodeObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
