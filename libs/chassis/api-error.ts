@@ -99,14 +99,16 @@ function fromSqlState(code: string): Kind | undefined {
     return ['DATA_DAMAGED', 'The stored data can not be read and is not shown as truth.']
   if (code === '55P03' || code === '40001' || code === '40P01')
     return ['OVERLOADED', 'Too many writers want the same rows. Nothing was done; try again.']
-  // 08 connection, 53 resources, 57 operator intervention (shutdown, statement timeout), 25006 read-only standby after a fail-over.
-  if (/^(08|53|57)/.test(code) || code === '25006') return STORE_DOWN
+  // 08 connection, 28 and 3D a role, password or database that is not right any more, 53 resources, 57 operator intervention (shutdown, statement timeout), 25006 read-only standby after a fail-over.
+  if (/^(08|28|3D|53|57)/.test(code) || code === '25006') return STORE_DOWN
   // A data exception is input that our schemas let through: the caller is told it is the request, and the log has the rest.
   if (code.startsWith('22')) return BAD_REQUEST
   return undefined
 }
 
 function fromSocket(code: string): Kind | undefined {
+  // A certificate of the database that has expired or that nobody we know has signed.
+  if (/^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)) return STORE_DOWN
   return /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(code)
     ? STORE_DOWN
     : undefined

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ const directory = mkdtempSync(join(tmpdir(), 'loci-config-'))
 after(() => rmSync(directory, { recursive: true }))
 
 const DIGEST = '0123456789abcdef'.repeat(4)
+const SEALING = `test:${randomBytes(32).toString('base64')}`
 const ENV = {
+  LOCI_SEALING_KEYS: SEALING,
   LOCI_DATABASE_URL: 'postgres://loci_app:hunter22@127.0.0.1:5432/loci_cell',
   LOCI_ADMIN_TOKEN_DIGESTS: DIGEST,
 }
@@ -134,9 +137,10 @@ test('all problems are told at once', () => {
     'LOCI_NOPE',
     'LOCI_DATABASE_URL',
     'LOCI_ADMIN_TOKEN_DIGESTS',
+    'LOCI_SEALING_KEYS',
   ])
     assert.equal(problems.filter((problem) => problem.startsWith(name)).length, 1, name)
-  assert.equal(problems.length, 6)
+  assert.equal(problems.length, 7)
 })
 
 test('a file that is missing, no JSON or no object is a problem, and so is --config without a file', () => {

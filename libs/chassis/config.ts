@@ -206,6 +206,14 @@ function checkTogether({ values, problems, warnings }: Config): void {
       'LOCI_REQUIRE_HTTPS would refuse every request: give LOCI_TLS_CERT and LOCI_TLS_KEY, or name your proxy in LOCI_TRUSTED_PROXIES',
     )
   }
+  const plane = [values.cellId, values.cellKey, values.managementUrl]
+  if (plane.some((one) => one !== undefined) && plane.some((one) => one === undefined)) {
+    problems.push('LOCI_CELL_ID, LOCI_CELL_KEY and LOCI_MANAGEMENT_URL go together: one of them is missing')
+  }
+  const legacy = [values.legacyJwtPublicKey, values.legacyJwtIssuer, values.legacyJwtAudience]
+  if (legacy.some((one) => one !== undefined) && legacy.some((one) => one === undefined)) {
+    problems.push('LOCI_LEGACY_JWT_PUBLIC_KEY, _ISSUER and _AUDIENCE go together: one of them is missing')
+  }
   const serving = values.adminListen ?? values.listen
   const allowlist = values.adminAllowlist
   const loopbackOnly = allowlist?.every((entry) => entry.startsWith('127.') || entry.startsWith('::1'))

@@ -9,7 +9,13 @@ export function documentOf(routes: Route[], options: Omit<DocumentOptions, 'rout
 }
 
 /** What any request to any route may be told, whatever it asks for. */
-const EVERYWHERE: ErrorCode[] = ['VALIDATION_ERROR', 'HTTPS_REQUIRED', 'METHOD_NOT_ALLOWED']
+const EVERYWHERE: ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'HTTPS_REQUIRED',
+  'METHOD_NOT_ALLOWED',
+  'REQUEST_TIMEOUT',
+  'HEADERS_TOO_LARGE',
+]
 const LIMITED: ErrorCode[] = ['STARTING', 'DRAINING', 'OVERLOADED']
 
 function describe({ spec }: Route): RouteDescription {

@@ -287,3 +287,41 @@ test('a sub-service counts a request out that it counted in, also when its body 
   go()
   await eventually(() => inside === 0)
 })
+
+test('a client that leaves while its request waits for a slot takes none with it', async () => {
+  const gate = gated()
+  const worked: unknown[] = []
+  const body = z.object({})
+  const put = at('PUT /body', (call) => worked.push(call.body) && {}, { body })
+  await using server = await testHttpServer([gate.route, put], {
+    limits: { runningMax: 1, queueMax: 8, queueMs: 5_000 },
+  })
+  const first = server.ask('GET /gate')
+  await eventually(() => gate.calls.length === 1)
+  const lines = 'PUT /body HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'
+  const goAway = await leave(server.url, lines)
+  await eventually(() => server.limiter.waiting === 1)
+  goAway()
+  await eventually(() => server.lines.some((line) => line.includes('"status":499')))
+
+  gate.answer()
+  await first
+
+  await eventually(() => server.limiter.running === 0)
+  assert.deepEqual(worked, [])
+})
+
+test('a client that leaves while its credential is looked up takes no slot with it', async () => {
+  const known = Promise.withResolvers<object>()
+  const access = { ...open, authorize: () => known.promise }
+  await using server = await testHttpServer([at('PUT /body', undefined, { body: z.object({}), access })])
+  const lines = 'PUT /body HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'
+  const goAway = await leave(server.url, lines)
+  await eventually(() => server.limiter.running === 1)
+  goAway()
+  await eventually(() => server.lines.some((line) => line.includes('"status":499')))
+
+  known.resolve({})
+
+  await eventually(() => server.limiter.running === 0)
+})

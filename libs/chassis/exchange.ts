@@ -15,13 +15,19 @@ export interface Exchange {
   code: string | undefined
   /** Set once a slot of the limiter is held. */
   holdsSlot: boolean
+  /** The last byte of the answer is out, or the client is gone: nobody waits for more. */
+  readonly isClosed: boolean
   /** What access returned. */
   caller: unknown
   /** Set while the request counts as one of this sub-service. */
   subservice: string | undefined
   signal(): AbortSignal
+  /** Gives the slot back before a long wait, and does not take it again. */
+  yieldSlot(): void
   /** The handler has ended, whether or not the answer is out. */
   settled(): void
+  /** So many bytes are under way to the client. */
+  answering(bytes: number): void
   abort(reason: Error): void
   destroy(): void
 }
@@ -31,6 +37,8 @@ export interface ExchangeContext {
   metrics: Metrics
   limiter: Limiter
   inFlight: Set<Exchange>
+  /** Of answers that are written and not read yet. */
+  unread: { bytes: number }
 }
 
 export function openExchange(
@@ -67,6 +75,7 @@ class OpenExchange implements Exchange {
   #aborted: Error | undefined = undefined
   #handlerEnded = false
   #answerEnded = false
+  #unreadBytes = 0
 
   constructor(
     context: ExchangeContext,
@@ -90,11 +99,25 @@ class OpenExchange implements Exchange {
     this.#span = startSpan(route, request.method as string, remote.context)
   }
 
+  get isClosed(): boolean {
+    return this.#answerEnded
+  }
+
   /** Made on demand: few handlers wait for anything that can be aborted. */
   signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#aborted) this.#controller.abort(this.#aborted)
     return this.#controller.signal
+  }
+
+  yieldSlot(): void {
+    if (this.holdsSlot) this.#context.limiter.release()
+    this.holdsSlot = false
+  }
+
+  answering(bytes: number): void {
+    this.#unreadBytes += bytes
+    this.#context.unread.bytes += bytes
   }
 
   settled(): void {
@@ -115,15 +138,16 @@ class OpenExchange implements Exchange {
   closed(): void {
     this.#answerEnded = true
     this.#context.inFlight.delete(this)
+    this.#context.unread.bytes -= this.#unreadBytes
     if (!this.#response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()
   }
 
-  // The slot stands for the work, so it is given back when the work has ended, not when the client gave up on it; and for
-  // the answer, because one that is still being written holds memory.
+  // The slot stands for the work, so it is given back when the work has ended: not when the client gave up on it, and not only
+  // when its answer has been read, or whoever reads slowly holds what others need. Unread answers have a bound of their own.
   #release(): void {
-    if (!this.holdsSlot || !this.#handlerEnded || !this.#answerEnded) return
+    if (!this.holdsSlot || !this.#handlerEnded) return
     this.holdsSlot = false
     this.#context.limiter.release()
   }

@@ -30,7 +30,11 @@ export function readBytes(request: IncomingMessage, bytesMax: number): Promise<B
     request.on('end', () =>
       size > bytesMax ? tooLarge() : resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
     )
-    request.on('error', () => reject(new ApiError('VALIDATION_ERROR', 'The body did not arrive whole.')))
+    const cut = () => reject(new ApiError('VALIDATION_ERROR', 'The body did not arrive whole.'))
+    request.on('error', cut)
+    request.on('close', cut)
+    // Whoever left while the request waited for its turn says so no second time, and its slot would never come back.
+    if (request.destroyed) cut()
     // What says beforehand that it is far too large is not read at all.
     if (Number(request.headers['content-length'] ?? 0) > Math.max(DISCARDED_BYTES_MAX, bytesMax)) tooLarge()
   })
@@ -119,6 +123,11 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
   get signal(): AbortSignal {
     return this.#exchange.signal()
   }
+
+  /** A getter, so that a handler may take it out of the call like everything else. */
+  get yieldSlot(): () => void {
+    return () => this.#exchange.yieldSlot()
+  }
 }
 
 /** An answer that does not fit its own document is a bug; in tests it fails loudly. */
@@ -127,7 +136,7 @@ export function requireFits(spec: Spec, status: number, body: unknown): void {
   if (schema === undefined)
     throw new Error(`${spec.method} ${spec.path} answered ${status}, which it does not document`)
   if (!(schema instanceof z.ZodType)) return
-  const result = schema.safeParse(JSON.parse(JSON.stringify(body)))
+  const result = schema.safeParse(JSON.parse(typeof body === 'string' ? body : JSON.stringify(body)))
   if (!result.success)
     throw new Error(`${spec.method} ${spec.path} answered what its schema refuses: ${z.prettifyError(result.error)}`)
 }

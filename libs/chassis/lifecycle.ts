@@ -45,6 +45,8 @@ export interface Lifecycle {
   move(to: LifecycleState, reason: string): void
   /** What is down right now, by name; moves between ready and degraded. */
   report(part: string, problem: string | undefined): void
+  /** What was last reported of a part; undefined while it is well. */
+  problem(part: string): string | undefined
   /** Why a request that is no probe is not served now, or undefined. */
   refusal(): ApiError | undefined
   beginDrain(reason: string, options: { graceMs: number; deadlineMs: number }): void
@@ -104,6 +106,7 @@ export function createLifecycle(now: () => number = Date.now): Lifecycle {
       if (problems.size > 0) move('degraded', `${part}: ${problem ?? 'still degraded by another part'}`)
       else move('ready', `${part} is back`)
     },
+    problem: (part) => problems.get(part),
     refusal() {
       if (isServing()) return undefined
       if (state === 'draining' && now() < graceEndsAt) return undefined

@@ -53,3 +53,26 @@ test('who waits too long is refused, each in its own time, and takes no slot', a
   limiter.release()
   assert.equal(limiter.running, 0)
 })
+
+test('of many who find the queue full only some are refused at once; the others are paced, in order, and none is forgotten', async () => {
+  const limiter = createLimiter({ runningMax: 1, queueMax: 0, queueMs: 1_000 })
+  void limiter.acquire()
+  const startedAt = performance.now()
+  const at: number[] = []
+  let atOnce = 0
+  const held = Array.from({ length: 100 }, () => {
+    try {
+      return limiter.acquire()?.catch(() => at.push(performance.now() - startedAt))
+    } catch {
+      atOnce += 1
+      return undefined
+    }
+  })
+  await Promise.all(held)
+
+  assert.ok(atOnce >= 50 && atOnce < 60, `${atOnce} at once`)
+  assert.equal(at.length, 100 - atOnce)
+  assert.ok((at.at(-1) as number) >= 60, 'fifty more take a tenth of a second')
+  assert.ok((at.at(-1) as number) <= 2_500)
+  assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
+})

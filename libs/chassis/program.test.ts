@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type Command, runProgram, StartRefused } from './program.ts'
 
 const ENV = {
   LOCI_DATABASE_URL: 'postgres://loci_app:hunter22@127.0.0.1/loci_cell',
   LOCI_ADMIN_TOKEN_DIGESTS: '0123456789abcdef'.repeat(4),
+  LOCI_SEALING_KEYS: `test:${randomBytes(32).toString('base64')}`,
 }
 
 async function call(argv: string[], env: Record<string, string> = ENV, serve: Command['run'] = async () => undefined) {
@@ -33,7 +35,7 @@ async function call(argv: string[], env: Record<string, string> = ENV, serve: Co
       migrate: {
         summary: 'migrate',
         needs: ['databaseOwnerUrl'],
-        without: ['databaseUrl', 'adminTokenDigests'],
+        without: ['databaseUrl', 'adminTokenDigests', 'sealingKeys'],
         async run(_config, args) {
           ran.push(`migrate ${args.join(' ')}`)
           return 0

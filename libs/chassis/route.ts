@@ -52,6 +52,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly log: Log
   /** Aborted when the client goes away or the deadline passes. */
   readonly signal: AbortSignal
+  /** A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred at work. */
+  yieldSlot(): void
 }
 
 /** Anything but 200 with JSON is answered with `reply`. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { isId } from '@loci/contract/ids.ts'
 import { z } from 'zod'
@@ -194,6 +195,15 @@ test('a write whose outcome is unknown gets no answer at all', async () => {
   assert.equal(line.route, '/write')
 })
 
+test('a GET whose outcome is unknown is 503: nobody asked for what it leaves behind', async () => {
+  const handle = () => {
+    throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
+  }
+  await using server = await testHttpServer([at('GET /report', handle)])
+  const { status, headers } = await server.ask('GET /report')
+  assert.deepEqual([status, headers['retry-after']], [503, '1'])
+})
+
 test('an answer that its own document does not allow fails in tests', async () => {
   const routes = [at('GET /field', () => ({ ok: 'yes' })), at('GET /status', () => reply(201, { ok: true }))]
   await using strict = await testHttpServer(routes)
@@ -231,4 +241,33 @@ test('where https is demanded, our own TLS listener serves', async () => {
   await using server = await testHttpServer([ok], { requireHttps: true, tls: selfSigned() })
   assert.match(server.url, /^https:/)
   assert.equal((await server.ask('GET /ok', { unverified: true })).status, 200)
+})
+
+test('a client that asks for large answers and never reads them takes no slot from others, and can not send ahead without end', async () => {
+  const large = route(
+    { method: 'GET', path: '/large', access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } },
+    () => ({ text: 'x'.repeat(500_000) }),
+  )
+  const small = route(
+    { method: 'GET', path: '/small', access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } },
+    () => ({}),
+  )
+  await using server = await testHttpServer([large, small], { limits: { runningMax: 4, queueMax: 0, queueMs: 50 } })
+  const { hostname, port } = new URL(server.url)
+  const greedy = Array.from({ length: 4 }, () => {
+    const socket = connect(Number(port), hostname)
+    socket.pause()
+    socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(8))
+    return socket
+  })
+  const flood = connect(Number(port), hostname)
+  flood.on('error', () => undefined)
+  const cut = new Promise((resolve) => flood.once('close', resolve))
+  flood.pause()
+  flood.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(100))
+  flood.resume()
+  await cut
+  assert.equal((await server.ask('GET /small')).status, 200)
+  assert.equal(server.limiter.running, 0)
+  for (const socket of greedy) socket.destroy()
 })

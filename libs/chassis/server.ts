@@ -7,7 +7,7 @@
 // of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { newId } from '@loci/contract/ids.ts'
 import { type AddressSet, arrivedByTls } from './addresses.ts'
@@ -53,13 +53,24 @@ export interface HttpServer {
 
 const BODY_BYTES_MAX = 1024 * 1024
 const SWEEP_MS = 250
+/** Answers that slow clients have not read yet; a slot of the limiter does not wait for them. */
+const UNREAD_BYTES_MAX = 64 * 1024 * 1024
+/** Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is none. */
+const PIPELINED_MAX = 16
 const EMPTY = Object.freeze({})
 /** The route label of whatever reaches none: paths that strangers invent must not become labels. */
 const UNMATCHED = 'unmatched'
 
 export async function createServer(options: ServerOptions): Promise<HttpServer> {
   const inFlight = new Set<Exchange>()
-  const context: ExchangeContext = { log: options.log, metrics: options.metrics, limiter: options.limiter, inFlight }
+  const unread = { bytes: 0 }
+  const context: ExchangeContext = {
+    log: options.log,
+    metrics: options.metrics,
+    limiter: options.limiter,
+    inFlight,
+    unread,
+  }
   const router = createRouter(options.routes)
   const server = createListener({
     letterCase: options.letterCase,
@@ -103,7 +114,10 @@ interface Turn {
   exchange: Exchange
   request: IncomingMessage
   response: ServerResponse
+  unread: { bytes: number }
 }
+
+const unanswered = new WeakMap<Socket, number>()
 
 function accept(
   options: ServerOptions,
@@ -112,6 +126,13 @@ function accept(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
+  const ahead = (unanswered.get(request.socket) ?? 0) + 1
+  if (ahead > PIPELINED_MAX) {
+    request.socket.destroy()
+    return
+  }
+  unanswered.set(request.socket, ahead)
+  response.on('close', () => unanswered.set(request.socket, (unanswered.get(request.socket) ?? 1) - 1))
   const path = pathOf(request.url as string)
   const found = router.find(request.method as string, path)
   const match = 'route' in found ? found : undefined
@@ -124,7 +145,7 @@ function accept(
     template,
     match?.route.spec.deadline ?? 'normal',
   )
-  const turn: Turn = { options, exchange, request, response }
+  const turn: Turn = { options, exchange, request, response, unread: context.unread }
   try {
     requireArrival(turn)
     if (!match) throw noRoute(found as Mismatch)
@@ -165,6 +186,8 @@ function requireArrival({ options, request }: Turn): void {
 /** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
 function admit(turn: Turn, { spec }: Route): Promise<void> | undefined {
   if (spec.deadline === 'probe') return authorize(turn, spec)
+  if (turn.unread.bytes > UNREAD_BYTES_MAX)
+    throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
   const refusal = turn.options.lifecycle.refusal()
   if (refusal) throw refusal
   const waiting = turn.options.limiter.acquire()
@@ -174,6 +197,8 @@ function admit(turn: Turn, { spec }: Route): Promise<void> | undefined {
 
 function authorizeInSlot(turn: Turn, spec: Route['spec']): Promise<void> | undefined {
   turn.exchange.holdsSlot = true
+  // Under overload many give up while they wait: working for them would take the time of those who still listen.
+  if (turn.exchange.isClosed) throw new ApiError('OVERLOADED', 'The client left while its request waited.')
   return authorize(turn, spec)
 }
 
@@ -235,7 +260,8 @@ function succeed(turn: Turn, { spec }: Route, answer: unknown): void {
 
 function fail(turn: Turn, route: Route | undefined, error: unknown): void {
   const { options, exchange } = turn
-  if (isOutcomeUnknown(error)) {
+  const isUnknown = isOutcomeUnknown(error)
+  if (isUnknown && turn.request.method !== 'GET') {
     options.log.error(
       { requestId: exchange.requestId, route: route?.spec.path ?? UNMATCHED, error },
       'the outcome of a write is unknown; the connection is closed without an answer',
@@ -244,7 +270,10 @@ function fail(turn: Turn, route: Route | undefined, error: unknown): void {
     conclude(turn, undefined)
     return
   }
-  const refusal = toApiError(error, route?.spec.failureMessage)
+  // What a GET leaves behind (a probe, how far a check has come) nobody asked for: to say that it failed is no lie.
+  const refusal = isUnknown
+    ? new ApiError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', { cause: error })
+    : toApiError(error, route?.spec.failureMessage)
   exchange.code = refusal.code
   const facts = { requestId: exchange.requestId, code: refusal.code, error: refusal.cause ?? refusal }
   // 5xx of our own making are bugs or damage; what the load did is in the access line already.
@@ -297,6 +326,7 @@ function write(
     delete head['content-type']
     delete head['content-length']
   }
+  exchange.answering(Number(head['content-length'] ?? 0))
   response.writeHead(status, head)
   response.end(payload)
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { PROGRAMS, SETTINGS, type Setting } from './settings.ts'
 
@@ -129,4 +129,44 @@ test('PEM is PEM of the right kind', () => {
   assert.ok(SETTINGS.tlsKey.parse('-----BEGIN RSA PRIVATE KEY-----\nx'))
   refuses(SETTINGS.tlsKey, ['', '/etc/key.pem', '-----BEGIN CERTIFICATE-----'], /_FILE/)
   refuses(SETTINGS.tlsCert, ['-----BEGIN PRIVATE KEY-----'], /CERTIFICATE/)
+})
+
+const base64 = (bytes: Buffer) => bytes.toString('base64')
+
+test('sealing keys are read in order, at most four, each 32 random bytes under a name of its own', () => {
+  const { parse } = SETTINGS.sealingKeys
+  const [a, b] = [randomBytes(32), randomBytes(32)]
+  assert.deepEqual(parse(`new:${base64(a)}, old:${base64(b)}`), [
+    { id: 'new', key: a },
+    { id: 'old', key: b },
+  ])
+
+  const five = Array.from({ length: 5 }, (_, i) => `k${i}:${base64(randomBytes(32))}`).join(',')
+  const wrong = [
+    '',
+    base64(a),
+    `:${base64(a)}`,
+    `a:${base64(randomBytes(16))}`,
+    `a:${base64(randomBytes(33))}`,
+    `a:${base64(Buffer.alloc(32))}`,
+    `a:${base64(Buffer.from('0123456789abcdef'.repeat(2)))}`,
+    `a:${base64(Buffer.from('correct horse battery staple 123'))}`,
+    `a:${base64(a)},a:${base64(b)}`,
+    five,
+  ]
+  for (const text of wrong) assert.throws(() => parse(text), /must|has/, text)
+})
+
+test('the key of a cell is a private Ed25519 key whose halves belong together, and a refusal does not repeat it', () => {
+  const { parse } = SETTINGS.cellKey
+  const make = () => generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as Record<string, string>
+  const jwk = make()
+  assert.deepEqual(parse(JSON.stringify(jwk)), jwk)
+
+  const { d, ...open } = jwk
+  for (const wrong of [open, { ...jwk, x: make().x }, { ...jwk, crv: 'X25519' }, { ...jwk, d: 'short' }, [jwk], 'text'])
+    assert.throws(
+      () => parse(JSON.stringify(wrong)),
+      (error: Error) => /private Ed25519/.test(error.message) && !error.message.includes(d as string),
+    )
 })

@@ -2,6 +2,7 @@
 // was meant for, because a misspelt setting that is silently ignored is how defaults end up in production.
 // docs/configuration.md is generated from it.
 
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { isIP } from 'node:net'
 import { addressSet, coversEveryone, isLoopback } from './addresses.ts'
 
@@ -129,6 +130,58 @@ export const SETTINGS = {
     secret: true,
     parse: pem('PRIVATE KEY'),
   }),
+  sealingKeys: setting({
+    env: 'LOCI_SEALING_KEYS',
+    programs: BOTH,
+    doc: 'Keys for secrets at rest, as `<id>:<base64 of 32 random bytes>`, comma between: the first seals, all open. Put a new one in front to rotate.',
+    secret: true,
+    parse: sealingKeys,
+  }),
+  cellId: optionalSetting({
+    env: 'LOCI_CELL_ID',
+    programs: ['daemon'],
+    doc: 'The id that management gave this cell; with LOCI_CELL_KEY and LOCI_MANAGEMENT_URL the cell pulls its desired state.',
+    parse: cellId,
+  }),
+  cellKey: optionalSetting({
+    env: 'LOCI_CELL_KEY',
+    programs: ['daemon'],
+    doc: 'The cell’s private Ed25519 key as a JWK, whose public part is registered with management. Make one: `node daemon/main.ts cell-key`.',
+    secret: true,
+    parse: privateJwk,
+  }),
+  feedStaleS: setting({
+    env: 'LOCI_FEED_STALE_SECONDS',
+    programs: ['daemon'],
+    doc: 'When management was not heard for this long, writes and operator operations are refused (503 AUTHORITY_STALE).',
+    fallback: '86400',
+    parse: integer(60, 30 * 86_400),
+  }),
+  unauthenticatedPerMinute: setting({
+    env: 'LOCI_UNAUTHENTICATED_PER_MINUTE',
+    programs: ['daemon'],
+    doc: 'Requests whose credential fails, per address and minute, before they are told 429.',
+    fallback: '1000',
+    parse: integer(1, 1_000_000),
+  }),
+  legacyJwtPublicKey: optionalSetting({
+    env: 'LOCI_LEGACY_JWT_PUBLIC_KEY',
+    programs: ['daemon'],
+    doc: 'PEM of a public key (Ed25519, RSA or P-256): every capability route then needs a JWT of it in Authorization as well.',
+    parse: jwtPublicKey,
+  }),
+  legacyJwtIssuer: optionalSetting({
+    env: 'LOCI_LEGACY_JWT_ISSUER',
+    programs: ['daemon'],
+    doc: 'The `iss` that those tokens must have.',
+    parse: nonEmpty,
+  }),
+  legacyJwtAudience: optionalSetting({
+    env: 'LOCI_LEGACY_JWT_AUDIENCE',
+    programs: ['daemon'],
+    doc: 'The `aud` that those tokens must have.',
+    parse: nonEmpty,
+  }),
   partnerName: setting({
     env: 'LOCI_PARTNER_NAME',
     programs: ['daemon'],
@@ -188,6 +241,67 @@ type IsOptional<Name extends SettingName> = (typeof SETTINGS)[Name] extends { op
 export type Settings = { [Name in SettingName]: ValueOf<Name> | undefined }
 export type Required<Name extends SettingName> = {
   [N in Name]: IsOptional<N> extends true ? ValueOf<N> | undefined : ValueOf<N>
+}
+
+export interface SealingKey {
+  id: string
+  key: Buffer
+}
+
+const SEALING_KEYS_MAX = 4
+
+function sealingKeys(text: string): SealingKey[] {
+  const keys = list(text).map((entry) => {
+    const [, id, encoded] = /^([a-z0-9-]{1,32}):([A-Za-z0-9+/_-]{43}=?)$/.exec(entry) ?? []
+    if (!id || !encoded)
+      throw new Error(
+        'must be `<id>:<base64 of 32 bytes>`, such as `2026-11:…`: make one with `openssl rand -base64 32`',
+      )
+    return { id, key: Buffer.from(encoded, 'base64') }
+  })
+  if (keys.length < 1 || keys.length > SEALING_KEYS_MAX) throw new Error(`must hold 1 to ${SEALING_KEYS_MAX} keys`)
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('has an id twice')
+  if (keys.some(({ key }) => isWeakKey(key)))
+    throw new Error('has a key that is not random: make one with `openssl rand -base64 32`')
+  return keys
+}
+
+/** 32 random bytes have fewer than 16 different values, or are all printable, less than once in 10^13 times. */
+function isWeakKey(key: Buffer): boolean {
+  return new Set(key).size < 16 || key.every((byte) => byte >= 0x20 && byte < 0x7f)
+}
+
+function cellId(text: string): string {
+  if (!/^cell_[0-9a-hjkmnp-tv-z]{26}$/.test(text))
+    throw new Error('must be the cell_… id that `management cells add` answered')
+  return text
+}
+
+function privateJwk(text: string): { kty: 'OKP'; crv: 'Ed25519'; x: string; d: string } {
+  try {
+    const { kty, crv, x, d } = JSON.parse(text)
+    // Node makes the public half from d and does not look at x; management knows the cell by x.
+    const made = createPublicKey(createPrivateKey({ key: { kty, crv, x, d }, format: 'jwk' })).export({ format: 'jwk' })
+    if (crv === 'Ed25519' && made.x === x) return { kty, crv, x, d }
+  } catch {
+    // Said below; the reason of a library could repeat the key.
+  }
+  throw new Error('must be a private Ed25519 JWK: {"kty":"OKP","crv":"Ed25519","x":…,"d":…}')
+}
+
+function jwtPublicKey(text: string): string {
+  try {
+    const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(text)
+    if (type === 'ed25519' || type === 'rsa' || (type === 'ec' && details?.namedCurve === 'prime256v1')) return text
+  } catch {
+    // Said below.
+  }
+  throw new Error('must be PEM of a public key of type Ed25519, RSA or EC P-256; name a file with the suffix _FILE')
+}
+
+function nonEmpty(text: string): string {
+  if (text === '') throw new Error('must not be empty')
+  return text
 }
 
 function listenAddress(text: string): { host: string; port: number } {

@@ -5,21 +5,26 @@ import type { ErrorCode } from '@loci/contract/errors.ts'
 import type { Route } from './route.ts'
 import type { TestAnswer } from './test-request.ts'
 
-/** `admitted` is any 2xx; `as none` is whatever a request without any credential gets. */
-export type Expectation = `${number} ${ErrorCode}` | 'admitted' | 'as none'
+/**
+ * `admitted` is any 2xx; `admitted or 404` is for a route that has nothing harmless to find: past access, it says that there is
+ * no such thing; `as none` is whatever a request without any credential gets.
+ */
+export type Expectation = `${number} ${ErrorCode}` | 'admitted' | 'admitted or 404' | 'as none'
 
-export interface MatrixRow {
+export interface MatrixRow<Kind extends string = string> {
   class: string
   operation?: string
   /** A body with which the route does its work and changes nothing. */
   body?: Record<string, unknown>
   /** Values of the parameters of the path. */
   params?: Record<string, string>
+  /** Where the route differs from its class, with the reason beside it. */
+  expected?: Readonly<Partial<Record<Kind, Expectation>>>
 }
 
 export interface Matrix<Kind extends string> {
   /** By `METHOD /path/{template}`. */
-  rows: Readonly<Record<string, MatrixRow>>
+  rows: Readonly<Record<string, MatrixRow<Kind>>>
   kinds: readonly Kind[]
   /** By access class, then by kind of credential. */
   expected: Readonly<Record<string, Readonly<Partial<Record<Kind, Expectation>>>>>
@@ -28,6 +33,8 @@ export interface Matrix<Kind extends string> {
 export interface MatrixRequest {
   line: string
   body: Record<string, unknown> | undefined
+  /** Of the row: a credential is exact, or lacks something, with regard to it. */
+  operation: string | undefined
 }
 
 type Ask<Kind extends string> = (kind: Kind, request: MatrixRequest) => Promise<TestAnswer>
@@ -59,7 +66,7 @@ function nameOf({ class: name, operation }: { class: string; operation?: string 
 async function rowProblems<Kind extends string>(
   { kinds, expected }: Matrix<Kind>,
   line: string,
-  row: MatrixRow,
+  row: MatrixRow<Kind>,
   send: Ask<Kind>,
 ): Promise<string[]> {
   const cells = expected[row.class]
@@ -67,22 +74,29 @@ async function rowProblems<Kind extends string>(
   const request = {
     line: line.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(row.params?.[name] ?? 'x')),
     body: row.body,
+    operation: row.operation,
   }
   const problems: string[] = []
   let none: string | undefined
   for (const kind of kinds) {
-    const expectation = cells[kind]
+    // A row only differs from its class: what the class has not decided, no row decides.
+    const expectation = cells[kind] && (row.expected?.[kind] ?? cells[kind])
     if (expectation === undefined) {
       problems.push(`${line}: the class ${row.class} has no expectation for '${kind}'`)
       continue
     }
     const came = outcomeOf(await send(kind, request))
     if (kind === 'none') none = came
-    const fits =
-      expectation === 'as none' ? came === none : expectation === 'admitted' ? /^2/.test(came) : came === expectation
-    if (!fits) problems.push(`${line} with '${kind}': expected ${expectation}, came ${came}`)
+    if (!fits(expectation, came, none)) problems.push(`${line} with '${kind}': expected ${expectation}, came ${came}`)
   }
   return problems
+}
+
+function fits(expectation: Expectation, came: string, none: string | undefined): boolean {
+  if (expectation === 'as none') return came === none
+  const isAdmitted = /^2/.test(came)
+  if (expectation === 'admitted') return isAdmitted
+  return expectation === 'admitted or 404' ? isAdmitted || came === '404 NOT_FOUND' : came === expectation
 }
 
 function outcomeOf({ status, text }: TestAnswer): string {

@@ -1,0 +1,90 @@
+// Between the planes (CONTRACT 8): what a cell pulls from management. One current item for each thing that the cell must know.
+
+import { z } from 'zod'
+import { idOf, queryInteger, timestamp } from './wire.ts'
+
+const instanceLimits = z.object({
+  databases: z.int(),
+  records: z.int(),
+  bytes: z.int(),
+  requests_per_second: z.int(),
+  burst: z.int(),
+  streams: z.int(),
+})
+export type InstanceLimits = z.infer<typeof instanceLimits>
+
+const instanceBody = z.object({
+  org: idOf('org'),
+  ten: idOf('ten'),
+  svc: idOf('svc'),
+  service_type: z.string(),
+  plan: z.string(),
+  state: z.enum(['active', 'suspended', 'deleted']),
+  state_reason: z.string().nullable(),
+  generation: z.int(),
+  limits: instanceLimits,
+  config: z.record(z.string(), z.unknown()),
+})
+
+/** active: signs or is about to; retiring: verifies until retire_at; removed: verifies nothing. */
+const keyBody = z.object({
+  kid: z.string(),
+  x: z.string(),
+  state: z.enum(['active', 'retiring', 'removed']),
+  retire_at: timestamp.nullable(),
+})
+
+/** One token, or everything of an organization, tenant or service whose root was issued at or before `not_before`. */
+const revocationBody = z.union([
+  z.object({ svc: z.union([idOf('svc'), z.literal('*')]), jti: z.string(), expires_at: timestamp }),
+  z.object({ kind: z.enum(['org', 'ten', 'svc']), id: z.string(), not_before: timestamp, expires_at: timestamp }),
+])
+
+const partnerCredentialBody = z.object({
+  id: idOf('ptr'),
+  partner: z.string(),
+  svc: idOf('svc'),
+  org: idOf('org'),
+  ten: idOf('ten'),
+  database: z.string(),
+  projection_classes: z.array(z.string()),
+  routes: z.array(z.string()),
+  digest: z.string().meta({ description: 'Hex SHA-256 of the whole token text.' }),
+  state: z.enum(['active', 'revoked']),
+  expires_at: timestamp.nullable(),
+})
+
+const seq = z.int()
+
+const feedItem = z.discriminatedUnion('kind', [
+  z.object({ seq, kind: z.literal('instance'), key: z.string(), body: instanceBody }),
+  z.object({ seq, kind: z.literal('key'), key: z.string(), body: keyBody }),
+  z.object({ seq, kind: z.literal('revocation'), key: z.string(), body: revocationBody }),
+  z.object({ seq, kind: z.literal('partner_credential'), key: z.string(), body: partnerCredentialBody }),
+])
+
+export type FeedItem = z.infer<typeof feedItem>
+/** An item before it has a number. */
+export type FeedChange = FeedItem extends infer Item ? (Item extends FeedItem ? Omit<Item, 'seq'> : never) : never
+
+export const feedQuery = z.object({
+  // Its own rule, not that of other queries: a feed counts every change that a cell ever had.
+  after: z
+    .string()
+    .regex(/^[0-9]{1,15}$/)
+    .transform(Number)
+    .default(0)
+    .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } }),
+  epoch: z.string().max(200).optional(),
+  wait: queryInteger({ min: 0, max: 20, fallback: 0 }),
+})
+
+export const feedResponse = z
+  .object({
+    epoch: z.string(),
+    full: z.boolean().meta({ description: 'The items start from the beginning: the epoch or `after` was another.' }),
+    next: z.int().meta({ description: 'What to send as `after`.' }),
+    more: z.boolean().meta({ description: 'Ask again at once, without waiting.' }),
+    items: z.array(feedItem),
+  })
+  .meta({ id: 'FeedResponse' })

@@ -1,0 +1,134 @@
+// CONTRACT 2 (kv health and consistency), 3 and 9 (entries).
+
+import { z } from 'zod'
+import { queryInteger, timestamp } from './wire.ts'
+
+const KEY_BYTES_MAX = 256
+const TTL_MS_MAX = 10 * 365 * 24 * 3_600_000
+
+/** 1 to 256 bytes of UTF-8 without control characters; also the key of a slot. */
+const key = z
+  .string()
+  .refine(
+    // Three bytes at most for each unit of UTF-16, so that most keys need no counting.
+    (text) =>
+      text.length > 0 && (text.length * 3 <= KEY_BYTES_MAX || new TextEncoder().encode(text).length <= KEY_BYTES_MAX),
+    `must have 1 to ${KEY_BYTES_MAX} bytes of UTF-8`,
+  )
+  .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), 'must have no control characters')
+  .meta({ examples: ['user:ada'], minLength: 1, maxLength: KEY_BYTES_MAX })
+
+export const keyParams = z.object({ key })
+
+const ttlMs = z.int().min(1).max(TTL_MS_MAX)
+/** `undefined` is no JSON: a body without `value` has none. */
+const value = z.unknown().refine((given) => given !== undefined, 'is required')
+
+export const entryWrite = z.object({ value, ttlMs: ttlMs.optional() }).meta({ id: 'EntryWrite' })
+
+export const entry = z
+  .object({
+    key: z.string(),
+    value: z.unknown(),
+    version: z.int(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    expiresAt: timestamp.nullable(),
+    digest: z.string(),
+  })
+  .meta({ id: 'Entry' })
+
+/** `ref` is the key; null where the damage took that too. */
+const damaged = z.array(
+  z.object({ ref: z.string().nullable(), reason: z.enum(['digest_mismatch', 'page_unreadable']) }),
+)
+
+export const entryList = z
+  .object({ entries: z.array(entry), nextCursor: z.string().nullable(), damaged: damaged.optional() })
+  .meta({ id: 'EntryList' })
+
+export const entryListQuery = z.object({
+  prefix: z.string().max(KEY_BYTES_MAX).optional(),
+  cursor: z.string().min(1).max(1_000).optional(),
+  limit: queryInteger({ min: 1, max: 1_000, fallback: 100 }),
+})
+
+export const entryDeleted = z
+  .object({ deleted: z.literal(true), key: z.string(), version: z.int() })
+  .meta({ id: 'EntryDeleted' })
+
+export const entryBatch = z
+  .object({
+    operations: z
+      .array(
+        z.discriminatedUnion('op', [
+          z.object({ op: z.literal('put'), key, value, ttlMs: ttlMs.optional() }),
+          z.object({ op: z.literal('delete'), key }),
+        ]),
+      )
+      .max(100),
+  })
+  .meta({ id: 'EntryBatch' })
+
+export const entryBatchResult = z
+  .object({
+    results: z.array(
+      z.object({
+        op: z.enum(['put', 'delete']),
+        key: z.string(),
+        version: z.int(),
+        deleted: z.boolean().optional(),
+        expiresAt: timestamp.nullable().optional(),
+        digest: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'EntryBatchResult' })
+
+export const kvHealth = z
+  .object({
+    status: z.enum(['ok', 'degraded', 'failed']),
+    engine: z.literal('postgresql'),
+    engineVersion: z.string(),
+    schemaVersion: z.int(),
+    /** null: not done. A read-only store takes no probe. */
+    probe: z.object({ writeMs: z.number().nullable(), commitMs: z.number().nullable(), readMs: z.number().nullable() }),
+    durability: z.object({ fsync: z.string(), synchronousCommit: z.string(), dataChecksums: z.string() }),
+    replication: z.array(
+      z.object({ name: z.string(), state: z.string(), lagBytes: z.number().nullable(), sync: z.string() }),
+    ),
+    databases: z.array(z.object({ name: z.string(), keys: z.int(), bytes: z.int() })),
+    latencyMs: z.number(),
+    checkedAt: timestamp,
+  })
+  .meta({ id: 'KvHealth' })
+
+export const kvConsistencyQuery = z.object({
+  mode: z.enum(['incremental', 'full']).default('incremental'),
+  // The longest key, quoted twice over, must fit into a cursor of our own making.
+  cursor: z.string().min(1).max(4_000).optional(),
+})
+
+export const kvConsistency = z
+  .object({
+    status: z.enum(['consistent', 'inconsistent', 'unknown']),
+    mode: z.enum(['incremental', 'full']),
+    summary: z.object({ rows: z.int(), bytes: z.int(), issues: z.int() }),
+    checks: z.array(z.object({ name: z.string(), checked: z.int(), failed: z.int() })),
+    issues: z.array(
+      z.object({
+        severity: z.string(),
+        type: z.string(),
+        domain: z.string(),
+        database: z.string(),
+        ref: z.string().nullable(),
+        detail: z.string(),
+        repair: z.string(),
+      }),
+    ),
+    rootDigest: z.string(),
+    coverage: z.object({ complete: z.boolean(), nextCursor: z.string().nullable() }),
+    startedAt: timestamp,
+    durationMs: z.int(),
+  })
+  .meta({ id: 'KvConsistency' })

@@ -1,0 +1,54 @@
+// Between the planes (CONTRACT 8): what a cell tells management.
+
+import { z } from 'zod'
+import { idOf, timestamp } from './wire.ts'
+
+const ROWS_MAX = 2_000
+const rows = <Row extends z.ZodType>(row: Row) => z.array(row).max(ROWS_MAX).default([])
+
+const count = z.int().min(0)
+
+/** Made by the administration of the cell: a token in any of its instances, or everything issued up to a moment. */
+const cellRevocation = z
+  .object({
+    kind: z.enum(['jti', 'org', 'ten', 'svc']),
+    value: z.string().min(1).max(200),
+    not_before: timestamp.nullable(),
+    expires_at: timestamp,
+    audit_id: z.string().max(100).nullable(),
+  })
+  .refine(({ kind, not_before }) => (kind === 'jti') === (not_before === null), {
+    message: 'a jti has no not_before, every other kind has one',
+    path: ['not_before'],
+  })
+
+export const reportRequest = z
+  .object({
+    report_id: z.uuid(),
+    observed: rows(
+      z.object({
+        svc: idOf('svc'),
+        generation: count.max(2 ** 40),
+        state: z.enum(['active', 'suspended', 'deleted', 'failed']),
+      }),
+    ),
+    usage: rows(
+      z.object({
+        svc: idOf('svc'),
+        minute: timestamp.refine((at) => at.endsWith(':00.000Z'), 'must be the start of a minute'),
+        dedup: z.string().min(1).max(200),
+        requests: count,
+        writes: count,
+        records: count,
+        bytes: count,
+      }),
+    ),
+    revocations: rows(cellRevocation),
+    deletions: rows(z.object({ svc: idOf('svc'), database: z.string().max(64).optional(), at: timestamp })),
+    last_used: rows(z.object({ credential: z.union([idOf('ptr'), idOf('cap')]), at: timestamp })),
+  })
+  .meta({ id: 'ReportRequest' })
+
+export type Report = z.infer<typeof reportRequest>
+
+export const reportResponse = z.object({ accepted: z.literal(true) }).meta({ id: 'ReportResponse' })
