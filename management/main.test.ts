@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
@@ -17,7 +18,10 @@ function run(args: string[], env: Record<string, string> = {}): Promise<{ code: 
   })
 }
 
-const DATABASE = { LOCI_DATABASE_URL: 'postgres://loci_app@127.0.0.1:1/loci_control' }
+const DATABASE = {
+  LOCI_DATABASE_URL: 'postgres://loci_app@127.0.0.1:1/loci_control',
+  LOCI_SEALING_KEYS: `test:${randomBytes(32).toString('base64')}`,
+}
 
 test('bootstrap without an owner, or with something that is no address, is a wrong call', async () => {
   for (const args of [['bootstrap'], ['bootstrap', '--owner-email', 'ada'], ['bootstrap', '--owner-email']]) {

@@ -2,12 +2,12 @@
 
 import { parseArgs } from 'node:util'
 import { requireSettings } from '@loci/chassis/config.ts'
-import { createLog } from '@loci/chassis/log.ts'
 import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
-import { createManagement, MANAGEMENT_SETTINGS, MIGRATIONS } from './app.ts'
+import { operatorCommands } from './commands.ts'
 import manifest from './package.json' with { type: 'json' }
+import { MIGRATIONS } from './schema.ts'
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
@@ -24,6 +24,9 @@ const code = await runProgram({
     serve: {
       summary: 'serve the control plane (the default)',
       async run(config) {
+        // Read here and not above: a command need not wait for the server's parts.
+        const { createManagement, MANAGEMENT_SETTINGS } = await import('./app.ts')
+        const { createLog } = await import('@loci/chassis/log.ts')
         const settings = requireSettings(config, MANAGEMENT_SETTINGS)
         const log = createLog({ level: settings.logLevel, program: 'management' })
         exitOnBug(log, exit)
@@ -46,7 +49,7 @@ const code = await runProgram({
     migrate: {
       summary: 'bring the control database to this version’s schema, as loci_owner',
       needs: ['databaseOwnerUrl'],
-      without: ['databaseUrl'],
+      without: ['databaseUrl', 'sealingKeys'],
       async run(config) {
         const { databaseOwnerUrl, databaseCa } = config.values
         const { version } = await migrate({
@@ -61,12 +64,13 @@ const code = await runProgram({
     },
     'roles-sql': {
       summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
-      without: ['databaseUrl'],
+      without: ['databaseUrl', 'sealingKeys'],
       async run(_config, [database = 'loci_control']) {
         out(rolesSql({ database }))
         return 0
       },
     },
+    ...operatorCommands({ out, err }),
     bootstrap: {
       summary: 'make the first organization, its owner and an API key: bootstrap --owner-email ada@example.com',
       async run(_config, args) {

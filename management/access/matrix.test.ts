@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { open } from '@loci/chassis/probes.ts'
@@ -7,22 +8,55 @@ import { type MatrixRequest, matrixProblems } from '@loci/chassis/test-matrix.ts
 import { ask } from '@loci/chassis/test-request.ts'
 import { testHttpServer } from '@loci/chassis/test-server.ts'
 import { healthResponse } from '@loci/contract/health.ts'
-import { type TestManagement, testManagement } from '../test-management.ts'
-import { CREDENTIALS, type Kind, MATRIX } from './matrix.ts'
+import { keepKeys } from '../keys/keys.ts'
+import type { Service } from '../services/store.ts'
+import { ACTOR, type TestManagement, testManagement } from '../test-management.ts'
+import { mintToken } from '../tokens/tokens.ts'
+import { credentialsOf, type Holders, type Kind, MATRIX } from './matrix.ts'
 
 let management: TestManagement
+let service: Service
+let holders: Holders
+
 before(async () => {
   management = await testManagement()
+  const [own, other] = [await management.cell(), await management.cell()]
+  service = await management.instance(own.id)
+  await management.instance(other.id, { organization: 'Globex' })
+  await keepKeys(management.pool, management.sealer)
+  const { token } = await management.within(service, (sql) =>
+    mintToken(sql, management.issuer, service, { ops: ['operator'], databases: ['*'] }, ACTOR),
+  )
+  holders = { own, other, capability: token }
 })
 after(() => management?.[Symbol.asyncDispose]())
 
 const asker =
-  (url: string) =>
-  (kind: Kind, { line, body }: MatrixRequest) =>
-    ask(url, line, { headers: CREDENTIALS[kind], body })
+  (url: string, leaks: string[] = []) =>
+  async (kind: Kind, { line, body }: MatrixRequest) => {
+    const report = { report_id: randomUUID(), observed: [{ svc: service.id, generation: 1, state: 'active' }] }
+    const answer = await ask(url, line, { headers: credentialsOf(kind, holders), body: body && report })
+    const canaries = [service.id, service.tenantId, service.organizationId]
+    // Who names an instance is told that it is not his; he learns nothing that he did not say.
+    const isRepeated = line === 'POST /cell/v1/reports' && kind === 'cell key of another cell'
+    if (kind !== 'cell key' && !isRepeated && canaries.some((text) => answer.text.includes(text)))
+      leaks.push(`${line} with '${kind}'`)
+    return answer
+  }
 
 test('every registered route answers every kind of credential as the reviewed table says', async () => {
-  assert.deepEqual(await matrixProblems(MATRIX, management.management.routes, asker(management.url)), [])
+  const leaks: string[] = []
+  assert.deepEqual(await matrixProblems(MATRIX, management.management.routes, asker(management.url, leaks)), [])
+  assert.deepEqual(leaks, [])
+})
+
+test('the canary of the first cell is in its own feed', async () => {
+  const answer = await asker(management.url)('cell key', {
+    line: 'GET /cell/v1/feed',
+    body: undefined,
+    operation: undefined,
+  })
+  assert.ok(answer.text.includes(service.id))
 })
 
 test('a route that nobody reviewed is found', async () => {

@@ -1,0 +1,239 @@
+// The operator's commands as real processes.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { verifyCapability } from '@loci/capability/capability.ts'
+import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { openPool } from '@loci/postgres/pool.ts'
+import { testDatabase } from '@loci/postgres/test-database.ts'
+import { MIGRATIONS } from './schema.ts'
+
+const MAIN = join(import.meta.dirname, 'main.ts')
+
+interface Outcome {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+function run(env: Record<string, string>, ...args: string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+function settings(databaseUrl: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    LOCI_DATABASE_URL: databaseUrl,
+    LOCI_SEALING_KEYS: `2026-11:${randomBytes(32).toString('base64')}`,
+  }
+}
+
+test('an operator makes a cell, an instance, a token and a partner credential, and takes them back', async () => {
+  await using database = await testDatabase({ migrations: MIGRATIONS })
+  const env = settings(database.appUrl)
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(env, ...args)
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'loci-commands-'))
+  const { publicJwk } = newKeyPair()
+  const keyFile = join(directory, 'cell.jwk')
+  writeFileSync(keyFile, JSON.stringify(publicJwk))
+
+  try {
+    const key = await done('keys', 'rotate')
+    assert.equal(key.state, 'active')
+    const place = ['--region', 'us-east-1', '--capacity', '10', '--endpoint', 'http://127.0.0.1:4410']
+    const cell = await done('cells', 'add', '--name', 'one', ...place, '--public-key', keyFile)
+    assert.deepEqual(cell.public_keys, [publicJwk.x])
+    const again = await run(env, 'cells', 'add', '--name', 'one', ...place, '--public-key', publicJwk.x)
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /choose another name/)
+
+    const first = await done('instances', 'add', '--org', 'Acme', '--tenant', 'main', '--plan', 'pro', '--cell', 'one')
+    const where = ['--plan', 'pro', '--cell', cell.cell_id, '--service-type', 'kv']
+    const second = await done('instances', 'add', '--org', first.organization_id, '--tenant', first.tenant_id, ...where)
+    assert.deepEqual(
+      [second.organization_id, second.tenant_id, second.cell_id],
+      [first.organization_id, first.tenant_id, cell.cell_id],
+    )
+    assert.notEqual(second.service_id, first.service_id)
+
+    const asked = ['--ops', 'kv:read,kv:write', '--databases', 'a,b', '--ttl', '600', '--depth', '1']
+    const minted = await done('tokens', 'mint', '--service', first.service_id, ...asked, '--sub', newId('usr'))
+    const findKey = (kid: string) =>
+      kid === key.kid ? publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x: key.x }) : undefined
+    assert.deepEqual(verifyCapability(minted.token, { now: Date.now() / 1000, findKey }).ks, ['kv/a', 'kv/b'])
+    const operator = await done(
+      'tokens',
+      'mint',
+      '--service',
+      first.service_id,
+      '--ops',
+      'operator',
+      '--databases',
+      '*',
+    )
+    assert.equal(verifyCapability(operator.token, { now: Date.now() / 1000, findKey }).isBareRoot, true)
+
+    const partner = await done(
+      ...['partner-credentials', 'mint', '--service', first.service_id, '--name', 'crm', '--database', 'a'],
+      ...['--classes', 'event,fact', '--routes', 'projections'],
+    )
+    assert.deepEqual(partner.projection_classes, ['event', 'fact'])
+    assert.equal((await done('tokens', 'revoke', '--jti', minted.token_id)).service_id, first.service_id)
+    const unknown = await done('tokens', 'revoke', '--jti', newId('cap'), '--service', first.service_id)
+    assert.equal(unknown.revoked, true)
+    const moment = '2026-11-01T00:00:00Z'
+    for (const scope of [
+      ['--service', first.service_id],
+      ['--tenant', first.tenant_id],
+      ['--org', first.organization_id],
+    ])
+      assert.equal(
+        (await done('tokens', 'revoke', ...scope, '--not-before', moment)).not_before,
+        '2026-11-01T00:00:00.000Z',
+      )
+    assert.equal((await done('partner-credentials', 'revoke', '--id', partner.id)).revoked, true)
+    assert.equal((await done('keys', 'rotate')).state, 'next')
+    assert.deepEqual(
+      (await done('keys', 'list')).keys.map(({ state }: { state: string }) => state),
+      ['active', 'next'],
+    )
+    assert.match((await done('feed', 'new-epoch')).epoch, /^\d+\.\d+\.\d+\.2$/)
+
+    await checkLeftBehind(database.adminUrl, cell.cell_id, { minted, operator, partner })
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
+
+/** One audit entry for each act, the feed of the cell with all of it, and no credential in clear anywhere. */
+async function checkLeftBehind(
+  adminUrl: string,
+  cellId: string,
+  { minted, operator, partner }: Record<'minted' | 'operator' | 'partner', { token: string }>,
+): Promise<void> {
+  const admin = openPool({ url: adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
+  try {
+    const { rows: acts } = await admin.query<{ action: string; count: number }>({
+      text: 'select action, count(*) as count from loci.audit group by action order by action',
+    })
+    assert.deepEqual(Object.fromEntries(acts.map(({ action, count }) => [action, count])), {
+      'cell.add': 1,
+      'feed.new_epoch': 1,
+      'key.make': 2,
+      'organization.make': 1,
+      'partner_credential.mint': 1,
+      'partner_credential.revoke': 1,
+      'service.make': 2,
+      'tenant.make': 1,
+      'token.mint': 2,
+      'token.revoke': 2,
+      'token.revoke_epoch': 3,
+    })
+    const { rows: kinds } = await admin.query<{ kind: string; count: number }>({
+      text: 'select kind, count(*) as count from loci.feed_items where cell_id = $1 group by kind order by kind',
+      values: [cellId],
+    })
+    assert.deepEqual(Object.fromEntries(kinds.map(({ kind, count }) => [kind, count])), {
+      instance: 2,
+      key: 2,
+      partner_credential: 1,
+      revocation: 5,
+    })
+    const { rows: digests } = await admin.query<{ digest: string }>({
+      text: 'select digest from loci.partner_credentials',
+    })
+    assert.deepEqual(digests, [{ digest: createHash('sha256').update(partner.token).digest('hex') }])
+    const { rows: tables } = await admin.query<{ name: string }>({
+      text: `select relname as name from pg_class where relnamespace = 'loci'::regnamespace and relkind = 'r' order by relname`,
+    })
+    for (const { name } of tables) {
+      const { rows } = await admin.query<{ text: string }>({ text: `select t::text as text from loci.${name} t` })
+      const signatures = [minted, operator].flatMap(({ token }) => token.split('~').map((link) => link.slice(-86)))
+      for (const secret of [...signatures, partner.token.slice(-51)])
+        assert.ok(!rows.some(({ text }) => text.includes(secret)), name)
+    }
+  } finally {
+    await admin.close()
+  }
+}
+
+test('a wrong call ends with 64 and says how it is called', async () => {
+  await using database = await testDatabase({ migrations: MIGRATIONS })
+  const env = settings(database.appUrl)
+  const cell = ['cells', 'add', '--name', 'a', '--region', 'r', '--capacity', '1', '--endpoint', 'http://127.0.0.1:1']
+  const wrong: [string[], RegExp][] = [
+    [['cells'], /usage: management cells add --name/],
+    [['cells', 'remove'], /usage: management cells add/],
+    [['cells', 'add', '--name', 'a'], /--region, --capacity, --endpoint, --public-key: not given/],
+    [['tokens', 'mint', '--servic', 'x'], /--servic/],
+    [['tokens', 'mint', '--service', newId('svc'), '--ttl', 'soon'], /There is no service|whole number/],
+    [['tokens', 'revoke'], /exactly one of/],
+    [['tokens', 'revoke', '--org', newId('org'), '--not-before', 'yesterday'], /--not-before is a time/],
+    [['instances', 'add', '--org', 'a', '--tenant', 'b', '--plan', 'gold', '--cell', 'c'], /--plan is one of free/],
+    [['keys', 'rotate', 'now'], /Unexpected argument/],
+    [['cells', 'add', '--name', '--region', 'x'], /argument/],
+    // A public key may begin with a dash: it is refused as a key, not taken for an option.
+    [[...cell, '--public-key', `-${'A'.repeat(41)}`], /is the x of an Ed25519 key or a file/],
+  ]
+
+  const outcomes = await Promise.all(wrong.map(([args]) => run(env, ...args)))
+
+  for (const [at, [args, message]] of wrong.entries()) {
+    const { code, stdout, stderr } = outcomes[at] as Outcome
+    assert.equal(stdout, '', args.join(' '))
+    assert.match(stderr, message, args.join(' '))
+    const isMissing = /There is no/.test(stderr)
+    assert.equal(code, isMissing ? 1 : 64, args.join(' '))
+  }
+})
+
+test('commands that sign need the sealing keys, the right ones, and say so before they do anything', async () => {
+  await using database = await testDatabase({ migrations: MIGRATIONS })
+  const env = settings(database.appUrl)
+  const { LOCI_SEALING_KEYS: _, ...without } = env
+  const weak = (bytes: Buffer) => ({ ...env, LOCI_SEALING_KEYS: `a:${bytes.toString('base64')}` })
+  assert.equal((await run(env, 'keys', 'rotate')).code, 0)
+
+  const outcomes = await Promise.all([
+    run(without, 'keys', 'rotate'),
+    run(without, 'serve'),
+    run(weak(Buffer.alloc(32, 7)), 'keys', 'list'),
+    run(weak(Buffer.from('correct horse battery staple 123')), 'keys', 'list'),
+    run(weak(randomBytes(16)), 'keys', 'list'),
+    run(settings(database.appUrl), 'serve', '--listen', '127.0.0.1:0'),
+  ])
+
+  for (const { code, stderr } of outcomes) {
+    assert.equal(code, 78, stderr)
+    assert.match(stderr, /LOCI_SEALING_KEYS/)
+  }
+  const listed = await run(env, 'keys', 'list')
+  assert.equal(JSON.parse(listed.stdout).keys.length, 1)
+})
+
+test('a database that is not there or not migrated ends a command with 69', async () => {
+  const env = settings('postgres://loci_app@127.0.0.1:1/none')
+  const { code, stderr, stdout } = await run(env, 'keys', 'list')
+  assert.equal(code, 69)
+  assert.equal(stdout, '')
+  assert.match(stderr, /does not answer/)
+})

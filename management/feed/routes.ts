@@ -1,0 +1,45 @@
+import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import { feedQuery, feedResponse } from '@loci/contract/feed.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { CellCaller } from '../access/cell.ts'
+import { noteHeard, readFeed } from './store.ts'
+import type { Waiting } from './waiting.ts'
+
+interface FeedOptions {
+  cell: Access<CellCaller>
+  pool: Pool
+  waiting: Waiting
+}
+
+export function feedRoutes({ cell, pool, waiting }: FeedOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/cell/v1/feed',
+        access: cell,
+        tag: 'cells',
+        deadline: 'longPoll',
+        summary: 'What the cell must know and does not yet: instances, keys, revocations, partner credentials.',
+        query: feedQuery,
+        answers: { 200: feedResponse },
+        errors: ['STORE_UNAVAILABLE'],
+        failureMessage: 'The feed could not be read.',
+      },
+      async ({ caller, query, signal, log, requestId, yieldSlot }) => {
+        const asked = { cellId: caller.cellId, after: query.after, epoch: query.epoch }
+        const page = await readFeed(pool, asked)
+        // A database that only reads (a fail-over under way) still has a feed to give.
+        if (!page.full)
+          await noteHeard(pool, caller.cellId, page.epoch, query.after).catch((error) =>
+            log.warn({ requestId, error }, 'how far a cell has read could not be noted'),
+          )
+        if (page.full || page.items.length > 0 || query.wait === 0) return page
+        yieldSlot()
+        // `next` and not `after`: the end may have moved past items that are gone by now.
+        await waiting.wait(caller.cellId, page.next, query.wait * 1_000, signal)
+        return readFeed(pool, { ...asked, after: page.next })
+      },
+    ),
+  ]
+}

@@ -1,0 +1,121 @@
+// Credentials of partners: bound to one instance and one database, and to the routes and classes they are good for. The token is
+// shown once; we keep its digest, and so does the cell.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { isDatabaseName } from '@loci/capability/keyspaces.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { formatSecretToken } from '@loci/contract/secret-token.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { appendAudit } from '../audit/store.ts'
+import { publish } from '../feed/store.ts'
+import type { Service } from '../services/store.ts'
+import { insertPartnerCredential, markPartnerCredentialRevoked, type PartnerCredential } from './store.ts'
+
+const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction']
+const PARTNER_ROUTES = ['projections', 'advice']
+
+export interface PartnerCredentialRequest {
+  name: string
+  database: string
+  partner?: string | undefined
+  /** Default: all. */
+  projectionClasses?: string[] | undefined
+  /** Default: all. */
+  routes?: string[] | undefined
+  expiresAt?: Date | undefined
+}
+
+/** In a transaction that has the service's organization in use. */
+export async function mintPartnerCredential(
+  sql: Sql,
+  service: Service,
+  request: PartnerCredentialRequest,
+  actor: string,
+  now: Date = new Date(),
+): Promise<{ credential: PartnerCredential; token: string }> {
+  const { name, database, partner = 'partner' } = request
+  if (name.length < 1 || name.length > 100) throw invalid('its name must have 1 to 100 characters')
+  if (!isDatabaseName(database)) throw invalid('its database must be one name of 1 to 64 of a-z, 0-9, _ and -')
+  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(partner)) throw invalid('its partner must be 1 to 63 of a-z, 0-9 and -')
+  if (request.expiresAt && request.expiresAt <= now) throw invalid('it would have expired already')
+  const id = newId('ptr', now.getTime())
+  const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
+  const credential: PartnerCredential = {
+    id,
+    organizationId: service.organizationId,
+    tenantId: service.tenantId,
+    serviceId: service.id,
+    name,
+    partner,
+    database,
+    projectionClasses: requireSome('projection classes', request.projectionClasses, PROJECTION_CLASSES),
+    routes: requireSome('routes', request.routes, PARTNER_ROUTES),
+    digest: createHash('sha256').update(token).digest('hex'),
+    createdAt: now,
+    expiresAt: request.expiresAt ?? null,
+    revokedAt: null,
+  }
+  await insertPartnerCredential(sql, credential)
+  await publishCredential(sql, service, credential)
+  await audit(sql, actor, 'partner_credential.mint', credential)
+  return { credential, token }
+}
+
+/** In a transaction that has the service's organization in use. */
+export async function revokePartnerCredential(
+  sql: Sql,
+  service: Service,
+  id: string,
+  actor: string,
+  now: Date = new Date(),
+): Promise<PartnerCredential> {
+  const credential = await markPartnerCredentialRevoked(sql, service.organizationId, id, now)
+  if (credential?.serviceId !== service.id) throw new ApiError('NOT_FOUND', `There is no partner credential ${id}.`)
+  await publishCredential(sql, service, credential)
+  await audit(sql, actor, 'partner_credential.revoke', credential)
+  return credential
+}
+
+async function publishCredential(sql: Sql, service: Service, credential: PartnerCredential): Promise<void> {
+  if (service.cellId === null) return
+  await publish(sql, service.cellId, {
+    kind: 'partner_credential',
+    key: credential.id,
+    body: {
+      id: credential.id,
+      partner: credential.partner,
+      svc: credential.serviceId,
+      org: credential.organizationId,
+      ten: credential.tenantId,
+      database: credential.database,
+      projection_classes: credential.projectionClasses,
+      routes: credential.routes,
+      digest: credential.digest,
+      state: credential.revokedAt ? 'revoked' : 'active',
+      expires_at: credential.expiresAt?.toISOString() ?? null,
+    },
+  })
+}
+
+async function audit(sql: Sql, actor: string, action: string, credential: PartnerCredential): Promise<void> {
+  const { id, organizationId, serviceId, database } = credential
+  await appendAudit(sql, {
+    chain: organizationId,
+    actor,
+    action,
+    subject: id,
+    detail: { service_id: serviceId, database },
+  })
+}
+
+function requireSome(what: string, given: string[] | undefined, known: string[]): string[] {
+  if (given === undefined) return known
+  const wrong = given.find((one) => !known.includes(one))
+  if (wrong !== undefined || given.length === 0) throw invalid(`its ${what} are some of ${known.join(', ')}`)
+  return known.filter((one) => given.includes(one))
+}
+
+function invalid(problem: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', `The partner credential can not be issued: ${problem}.`)
+}

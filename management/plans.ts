@@ -1,0 +1,19 @@
+// What each plan allows (CONTRACT 7). The numbers are plans.json's alone; nothing else in the code knows one.
+
+import type { InstanceLimits } from '@loci/contract/feed.ts'
+import plans from './plans.json' with { type: 'json' }
+
+export type PlanName = keyof typeof plans
+export type Plan = (typeof plans)[PlanName]
+
+export const PLANS: Readonly<Record<PlanName, Plan>> = plans
+export const PLAN_NAMES = Object.keys(plans) as PlanName[]
+
+/** No token of any plan lives longer: how long a revocation must be kept when the tokens that it hits are not known. */
+export const TOKEN_SECONDS_MAX = Math.max(...Object.values(plans).map((plan) => plan.token_seconds_max))
+
+/** The limits of an instance, as its cell enforces them. */
+export function limitsOf(plan: PlanName): InstanceLimits {
+  const { databases, records, bytes, requests_per_second, streams } = PLANS[plan]
+  return { databases, records, bytes, requests_per_second, burst: 2 * requests_per_second, streams }
+}

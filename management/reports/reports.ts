@@ -1,0 +1,53 @@
+// What a cell says about what it holds. A report is taken whole or not at all.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Report } from '@loci/contract/reports.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { CellCaller } from '../access/cell.ts'
+import { findOwner, useOrganization } from '../access/store.ts'
+import { revoke } from '../revocations/revocations.ts'
+import { listPlaced, saveDeletions, saveLastUsed, saveObserved, saveUsage, takeReportId } from './store.ts'
+
+export async function takeReport(sql: Sql, { cellId, jti }: CellCaller, report: Report): Promise<void> {
+  if (!(await takeReportId(sql, cellId, jti)))
+    throw new ApiError('UNAUTHENTICATED', 'A report came with this token before. Make a new token for each report.')
+  const named = new Set([...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc))
+  const placed = await listPlaced(sql, cellId, [...named])
+  const foreign = [...named].filter((svc) => !placed.has(svc))
+  if (foreign.length > 0)
+    throw new ApiError('NOT_FOUND', 'The report names instances that are not placed in this cell. Leave them out.', {
+      details: { instances: foreign.slice(0, 100) },
+    })
+
+  // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
+  for (const revocation of report.revocations) await takeRevocation(sql, cellId, revocation)
+  if (report.deletions.length > 0) await saveDeletions(sql, cellId, report.deletions)
+  const isOf = (organizationId: string) => (row: { svc: string }) => placed.get(row.svc) === organizationId
+  for (const organizationId of [...new Set(placed.values())].sort()) {
+    await useOrganization(sql, organizationId)
+    await saveObserved(sql, report.observed.filter(isOf(organizationId)))
+    await saveUsage(sql, organizationId, report.usage.filter(isOf(organizationId)))
+  }
+  for (const { credential, at } of report.last_used) {
+    const owner = await findOwner(sql, credential)
+    // One that was moved meanwhile, or that this database no longer has: no reason to refuse the rest.
+    if (owner?.cellId !== cellId) continue
+    await useOrganization(sql, owner.organizationId)
+    await saveLastUsed(sql, credential, at)
+  }
+}
+
+/** Kept, and given back to this cell alone: a cell restored from a backup hears again what its administration revoked. */
+async function takeRevocation(sql: Sql, cellId: string, given: Report['revocations'][number]): Promise<void> {
+  const { kind, value, not_before, expires_at, audit_id } = given
+  const revocation = {
+    kind,
+    svc: kind === 'jti' ? '*' : '',
+    value,
+    cellId,
+    notBefore: not_before === null ? null : new Date(not_before),
+    expiresAt: new Date(expires_at),
+    auditId: audit_id,
+  }
+  await revoke(sql, revocation, [cellId])
+}

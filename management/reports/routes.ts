@@ -1,0 +1,36 @@
+import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import { reportRequest, reportResponse } from '@loci/contract/reports.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { CellCaller } from '../access/cell.ts'
+import { takeReport } from './reports.ts'
+
+interface ReportOptions {
+  cell: Access<CellCaller>
+  pool: Pool
+  /** Whoever waits for news of the cell's feed. */
+  tell(cellId: string): void
+}
+
+export function reportRoutes({ cell, pool, tell }: ReportOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'POST',
+        path: '/cell/v1/reports',
+        access: cell,
+        tag: 'cells',
+        summary: 'What the cell has observed and counted, and what it revoked and deleted by itself.',
+        body: reportRequest,
+        answers: { 200: reportResponse },
+        errors: ['NOT_FOUND', 'STORE_UNAVAILABLE'],
+        failureMessage: 'The report could not be taken.',
+      },
+      async ({ caller, body }) => {
+        await transaction(pool, (sql) => takeReport(sql, caller, body))
+        if (body.revocations.length > 0) tell(caller.cellId)
+        return { accepted: true }
+      },
+    ),
+  ]
+}

@@ -1,0 +1,101 @@
+import type { Report } from '@loci/contract/reports.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+
+/** False when a report came with this token before. */
+export async function takeReportId(sql: Sql, cellId: string, jti: string): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'reports_take_id',
+    text: 'insert into loci.cell_report_ids (cell_id, jti) values ($1, $2) on conflict do nothing',
+    values: [cellId, jti],
+  })
+  return rowCount === 1
+}
+
+/** A token lives a minute; ten are kept, for clocks. */
+export async function forgetReportIds(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.cell_report_ids where at < now() - interval '10 minutes'` })
+}
+
+/** Which of the services are placed in the cell, and whose they are. */
+export async function listPlaced(sql: Sql, cellId: string, serviceIds: string[]): Promise<Map<string, string>> {
+  const { rows } = await sql.query<{ id: string; organizationId: string }>({
+    name: 'reports_placed',
+    text: `select key as id, body->>'org' as "organizationId" from loci.feed_items
+      where cell_id = $1 and kind = 'instance' and key = any($2)`,
+    values: [cellId, serviceIds],
+  })
+  return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
+}
+
+/**
+ * Of one organization, which is in use. What a cell says of an older generation than it said before is old news. A generation that
+ * is higher than ours (this database was restored) is adopted, so that our next change is newer than what the cell has.
+ */
+export async function saveObserved(sql: Sql, observed: Report['observed']): Promise<void> {
+  await sql.query({
+    name: 'reports_observed',
+    text: `update loci.services s set observed_generation = o.generation, observed_state = o.state,
+        generation = greatest(s.generation, o.generation),
+        status = case when o.generation >= s.generation and s.status in ('provisioning', 'updating') and o.state = s.desired_state
+          then case o.state when 'deleted' then 'deleted' when 'suspended' then 'suspended' else 'active' end else s.status end,
+        updated_at = now()
+      from unnest($1::text[], $2::bigint[], $3::text[]) as o (id, generation, state)
+      where s.id = o.id and s.observed_generation <= o.generation`,
+    values: [observed.map(({ svc }) => svc), observed.map((one) => one.generation), observed.map(({ state }) => state)],
+  })
+}
+
+/** Of one organization, which is in use. A minute may be reported again with more, never with less. */
+export async function saveUsage(sql: Sql, organizationId: string, usage: Report['usage']): Promise<void> {
+  await sql.query({
+    name: 'reports_usage',
+    text: `insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
+      select $1, u.service_id, u.minute, u.dedup, max(u.requests), max(u.writes), max(u.records), max(u.bytes)
+      from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+        as u (service_id, minute, dedup, requests, writes, records, bytes)
+      group by u.service_id, u.minute, u.dedup
+      on conflict (organization_id, service_id, minute, dedup) do update set
+        requests = greatest(known.requests, excluded.requests), writes = greatest(known.writes, excluded.writes),
+        records = greatest(known.records, excluded.records), bytes = greatest(known.bytes, excluded.bytes)`,
+    values: [
+      organizationId,
+      usage.map(({ svc }) => svc),
+      usage.map(({ minute }) => minute),
+      usage.map(({ dedup }) => dedup),
+      usage.map(({ requests }) => requests),
+      usage.map(({ writes }) => writes),
+      usage.map(({ records }) => records),
+      usage.map(({ bytes }) => bytes),
+    ],
+  })
+}
+
+export async function saveDeletions(sql: Sql, cellId: string, deletions: Report['deletions']): Promise<void> {
+  await sql.query({
+    name: 'reports_deletions',
+    text: `insert into loci.deletions as known (cell_id, service_id, database, at)
+      select $1, d.service_id, d.database, max(d.at)
+      from unnest($2::text[], $3::text[], $4::timestamptz[]) as d (service_id, database, at) group by d.service_id, d.database
+      on conflict (cell_id, service_id, database) do update set at = greatest(known.at, excluded.at)`,
+    values: [
+      cellId,
+      deletions.map(({ svc }) => svc),
+      deletions.map(({ database }) => database ?? ''),
+      deletions.map(({ at }) => at),
+    ],
+  })
+}
+
+/** Of the organization in use. */
+export async function saveLastUsed(sql: Sql, credential: string, at: string): Promise<void> {
+  await sql.query({
+    name: 'reports_last_used_partner',
+    text: `update loci.partner_credentials set last_used_at = greatest(last_used_at, $2::timestamptz) where id = $1`,
+    values: [credential, at],
+  })
+  await sql.query({
+    name: 'reports_last_used_token',
+    text: `update loci.tokens set last_used_at = greatest(last_used_at, $2::timestamptz) where jti = $1`,
+    values: [credential, at],
+  })
+}

@@ -1,0 +1,67 @@
+import type { Sql } from '@loci/postgres/pool.ts'
+
+export type RevocationKind = 'jti' | 'org' | 'ten' | 'svc'
+
+export interface RevocationName {
+  kind: RevocationKind
+  /** Of a jti: the service it is looked for in, or '*' for any of the cell; '' for the other kinds. */
+  svc: string
+  value: string
+}
+
+export interface Revocation extends RevocationName {
+  /** '' = management's own, else the cell whose administration made it. */
+  cellId: string
+  notBefore: Date | null
+  expiresAt: Date
+  auditId: string | null
+}
+
+/** A revocation is never taken back or shortened by another that comes later. */
+export async function upsertRevocation(sql: Sql, revocation: Revocation): Promise<void> {
+  const { cellId, kind, svc, value, notBefore, expiresAt, auditId } = revocation
+  await sql.query({
+    name: 'revocations_upsert',
+    text: `insert into loci.revocations as known (cell_id, kind, svc, value, not_before, expires_at, origin, audit_id)
+      values ($1, $2, $3, $4, $5, $6, $7, $8)
+      on conflict (cell_id, kind, svc, value) do update set
+        not_before = greatest(known.not_before, excluded.not_before),
+        expires_at = greatest(known.expires_at, excluded.expires_at),
+        audit_id = coalesce(excluded.audit_id, known.audit_id)`,
+    values: [cellId, kind, svc, value, notBefore, expiresAt, cellId === '' ? 'management' : 'cell', auditId],
+  })
+}
+
+/** What a cell must hear of it: management's word and the cell's own, whichever reaches further. */
+export async function findRevocation(
+  sql: Sql,
+  cellId: string,
+  { kind, svc, value }: RevocationName,
+): Promise<{ notBefore: Date | null; expiresAt: Date }> {
+  const { rows } = await sql.query<{ notBefore: Date | null; expiresAt: Date }>({
+    name: 'revocations_find',
+    text: `select max(not_before) as "notBefore", max(expires_at) as "expiresAt" from loci.revocations
+      where cell_id in ('', $1) and kind = $2 and svc = $3 and value = $4`,
+    values: [cellId, kind, svc, value],
+  })
+  return rows[0] as { notBefore: Date | null; expiresAt: Date }
+}
+
+/** Those that every cell has. */
+export async function listEpochs(sql: Sql): Promise<RevocationName[]> {
+  const { rows } = await sql.query<RevocationName>({
+    name: 'revocations_epochs',
+    text: `select kind, svc, value from loci.revocations
+      where cell_id = '' and kind in ('org', 'ten') and expires_at > now() order by kind, value`,
+  })
+  return rows
+}
+
+/** Takes away what can hit no token any more, a day late: clocks differ. */
+export async function deleteExpired(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.revocations where expires_at < now() - interval '1 day'` })
+  await sql.query({
+    text: `delete from loci.feed_items
+      where kind = 'revocation' and (body->>'expires_at')::timestamptz < now() - interval '1 day'`,
+  })
+}

@@ -1,0 +1,3 @@
+// Where the schema of the control database comes from.
+
+export const MIGRATIONS = new URL('migrations', import.meta.url).pathname

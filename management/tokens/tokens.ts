@@ -1,0 +1,292 @@
+// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was asked and what
+// the plan allows; the caller's own rights have been applied to `ops` before.
+
+import type { KeyObject } from 'node:crypto'
+import { BYTES_MAX, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
+import { newKeyPair, type PrivateJwk, type PublicJwk, publicKeyOf } from '@loci/capability/jws.ts'
+import { isDatabaseName } from '@loci/capability/keyspaces.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { DOMAINS, DOMAINS_OF, OPERATIONS, type Operation } from '@loci/contract/operations.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { appendAudit } from '../audit/store.ts'
+import { requireSigningKey } from '../keys/keys.ts'
+import type { Sealer } from '../keys/sealing.ts'
+import { PLANS, TOKEN_SECONDS_MAX } from '../plans.ts'
+import { lockFeeds, revoke } from '../revocations/revocations.ts'
+import type { Service } from '../services/store.ts'
+import { findTokenEnd, insertToken, markRevoked } from './store.ts'
+
+export interface TokenRequest {
+  name?: string | undefined
+  /** Default: all but operator. */
+  ops?: string[] | undefined
+  /** Default: ["default"]; ["*"] = all. */
+  databases?: string[] | undefined
+  ttlSeconds?: number | undefined
+  maxDelegationDepth?: number | undefined
+  /** The public key of whoever will narrow it: then only its holder can make a usable token of it. */
+  holderKey?: unknown
+  /** Who asked: `usr_…` or `key_…`. */
+  sub?: string | undefined
+}
+
+export interface MintedToken {
+  token_id: string
+  token: string
+  token_type: 'loci-capability'
+  header: string
+  organization_id: string
+  tenant_id: string
+  service_id: string
+  ops: string[]
+  keyspaces: string[]
+  issued_at: string
+  expires_at: string
+  expires_in: number
+  /** What to narrow offline with; not there when the holder has a key of its own. */
+  delegation?: { chain: string; key: PrivateJwk }
+}
+
+const TTL_SECONDS_MIN = 60
+const TTL_SECONDS_DEFAULT = 86_400
+const DEPTH_MAX = 4
+const KEYSPACES_MAX = 100
+/** Verifiers allow 30 s; twice that, and nothing that was revoked is valid when its revocation goes. */
+const TOLERANCE_MS = 60_000
+
+export interface Issuer {
+  sealer: Sealer
+  /** `iss` of what is minted: management's public URL. */
+  publicUrl: string
+}
+
+/** In a transaction that has the service's organization in use. */
+export async function mintToken(
+  sql: Sql,
+  { sealer, publicUrl }: Issuer,
+  service: Service,
+  request: TokenRequest,
+  actor: string,
+  now: Date = new Date(),
+): Promise<MintedToken> {
+  const grant = requireGrant(request, service)
+  const iat = Math.floor(now.getTime() / 1000)
+  const expiresAt = new Date((iat + grant.ttlSeconds) * 1000)
+  const key = await requireSigningKey(sql, sealer, expiresAt)
+  const claims: RootClaims = {
+    iss: publicUrl,
+    aud: service.id,
+    org: service.organizationId,
+    ten: service.tenantId,
+    svc: service.id,
+    ops: grant.ops,
+    ks: grant.keyspaces,
+    iat,
+    nbf: iat,
+    exp: iat + grant.ttlSeconds,
+    jti: newId('cap', now.getTime()),
+    del_max: grant.depth,
+    ...(grant.sub === undefined ? {} : { sub: grant.sub }),
+  }
+  const issuedAt = new Date(iat * 1000)
+  await insertToken(sql, {
+    jti: claims.jti,
+    organizationId: service.organizationId,
+    tenantId: service.tenantId,
+    serviceId: service.id,
+    name: request.name ?? null,
+    kid: key.kid,
+    ops: grant.ops,
+    ks: grant.keyspaces,
+    sub: grant.sub ?? null,
+    issuedAt,
+    expiresAt,
+    delegationDepth: grant.depth,
+  })
+  await appendAudit(sql, {
+    chain: service.organizationId,
+    actor,
+    action: 'token.mint',
+    subject: claims.jti,
+    detail: {
+      service_id: service.id,
+      ops: grant.ops.join(' '),
+      depth: grant.depth,
+      expires_at: expiresAt.toISOString(),
+    },
+  })
+  return {
+    token_id: claims.jti,
+    ...requireUsable(sign(claims, key, grant.holderKey)),
+    token_type: 'loci-capability',
+    header: HEADER.capability,
+    organization_id: service.organizationId,
+    tenant_id: service.tenantId,
+    service_id: service.id,
+    ops: grant.ops,
+    keyspaces: grant.keyspaces,
+    issued_at: issuedAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+    expires_in: grant.ttlSeconds,
+  }
+}
+
+/**
+ * Without a depth the root is the token. With one the root carries a key, so it is no credential by itself: the token is the root
+ * and a leaf that seals it. The leaf bears the root's jti, because it is the same holder: a renewed token must keep what its
+ * idempotency keys mean, and one revocation must reach both.
+ */
+function sign(
+  claims: RootClaims,
+  key: { kid: string; privateKey: KeyObject },
+  holderKey: PublicJwk | undefined,
+): Pick<MintedToken, 'token' | 'delegation'> {
+  if (claims.del_max === 0) return { token: mintRoot(claims, key) }
+  if (holderKey) return { token: mintRoot({ ...claims, cnf: { jwk: holderKey } }, key) }
+  const { publicJwk, privateJwk } = newKeyPair()
+  const delegation = { chain: mintRoot({ ...claims, cnf: { jwk: publicJwk } }, key), key: privateJwk }
+  return { token: seal(delegation, { jti: claims.jti }), delegation }
+}
+
+/** A daemon refuses what is over its limit, so it is refused here, where somebody can ask for less. */
+function requireUsable<Signed extends Pick<MintedToken, 'token' | 'delegation'>>(signed: Signed): Signed {
+  // A chain that is to be narrowed needs room for the link that narrows it.
+  const longest = Math.max(signed.token.length, (signed.delegation?.chain.length ?? 0) * 2)
+  if (longest > BYTES_MAX) throw invalid('the token would be over 8 KiB: name fewer databases, or "*" for all of them')
+  return signed
+}
+
+interface Grant {
+  ops: Operation[]
+  keyspaces: string[]
+  ttlSeconds: number
+  depth: number
+  holderKey: PublicJwk | undefined
+  sub: string | undefined
+}
+
+function requireGrant(request: TokenRequest, service: Service): Grant {
+  const ops = requireOps(request.ops)
+  const databases = requireDatabases(request.databases)
+  const depth = request.maxDelegationDepth ?? 0
+  if (!Number.isInteger(depth) || depth < 0 || depth > DEPTH_MAX)
+    throw invalid(`max_delegation_depth must be a whole number from 0 to ${DEPTH_MAX}`)
+  if (ops.includes('operator') && (databases[0] !== '*' || depth > 0))
+    throw invalid('operator is granted for the whole instance and to nobody else: databases ["*"] and depth 0')
+  const ttlMax = PLANS[service.plan].token_seconds_max
+  const ttlSeconds = request.ttlSeconds ?? Math.min(TTL_SECONDS_DEFAULT, ttlMax)
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < TTL_SECONDS_MIN || ttlSeconds > ttlMax)
+    throw invalid(`ttl_seconds must be from ${TTL_SECONDS_MIN} to ${ttlMax}, the longest of the plan ${service.plan}`)
+  if (request.sub !== undefined && !/^(usr|key)_[0-9a-z]{26}$/.test(request.sub))
+    throw invalid('sub must be the id of a user or an API key')
+  if (request.name !== undefined && (request.name.length < 1 || request.name.length > 100))
+    throw invalid('name must have 1 to 100 characters')
+  const keyspaces = keyspacesOf(ops, databases)
+  if (keyspaces.length > KEYSPACES_MAX)
+    throw invalid(
+      `these operations on these databases are ${keyspaces.length} keyspaces; a token has at most ${KEYSPACES_MAX}`,
+    )
+  return { ops, keyspaces, ttlSeconds, depth, holderKey: requireHolderKey(request.holderKey, depth), sub: request.sub }
+}
+
+function requireOps(given: string[] | undefined): Operation[] {
+  if (given === undefined) return OPERATIONS.filter((op) => op !== 'operator')
+  const unknown = given.find((op) => !(OPERATIONS as readonly string[]).includes(op))
+  if (unknown !== undefined)
+    throw invalid(`there is no operation '${unknown}'; the operations are ${OPERATIONS.join(', ')}`)
+  if (given.length === 0) throw invalid('ops must name at least one operation')
+  return OPERATIONS.filter((op) => given.includes(op))
+}
+
+function requireDatabases(given: string[] = ['default']): string[] {
+  if (given.length === 1 && given[0] === '*') return ['*']
+  const wrong = given.find((name) => !isDatabaseName(name))
+  if (wrong !== undefined || given.length === 0)
+    throw invalid('databases must be ["*"] or names of 1 to 64 of a-z, 0-9, _ and -')
+  return [...new Set(given)].sort()
+}
+
+function requireHolderKey(given: unknown, depth: number): PublicJwk | undefined {
+  if (given === undefined) return undefined
+  if (depth < 1) throw invalid('holder_key needs max_delegation_depth of at least 1')
+  if (publicKeyOf(given) === undefined)
+    throw invalid('holder_key must be a public Ed25519 JWK with kty, crv and x alone: never send a private key')
+  return given as PublicJwk
+}
+
+/** Each domain of the operations, in each of the databases. */
+function keyspacesOf(ops: Operation[], databases: string[]): string[] {
+  const needed = new Set(ops.flatMap((op) => DOMAINS_OF[op]))
+  return DOMAINS.filter((domain) => needed.has(domain)).flatMap((domain) =>
+    databases.map((database) => `${domain}/${database}`),
+  )
+}
+
+function invalid(problem: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', `The token can not be issued: ${problem}.`)
+}
+
+/** Any jti of the service, ours or of a link that its holder made offline. In a transaction that has its organization in use. */
+export async function revokeToken(
+  sql: Sql,
+  service: Service,
+  jti: string,
+  actor: string,
+  now: Date = new Date(),
+): Promise<{ expiresAt: Date; auditId: string }> {
+  if (jti.length < 1 || jti.length > 200) throw new ApiError('VALIDATION_ERROR', 'A jti has 1 to 200 characters.')
+  const end = await findTokenEnd(sql, service.organizationId, service.id, jti)
+  // A child that was made offline ends with its root at the latest, and no root lives longer than the longest plan lets it.
+  const expiresAt = new Date((end?.getTime() ?? now.getTime() + TOKEN_SECONDS_MAX * 1000) + TOLERANCE_MS)
+  const cells = service.cellId === null ? [] : [service.cellId]
+  // The cell's row before the chain of the audit, as everywhere: two orders would deadlock.
+  await lockFeeds(sql, cells)
+  await markRevoked(sql, service, jti, now)
+  const auditId = await appendAudit(sql, {
+    chain: service.organizationId,
+    actor,
+    action: 'token.revoke',
+    subject: jti,
+    detail: { service_id: service.id },
+  })
+  const name = { kind: 'jti' as const, svc: service.id, value: jti }
+  await revoke(sql, { ...name, cellId: '', notBefore: null, expiresAt, auditId }, cells)
+  return { expiresAt, auditId }
+}
+
+export interface Epoch {
+  kind: 'org' | 'ten' | 'svc'
+  id: string
+  organizationId: string
+  /** Of a service. */
+  cellId: string | null
+  notBefore: Date
+}
+
+/** Everything whose root was issued at or before a moment. */
+export async function revokeEpoch(
+  sql: Sql,
+  { kind, id, organizationId, cellId, notBefore }: Epoch,
+  actor: string,
+  now: Date = new Date(),
+): Promise<{ expiresAt: Date; auditId: string }> {
+  if (notBefore.getTime() > now.getTime() + TOLERANCE_MS)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      'not_before lies in the future: it would refuse tokens that are not issued yet.',
+    )
+  const expiresAt = new Date(notBefore.getTime() + TOKEN_SECONDS_MAX * 1000 + TOLERANCE_MS)
+  const cells = kind === 'svc' ? (cellId === null ? [] : [cellId]) : 'all'
+  await lockFeeds(sql, cells)
+  const auditId = await appendAudit(sql, {
+    chain: organizationId,
+    actor,
+    action: 'token.revoke_epoch',
+    subject: id,
+    detail: { kind, not_before: notBefore.toISOString() },
+  })
+  await revoke(sql, { kind, svc: '', value: id, cellId: '', notBefore, expiresAt, auditId }, cells)
+  return { expiresAt, auditId }
+}
