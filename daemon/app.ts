@@ -10,51 +10,32 @@ import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { createServer, type HttpServer } from '@loci/chassis/server.ts'
-import type { Required } from '@loci/chassis/settings.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
-import { pingDatabase, watchDatabase } from '@loci/postgres/watch.ts'
+import { pingDatabase } from '@loci/postgres/watch.ts'
 import { adminAccess } from './access/admin.ts'
+import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability.ts'
-import { keepAuditPartitions } from './audit/store.ts'
+import { createFailures } from './access/failures.ts'
+import { legacyJwt } from './access/legacy-jwt.ts'
+import { createRates } from './access/rates.ts'
+import { auditRoutes } from './audit/routes.ts'
+import { startBackground } from './background.ts'
 import { conductorRoutes } from './conductor/routes.ts'
+import { findInstance, findPartnerCredential, readChanges } from './feed/store.ts'
 import { type Check, healthRoutes } from './health/routes.ts'
+import { createBatches } from './kv/batches.ts'
+import { createQuota } from './kv/quota.ts'
+import { kvReportRoutes } from './kv/reports/routes.ts'
+import { kvRoutes } from './kv/routes.ts'
+import { commitEntries, findEach, readUsage } from './kv/store.ts'
+import { revocationRoutes } from './revocations/routes.ts'
+import type { DaemonSettings } from './settings.ts'
 import { subserviceRoutes } from './subservices/routes.ts'
-import { listSwitches, revertDue } from './subservices/store.ts'
 import { SUBSERVICE_NAMES } from './subservices/subservices.ts'
 import { createSwitches } from './subservices/switches.ts'
 
-export const DAEMON_SETTINGS = [
-  'listen',
-  'adminListen',
-  'databaseUrl',
-  'databaseCa',
-  'databaseConnectionsMax',
-  'adminTokenDigests',
-  'adminAllowlist',
-  'trustedProxies',
-  'requireHttps',
-  'tlsCert',
-  'tlsKey',
-  'partnerName',
-  'concurrencyMax',
-  'queueMax',
-  'queueMs',
-  'drainGraceMs',
-  'drainMs',
-  'logLevel',
-] as const
-
-export type DaemonSettings = Required<(typeof DAEMON_SETTINGS)[number]>
-
 export const MIGRATIONS = new URL('migrations', import.meta.url).pathname
-
-/** Tables without tenant content, which workers scan across instances; every other table has forced row-level security. */
-const TABLES_WITHOUT_RLS = ['migrations', 'subservices']
-
-/** A switch must reach every replica within a second, and two missed beats must still fit into it. */
-const BEAT_MS = 300
-const PARTITIONS_MS = 3_600_000
 
 export async function createDaemon({
   settings,
@@ -94,10 +75,35 @@ export async function createDaemon({
     allowlist: addressSet(settings.adminAllowlist),
     trustedProxies,
   })
-  const systemRead = capabilityAccess('system:read')
+  const authority = createAuthority({
+    loadInstance: (id) => findInstance(pool, id),
+    loadPartnerCredential: (id) => findPartnerCredential(pool, id),
+  })
+  const rates = createRates()
+  const failures = createFailures(settings.unauthenticatedPerMinute)
+  const access = capabilityAccess({
+    authority,
+    failures,
+    rates,
+    legacyJwt: legacyJwtOf(settings),
+    trustedProxies,
+    feedStaleS: settings.feedStaleS,
+  })
+  // One after the other: an older reading that ends later must not put back what a newer one has replaced. Who comes while one
+  // waits shares it: when the store is silent, the beat must not stand at the end of a line.
+  let reading: Promise<void> = Promise.resolve()
+  let waiting: Promise<void> | undefined
+  const catchUp = () => {
+    const read = async () => {
+      waiting = undefined
+      authority.accept(await readChanges(background, authority.changeSeq))
+    }
+    waiting ??= reading = reading.then(read, read)
+    return waiting
+  }
 
   const state = (name: string) =>
-    subserviceState(name, routes, switches.isEnabled(name), lifecycle.state === 'degraded')
+    subserviceState(name, routes, switches.isEnabled(name), lifecycle.problem('postgres') !== undefined)
   const parts = () => Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, state(name)]))
   const postgres = (): Promise<Check> =>
     pingDatabase(background).then(
@@ -116,8 +122,30 @@ export async function createDaemon({
         ...Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, () => ({ status: state(name) })])),
       },
     }),
-    ...conductorRoutes({ systemRead, version, routes: () => routes }),
+    ...conductorRoutes({ systemRead: access.capability('system:read'), version, routes: () => routes }),
     ...subserviceRoutes({ admin, pool: background, switches, state }),
+    ...auditRoutes({ admin, operator: access.operator(), pool }),
+    ...revocationRoutes({ admin, pool: background, catchUp }),
+    ...kvRoutes({
+      access,
+      pool,
+      // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
+      writes: createBatches({
+        run: (instanceId, batch) => commitEntries(pool, instanceId, batch),
+        runningMax: 1,
+        batchMax: 64,
+        groupOf: ({ write }) => write.database,
+      }),
+      reads: createBatches({
+        run: (instanceId, wanted) => findEach(pool, instanceId, wanted),
+        runningMax: 1,
+        batchMax: 64,
+        groupOf: ({ database }) => database,
+      }),
+      quota: createQuota(readUsage),
+      sealing: settings.sealingKeys,
+    }),
+    ...kvReportRoutes({ access, pool, sealing: settings.sealingKeys }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
 
@@ -155,7 +183,7 @@ export async function createDaemon({
   )
 
   const stopping = new AbortController()
-  let stopBackground = () => {}
+  let stopBackground = async () => {}
 
   return {
     routes,
@@ -170,7 +198,6 @@ export async function createDaemon({
       const prepared = await prepareDatabase({
         sql: background,
         migrations: MIGRATIONS,
-        tablesWithoutRls: TABLES_WITHOUT_RLS,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),
       })
@@ -178,38 +205,24 @@ export async function createDaemon({
       if (prepared.refused) throw new StartRefused(prepared.refused)
       for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
       lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
-      await keepAuditPartitions(background)
-      switches.accept(await listSwitches(background))
-      const watch = watchDatabase({
+      stopBackground = await startBackground({
         sql: background,
-        everyMs: BEAT_MS,
-        report: (problem) => lifecycle.report('postgres', problem),
-        also: async () => switches.accept(await freshSwitches()),
+        settings,
+        lifecycle,
+        log,
+        switches,
+        authority,
+        rates,
+        catchUp,
       })
-      const upkeep = setInterval(
-        () => void keepAuditPartitions(background).catch((error) => log.error({ error }, 'audit partitions')),
-        PARTITIONS_MS,
-      )
-      stopBackground = () => {
-        watch.stop()
-        clearInterval(upkeep)
-      }
       lifecycle.move('ready', 'everything is read')
       return { url, adminUrl }
     },
     async close(): Promise<void> {
       stopping.abort()
-      stopBackground()
+      await stopBackground()
       await Promise.all([pool.close(), background.close()])
     },
-  }
-
-  async function freshSwitches() {
-    const rows = await listSwitches(background)
-    if (!rows.some(({ revertsInMs }) => revertsInMs !== null && revertsInMs <= 0)) return rows
-    for (const { service, auditId } of await revertDue(background))
-      log.info({ subservice: service, ...(auditId ? { audit: auditId } : {}) }, 'switch reverted by itself')
-    return listSwitches(background)
   }
 }
 
@@ -218,6 +231,14 @@ function subserviceState(name: string, routes: Route[], isEnabled: boolean, isSt
   if (!isEnabled) return 'disabled'
   if (isStoreDown) return 'down'
   return name === 'kv' || routes.some(({ spec }) => spec.subservice === name) ? 'running' : 'not_built'
+}
+
+function legacyJwtOf({
+  legacyJwtPublicKey: publicKey,
+  legacyJwtIssuer: issuer,
+  legacyJwtAudience: audience,
+}: DaemonSettings) {
+  return publicKey && issuer && audience ? legacyJwt({ publicKey, issuer, audience }) : undefined
 }
 
 function tlsOf({ tlsCert, tlsKey }: DaemonSettings) {
@@ -236,6 +257,12 @@ export function daemonDocument(routes: Route[], version: string): Record<string,
         in: 'header',
         name: 'x-loci-capability',
         description: 'A sealed capability chain.',
+      },
+      partner: { type: 'http', scheme: 'bearer', description: 'A partner credential.' },
+      legacyJwt: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'Where legacy JWT verification is configured, beside the capability.',
       },
       adminToken: {
         type: 'apiKey',

@@ -1,17 +1,23 @@
 // The daemon's entry: the only file of it that reads the environment.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { newKeyPair } from '@loci/capability/jws.ts'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { createLog } from '@loci/chassis/log.ts'
 import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
+import type { SettingName } from '@loci/chassis/settings.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
-import { createDaemon, DAEMON_SETTINGS, MIGRATIONS } from './app.ts'
+import { createDaemon, MIGRATIONS } from './app.ts'
 import manifest from './package.json' with { type: 'json' }
+import { DAEMON_SETTINGS } from './settings.ts'
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
 const exit = (code: number) => process.exit(code)
+
+/** What a command needs that neither serves nor reads a secret. */
+const NOTHING_SECRET: SettingName[] = ['databaseUrl', 'adminTokenDigests', 'sealingKeys']
 
 const code = await runProgram({
   program: 'daemon',
@@ -46,7 +52,7 @@ const code = await runProgram({
     migrate: {
       summary: 'bring the cell’s database to this version’s schema, as loci_owner',
       needs: ['databaseOwnerUrl'],
-      without: ['databaseUrl', 'adminTokenDigests'],
+      without: NOTHING_SECRET,
       async run(config) {
         const { databaseOwnerUrl, databaseCa } = config.values
         const { version } = await migrate({
@@ -61,7 +67,7 @@ const code = await runProgram({
     },
     'roles-sql': {
       summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
-      without: ['databaseUrl', 'adminTokenDigests'],
+      without: NOTHING_SECRET,
       async run(_config, [database = 'loci_cell']) {
         out(rolesSql({ database }))
         return 0
@@ -70,10 +76,20 @@ const code = await runProgram({
     'admin-token': {
       summary:
         'make an admin token: the token on the first line, its digest for LOCI_ADMIN_TOKEN_DIGESTS on the second',
-      without: ['databaseUrl', 'adminTokenDigests'],
+      without: NOTHING_SECRET,
       async run() {
         const token = `loci_adm_${randomBytes(32).toString('base64url')}`
         out(`${token}\n${createHash('sha256').update(token).digest('hex')}\n`)
+        return 0
+      },
+    },
+    'cell-key': {
+      summary:
+        'make the key of a cell: the private JWK for LOCI_CELL_KEY on the first line, the public key for `management cells add` on the second',
+      without: NOTHING_SECRET,
+      async run() {
+        const { publicJwk, privateJwk } = newKeyPair()
+        out(`${JSON.stringify(privateJwk)}\n${publicJwk.x}\n`)
         return 0
       },
     },

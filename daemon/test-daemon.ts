@@ -5,7 +5,8 @@ import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/test-reques
 import { type LogLine, loggedIn, testLog } from '@loci/chassis/test-server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDatabase, testDatabase } from '@loci/postgres/test-database.ts'
-import { createDaemon, type DaemonSettings, MIGRATIONS } from './app.ts'
+import { createDaemon, MIGRATIONS } from './app.ts'
+import type { DaemonSettings } from './settings.ts'
 
 export interface TestDaemon {
   url: string
@@ -92,5 +93,14 @@ function defaults(databaseUrl: string, adminToken: string): DaemonSettings {
     drainGraceMs: 0,
     drainMs: 0,
     logLevel: 'debug',
+    sealingKeys: [{ id: 'test', key: createHash('sha256').update('sealing').digest() }],
+    managementUrl: undefined,
+    cellId: undefined,
+    cellKey: undefined,
+    feedStaleS: 86_400,
+    unauthenticatedPerMinute: 1_000_000,
+    legacyJwtPublicKey: undefined,
+    legacyJwtIssuer: undefined,
+    legacyJwtAudience: undefined,
   }
 }

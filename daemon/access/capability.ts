@@ -1,34 +1,238 @@
-// Capability, operator and partner access (CONTRACT 1). The cell knows no credential of these kinds yet, so nobody is let in:
-// a class that can not verify refuses, it does not wave through.
+// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and may he. Everything that a
+// handler knows of its caller comes from here, and everything here comes from the verified credential; headers only narrow.
 
+import { hash } from 'node:crypto'
+import { type Capability, CapabilityError, requireInTime, verifyCapability } from '@loci/capability/capability.ts'
+import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
+import { type AddressSet, addressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import type { Access } from '@loci/chassis/route.ts'
+import type { Access, Arrival } from '@loci/chassis/route.ts'
+import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
+import { DOMAINS_OF, type Domain, type Operation } from '@loci/contract/operations.ts'
+import type { Authority, Instance } from './authority.ts'
+import type { Failures } from './failures.ts'
+import type { LegacyJwt } from './legacy-jwt.ts'
+import type { Rates } from './rates.ts'
 
-export type Operation =
-  | 'system:read'
-  | 'kv:read'
-  | 'kv:write'
-  | 'kv:delete'
-  | 'cycles:run'
-  | 'cycles:read'
-  | 'wm:read'
-  | 'wm:write'
-  | 'wm:delete'
-  | 'memory:read'
-  | 'memory:write'
-  | 'memory:delete'
-  | 'advice:read'
-  | 'events:read'
+/** Who a handler works for. */
+export interface Caller {
+  instance: Instance
+  /** Of the route's domain; `default` where the route has none. */
+  database: string
+  ops: ReadonlySet<string>
+  ks: readonly string[]
+  /** Whose repeats an idempotency key belongs to: the root's `sub`, and below a root the first child too. */
+  holder: string
+  /** What the audit names. */
+  actor: string
+}
 
-export function capabilityAccess(operation: Operation): Access<never> {
-  return {
-    class: 'capability',
-    operation,
-    schemes: [['capability']],
-    errors: ['UNAUTHENTICATED', 'OPERATION_NOT_ALLOWED', 'IDENTITY_MISMATCH'],
-    authorize() {
-      throw new ApiError('UNAUTHENTICATED', `This route needs a capability in the header ${HEADER.capability}.`)
-    },
+export interface CapabilityOptions {
+  authority: Authority
+  failures: Failures
+  rates: Rates
+  legacyJwt: LegacyJwt | undefined
+  /** None, unless given. */
+  trustedProxies?: AddressSet
+  /** Beyond this age of the feed, writes and operator operations are refused. */
+  feedStaleS: number
+  nowMs?: () => number
+}
+
+/** 20,000 credentials of about 1.5 KB verified are some 30 MB. */
+const CACHE_MAX = 20_000
+
+const REFUSALS: ErrorCode[] = [
+  'UNAUTHENTICATED',
+  'CAPABILITY_UNSEALED',
+  'CAPABILITY_EXPIRED',
+  'CAPABILITY_REVOKED',
+  'PAYMENT_REQUIRED',
+  'FORBIDDEN',
+  'IDENTITY_MISMATCH',
+  'RATE_LIMITED',
+  'AUTHORITY_STALE',
+  'STORE_UNAVAILABLE',
+]
+
+export interface CapabilityAccess {
+  capability(operation: Exclude<Operation, 'operator'>): Access<Caller>
+  operator(): Access<Caller>
+}
+
+interface Cached {
+  capability: Capability
+  /** The version of the picture at which revocation and key were last found good. */
+  checkedAt: number
+}
+
+export function capabilityAccess({
+  authority,
+  failures,
+  rates,
+  legacyJwt,
+  trustedProxies = addressSet([]),
+  feedStaleS,
+  nowMs = Date.now,
+}: CapabilityOptions): CapabilityAccess {
+  const cache = new Map<string, Cached>()
+
+  /** The credential's own worth, without regard to what is asked for. */
+  function requireCapability(text: string): Capability {
+    const now = nowMs()
+    const digest = hash('sha256', text, 'base64')
+    const cached = cache.get(digest)
+    const capability =
+      cached?.capability ?? verifyCapability(text, { now: now / 1000, findKey: (kid) => authority.findKey(kid, now) })
+    requireInTime(capability, now / 1000)
+    // Both are asked again whenever anything changed; a key's own retirement needs no change, only time.
+    if (!authority.findKey(capability.kid, now))
+      throw new CapabilityError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
+    if (cached?.checkedAt !== authority.version && authority.isRevoked(capability))
+      throw new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
+    if (cached) cached.checkedAt = authority.version
+    else {
+      if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value as string)
+      cache.set(digest, { capability, checkedAt: authority.version })
+    }
+    return capability
   }
+
+  function authenticate(arrival: Arrival): Capability {
+    const text = arrival.headers[HEADER.capability]
+    try {
+      if (typeof text !== 'string')
+        throw new ApiError('UNAUTHENTICATED', `This route needs a capability in the header ${HEADER.capability}.`)
+      legacyJwt?.requireValid(arrival.headers.authorization, nowMs())
+      return requireCapability(text)
+    } catch (error) {
+      const refusal = error instanceof CapabilityError ? new ApiError(error.code, error.message) : error
+      throw refusal instanceof ApiError && refusal.status === 401
+        ? failures.refuse(addressOf(arrival, trustedProxies), refusal)
+        : refusal
+    }
+  }
+
+  function admit(
+    arrival: Arrival,
+    capability: Capability,
+    instance: Instance | undefined,
+    operation: Operation,
+    domain: Domain | undefined,
+  ): Caller {
+    if (!instance || instance.state === 'deleted')
+      throw failures.refuse(
+        arrival.peer,
+        new ApiError('UNAUTHENTICATED', 'The capability is for an instance that this cell does not have.'),
+      )
+    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation))
+    requireIdentity(arrival.headers, capability.root)
+    if (operation === 'operator') requireOperator(capability)
+    else if (!capability.ops.has(operation))
+      throw new ApiError('OPERATION_NOT_ALLOWED', `The capability lacks the operation ${operation}.`, {
+        details: { operation },
+      })
+    const database = databaseOf(arrival.headers, capability.ks, domain)
+    requireState(instance, operation)
+    requireFresh(authority, operation, feedStaleS)
+    const { sub, jti } = capability.root
+    // Management seals its own tokens with a leaf that bears the root's jti: that leaf is the root's holder, not a sub-agent.
+    const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
+    return {
+      instance,
+      database,
+      ops: capability.ops,
+      ks: capability.ks,
+      holder: `${sub ?? jti}${child ? `/${child}` : ''}`,
+      actor: `${sub ?? 'capability'}:${capability.jtis.at(-1)}`,
+    }
+  }
+
+  function access(operation: Operation, accessClass: string, errors: ErrorCode[]): Access<Caller> {
+    const domain =
+      DOMAINS_OF[operation].length === 1 || operation === 'cycles:run' ? DOMAINS_OF[operation][0] : undefined
+    return {
+      class: accessClass,
+      operation,
+      schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
+      errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],
+      authorize(arrival) {
+        const capability = authenticate(arrival)
+        const instance = authority.findInstance(capability.root.svc)
+        if (instance instanceof Promise)
+          return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain))
+        return admit(arrival, capability, instance, operation, domain)
+      },
+    }
+  }
+
+  return {
+    capability: (operation) => access(operation, 'capability', ['OPERATION_NOT_ALLOWED']),
+    operator: () => access('operator', 'operator', ['OPERATOR_REQUIRED']),
+  }
+}
+
+type Headers = Arrival['headers']
+
+/** Behind a proxy the peer is the proxy: strangers must not share its count with everybody else. */
+export function addressOf({ peer, headers }: Arrival, trustedProxies: AddressSet): string {
+  return clientAddress(peer, headers, trustedProxies) ?? peer
+}
+
+/** Identity headers must equal the credential's; they never widen, and none is as good as all. */
+export function requireIdentity(headers: Headers, { org, ten, svc }: { org: string; ten: string; svc: string }): void {
+  for (const [name, own] of [
+    [HEADER.organization, org],
+    [HEADER.tenant, ten],
+    [HEADER.service, svc],
+  ] as const) {
+    const said = headers[name]
+    if (said !== undefined && said !== own)
+      throw new ApiError('IDENTITY_MISMATCH', `The header ${name} differs from the credential.`)
+  }
+}
+
+/** Operator rights can not be handed on: they count only in a single root without a key of its own. */
+function requireOperator({ ops, isBareRoot }: Capability): void {
+  if (!ops.has('operator') || !isBareRoot)
+    throw new ApiError(
+      'OPERATOR_REQUIRED',
+      'This route needs an operator capability: a root with the operation operator, not delegated.',
+    )
+}
+
+function databaseOf(headers: Headers, ks: readonly string[], domain: Domain | undefined): string {
+  const said = headers[HEADER.database]
+  if (said !== undefined && (typeof said !== 'string' || !isDatabaseName(said)))
+    throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
+  const database = said ?? (domain && onlyDatabase(ks, domain)) ?? 'default'
+  if (domain && !covers(ks, domain, database))
+    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${domain}/${database}.`)
+  return database
+}
+
+/** Suspended for payment: reads and deletions stay, writes wait for the bill. Suspended otherwise: reads stay too. */
+function requireState({ state, stateReason }: Instance, operation: Operation): void {
+  if (state !== 'suspended' || !isWrite(operation)) return
+  if (stateReason === 'plan_not_covered')
+    throw new ApiError(
+      'PLAN_NOT_COVERED',
+      'The tenant’s plan does not cover this service any more. Reads and deletions go on.',
+    )
+  if (stateReason === 'unpaid')
+    throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment. Reads and deletions go on.')
+  throw new ApiError('FORBIDDEN', 'The service is suspended. Reads and deletions go on; resume it to write.')
+}
+
+function isWrite(operation: Operation): boolean {
+  return operation.endsWith(':write') || operation === 'cycles:run'
+}
+
+function requireFresh(authority: Authority, operation: Operation, feedStaleS: number): void {
+  const ageS = authority.feedAgeS()
+  if (ageS === null || ageS <= feedStaleS || !(isWrite(operation) || operation === 'operator')) return
+  throw new ApiError('AUTHORITY_STALE', 'The cell has not heard from management for too long to accept writes.', {
+    retryAfterMs: 60_000,
+  })
 }

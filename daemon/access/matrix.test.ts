@@ -3,35 +3,105 @@ import { after, before, test } from 'node:test'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { type MatrixRequest, matrixProblems } from '@loci/chassis/test-matrix.ts'
-import { ask } from '@loci/chassis/test-request.ts'
+import { ask, type TestAnswer } from '@loci/chassis/test-request.ts'
 import { testHttpServer } from '@loci/chassis/test-server.ts'
 import { healthResponse } from '@loci/contract/health.ts'
+import { appendAudit } from '../audit/store.ts'
+import { type TestAuthority, testAuthority } from '../test-authority.ts'
+import { addParties, type Credentials, makeCredentials, type Parties } from '../test-credentials.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
-import { credentials, type Kind, MATRIX } from './matrix.ts'
+import { KEY, type Kind, MATRIX } from './matrix.ts'
 
 let daemon: TestDaemon
 /** The same cell seen from an address that is not on the allow-list. */
 let elsewhere: TestDaemon
+let authority: TestAuthority
+let parties: Parties
+let credentials: Credentials
+
+type Party = keyof Parties
+
+/** In each instance: an entry, and an act in its audit. */
+const CANARIES: Record<Party, string> = {
+  own: 'canary-own-4f1d',
+  sibling: 'canary-sibling-a02c',
+  neighbour: 'canary-neighbour-77be',
+  stranger: 'canary-stranger-c3e9',
+}
+/** A database of ours that no credential of the matrix covers. */
+const HIDDEN = 'canary-hidden-19d8'
+
+/** Whose instance the credential is for; the others are all ours. */
+const PARTY_OF: Partial<Record<Kind, Party>> = {
+  'other instance of the tenant': 'sibling',
+  'other tenant': 'neighbour',
+  'other organization': 'stranger',
+}
 
 before(async () => {
   daemon = await testDaemon()
   elsewhere = await testDaemon({ replicaOf: daemon, settings: { adminAllowlist: ['10.255.255.255/32'] } })
+  authority = await testAuthority(daemon)
+  parties = await addParties(authority)
+  credentials = await makeCredentials(authority, parties, daemon.adminToken)
+  for (const party of Object.keys(CANARIES) as Party[]) await plantCanaries(party)
 })
 after(async () => {
+  await authority?.[Symbol.asyncDispose]()
   await elsewhere?.[Symbol.asyncDispose]()
   await daemon?.[Symbol.asyncDispose]()
 })
 
-function asker(url: string) {
-  const headersOf = credentials(daemon.adminToken)
-  return (kind: Kind, { line, body }: MatrixRequest) => {
-    const at = kind === 'admin token from another address' ? elsewhere.url : url
-    const headers = headersOf[kind]
-    if (kind !== 'foreign body namespace') return ask(at, line, { headers, body })
-    const claim = 'org_x/ten_x/svc_x/default'
-    if (body) return ask(at, line, { headers, body: { ...body, namespace: claim } })
-    return ask(at, `${line}?namespace=${encodeURIComponent(claim)}`, { headers })
+async function plantCanaries(party: Party): Promise<void> {
+  const { svc, root, call } = parties[party]
+  const token = root({ ks: ['kv/*'] })
+  const value = CANARIES[party]
+  for (const [database, key] of party === 'own'
+    ? [['default', KEY] as const, [HIDDEN, HIDDEN] as const]
+    : [['default', KEY] as const]) {
+    const put = await call(token, `PUT /v1/kv/entries/${key}`, {
+      body: { value },
+      headers: { 'x-loci-database': database },
+    })
+    assert.equal(put.status, 200, put.text)
   }
+  await appendAudit(authority.pool, {
+    chain: svc,
+    actor: 'test',
+    action: 'test.act',
+    subject: value,
+    outcome: 'done',
+    requestId: null,
+    database: null,
+    detail: {},
+  })
+}
+
+function asker(url: string, leaks: string[] = []) {
+  return async (kind: Kind, request: MatrixRequest) => {
+    const answer = await askWith(url, kind, request)
+    const leak = leakIn(kind, answer)
+    if (leak) leaks.push(`${request.line} with '${kind}' shows ${leak}`)
+    return answer
+  }
+}
+
+function askWith(url: string, kind: Kind, { line, body, operation }: MatrixRequest): Promise<TestAnswer> {
+  const at = kind === 'admin token from another address' ? elsewhere.url : url
+  const headers = credentials(kind, operation)
+  if (kind !== 'foreign body namespace') return ask(at, line, { headers, body })
+  const { org, ten, svc } = parties.stranger
+  const claim = `${org}/${ten}/${svc}/default`
+  if (body) return ask(at, line, { headers, body: { ...body, namespace: claim, service: svc, tenant: ten } })
+  return ask(at, `${line}?namespace=${encodeURIComponent(claim)}`, { headers })
+}
+
+/** Whatever is of another instance than the credential's, and of any instance when the request was refused. */
+function leakIn(kind: Kind, { status, text, headers }: TestAnswer): string | undefined {
+  const said = text + JSON.stringify(headers)
+  const party = PARTY_OF[kind] ?? 'own'
+  const foreign = (Object.keys(CANARIES) as Party[]).filter((one) => one !== party || status >= 400)
+  return [HIDDEN, ...foreign.flatMap((one) => [CANARIES[one], parties[one].svc])].find((text) => said.includes(text))
 }
 
 const anyone: Access<unknown> = { ...open, authorize: () => ({ name: 'anyone' }) }
@@ -44,9 +114,42 @@ async function problemsWith(routes: Route[], matrix = MATRIX): Promise<string[]>
 }
 
 const systemInfo = ({ spec }: Route) => spec.path === '/v1/system/info'
+const onlySystemInfo = { ...MATRIX, rows: { 'GET /v1/system/info': MATRIX.rows['GET /v1/system/info']! } }
 
-test('every registered route answers every kind of credential as the reviewed table says', async () => {
-  assert.deepEqual(await matrixProblems(MATRIX, daemon.daemon.routes, asker(daemon.url)), [])
+test('every registered route answers every kind of credential as the reviewed table says, and shows nobody else’s data', async () => {
+  const leaks: string[] = []
+  assert.deepEqual(await matrixProblems(MATRIX, daemon.daemon.routes, asker(daemon.url, leaks)), [])
+  assert.deepEqual(leaks, [])
+})
+
+test('the canaries are there to be seen by whom they belong to', async () => {
+  for (const [kind, party] of [['exact op and database', 'own'], ...Object.entries(PARTY_OF)] as [Kind, Party][]) {
+    for (const [line, operation] of [
+      [`GET /v1/kv/entries/${KEY}`, 'kv:read'],
+      ['GET /v1/kv/entries', 'kv:read'],
+      ['GET /v1/audit', 'operator'],
+    ] as const) {
+      const answer = await askWith(daemon.url, kind, { line, operation, body: undefined })
+      assert.ok(answer.text.includes(CANARIES[party]), `${line} with '${kind}': ${answer.text}`)
+    }
+  }
+  const headers = { 'x-loci-capability': parties.own.root({ ks: ['kv/*'] }) }
+  assert.ok((await daemon.get('/v1/kv/health', headers)).text.includes(HIDDEN))
+})
+
+test('a route that answers with another instance’s data is found', async () => {
+  const list = daemon.daemon.routes.find(({ spec }) => spec.method === 'GET' && spec.path === '/v1/kv/entries')!
+  const careless = route(list.spec, (call) =>
+    list.handle({ ...call, caller: { ...(call.caller as object), instance: { id: parties.own.svc } } } as never),
+  )
+  await using server = await testHttpServer([careless])
+  const leaks: string[] = []
+  const matrix = { ...MATRIX, rows: { 'GET /v1/kv/entries': MATRIX.rows['GET /v1/kv/entries']! } }
+  assert.deepEqual(await matrixProblems(matrix, [careless], asker(server.url, leaks)), [])
+  assert.deepEqual(
+    leaks,
+    Object.keys(PARTY_OF).map((kind) => `GET /v1/kv/entries with '${kind}' shows ${CANARIES.own}`),
+  )
 })
 
 test('a route that nobody reviewed is found', async () => {
@@ -54,14 +157,14 @@ test('a route that nobody reviewed is found', async () => {
     { method: 'GET', path: '/v1/extra', access: open, summary: 's', tag: 't', answers: { 200: healthResponse } },
     () => ({}),
   )
-  assert.deepEqual(await matrixProblems(MATRIX, [...daemon.daemon.routes, extra], asker(daemon.url)), [
+  const routes = [...daemon.daemon.routes.filter(systemInfo), extra]
+  assert.deepEqual(await matrixProblems(onlySystemInfo, routes, asker(daemon.url)), [
     'GET /v1/extra is registered and has no row: review who may call it and add one',
   ])
 })
 
 test('a row whose route is gone is found', async () => {
-  const fewer = daemon.daemon.routes.filter((one) => !systemInfo(one))
-  assert.deepEqual(await matrixProblems(MATRIX, fewer, asker(daemon.url)), [
+  assert.deepEqual(await matrixProblems(onlySystemInfo, [], asker(daemon.url)), [
     'GET /v1/system/info has a row and no route: delete the row',
   ])
 })
@@ -71,30 +174,31 @@ test('an access check that lets everyone in is found', async () => {
     const access = { ...spec.access, authorize: () => ({ name: 'anyone' }) }
     return route({ ...spec, access }, () => info)
   })
-  const rows = { 'GET /v1/system/info': MATRIX.rows['GET /v1/system/info']! }
-  const problems = await problemsWith(routes, { ...MATRIX, rows })
-  assert.equal(problems.length, MATRIX.kinds.length - 1, 'all but the kind that is asked of the other daemon')
+  const problems = await problemsWith(routes, onlySystemInfo)
+  const { 'other database': _, ...cells } = MATRIX.expected.capability!
+  const refused = Object.values(cells).filter((one) => one !== 'admitted')
+  assert.equal(problems.length, refused.length - 1, 'all but the kind that is asked of the other daemon')
   assert.ok(problems.includes("GET /v1/system/info with 'none': expected 401 UNAUTHENTICATED, came 200"))
 })
 
 test('a route whose class or operation was changed without a review is found', async () => {
   const changed = (access: Access<unknown>) =>
-    daemon.daemon.routes.map((one) => (systemInfo(one) ? route({ ...one.spec, access }, () => info) : one))
+    daemon.daemon.routes.filter(systemInfo).map((one) => route({ ...one.spec, access }, () => info))
   const { access } = daemon.daemon.routes.find(systemInfo)!.spec
   for (const [other, name] of [
     [anyone, 'open'],
     [{ ...access, operation: 'kv:read' }, 'capability with kv:read'],
   ] as const) {
-    assert.deepEqual(await matrixProblems(MATRIX, changed(other), asker(daemon.url)), [
+    assert.deepEqual(await matrixProblems(onlySystemInfo, changed(other), asker(daemon.url)), [
       `GET /v1/system/info is reviewed as capability with system:read and registered as ${name}`,
     ])
   }
 })
 
-test('a kind of credential that a class says nothing about is found', async () => {
-  const { none: _, ...rest } = MATRIX.expected.admin!
-  const matrix = { ...MATRIX, expected: { ...MATRIX.expected, admin: rest } }
-  const problems = await matrixProblems(matrix, daemon.daemon.routes, asker(daemon.url))
-  assert.equal(problems.length, 3)
-  assert.match(String(problems[0]), /the class admin has no expectation for 'none'/)
+test('a kind of credential that a class says nothing about is found, also where a row differs from its class', async () => {
+  const { 'other database': _, ...rest } = MATRIX.expected.capability!
+  const matrix = { ...onlySystemInfo, expected: { capability: rest } }
+  assert.deepEqual(await matrixProblems(matrix, daemon.daemon.routes.filter(systemInfo), asker(daemon.url)), [
+    "GET /v1/system/info: the class capability has no expectation for 'other database'",
+  ])
 })

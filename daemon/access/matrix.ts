@@ -1,22 +1,41 @@
 // Who may call what: the reviewed table of every route of the daemon. matrix.test.ts holds the running router against it, so a
 // new route, a changed access class or a new kind of credential does not pass before someone has decided about it here.
+// How a credential of each kind is made: test-credentials.ts.
 
-import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import type { Matrix } from '@loci/chassis/test-matrix.ts'
-import { HEADER } from '@loci/contract/headers.ts'
-import { newId } from '@loci/contract/ids.ts'
+import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/test-matrix.ts'
 
-/**
- * Those of PROMISES.md that can be made without a signing key of the cell. The others (exact operation, every operation but
- * this one, other database, other tenant, expired, revoked, children, operator, …) come with the credentials themselves.
- */
+/** The daemon's kinds of PROMISES.md, in its order; the last one is ours. */
 const KINDS = [
   'none',
   'garbage',
+  'exact op and database',
+  'every op but this one',
+  'other database',
+  'other instance of the tenant',
+  'other tenant',
+  'other organization',
+  'expired',
+  'not yet valid',
+  'revoked by jti',
+  'revoked by epoch',
+  'unknown key',
   'alg none',
   'HS256 with the public key',
-  'unknown key',
+  'other aud',
+  'sealed narrower child',
+  'child with wider ops',
+  'child with a wider keyspace',
+  'child with a later expiry',
+  'too deep',
+  'cut chain',
+  'swapped parent',
+  'operator root',
+  'operator delegated',
+  'foreign identity headers',
+  'foreign body namespace',
   'partner key',
+  'partner key of another instance',
+  'partner key without the class',
   'admin token from an allowed address',
   'admin token from another address',
   'wrong admin token',
@@ -24,19 +43,42 @@ const KINDS = [
   'capability in Authorization',
   'API key',
   'legacy JWT alone',
-  'foreign identity headers',
-  'foreign body namespace',
+  'identity headers alone',
 ] as const
 
 export type Kind = (typeof KINDS)[number]
+type Row = MatrixRow<Kind>
 
-const open = { class: 'open' }
-const systemRead = { class: 'capability', operation: 'system:read' }
-const admin = { class: 'admin' }
+const open: Row = { class: 'open' }
+const admin: Row = { class: 'admin' }
 /** Does its work without changing anything. */
-const dryRun = { class: 'admin', body: { services: ['mcp'], dry_run: true } }
+const dryRun: Row = { class: 'admin', body: { services: ['mcp'], dry_run: true } }
 
-export const MATRIX: Matrix<Kind> = {
+/** What the operation allows is of the whole instance: no keyspace is asked for, and none is shown that is not covered. */
+const systemRead: Row = { class: 'capability', operation: 'system:read', expected: { 'other database': 'admitted' } }
+
+/** Every instance of the matrix has an entry of this name, each with a canary of its own. */
+export const KEY = 'matrix'
+const kvRead: Row = { class: 'capability', operation: 'kv:read', params: { key: KEY } }
+const scratch = { params: { key: 'matrix-scratch' }, body: { value: 'scratch' } }
+const batch = { body: { operations: [{ op: 'put', key: 'matrix-scratch', value: 'scratch' }] } }
+
+/** Whoever is admitted finds nothing to delete. */
+const missing: Row = {
+  class: 'capability',
+  operation: 'kv:delete',
+  params: { key: 'matrix-missing' },
+  expected: {
+    'exact op and database': 'admitted or 404',
+    'other instance of the tenant': 'admitted or 404',
+    'other tenant': 'admitted or 404',
+    'other organization': 'admitted or 404',
+    'sealed narrower child': 'admitted or 404',
+    'foreign body namespace': 'admitted or 404',
+  },
+}
+
+export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expectation>> } = {
   kinds: KINDS,
 
   rows: {
@@ -53,19 +95,53 @@ export const MATRIX: Matrix<Kind> = {
     'GET /docs': open,
     'GET /v1/system/info': systemRead,
     'GET /v1/conductor/endpoints': systemRead,
+    'GET /v1/kv/health': systemRead,
+    'GET /v1/kv/consistency': systemRead,
+    'GET /v1/kv/entries': kvRead,
+    'GET /v1/kv/entries/{key}': kvRead,
+    'PUT /v1/kv/entries/{key}': { class: 'capability', operation: 'kv:write', ...scratch },
+    'POST /v1/kv/entries/batch': { class: 'capability', operation: 'kv:write', ...batch },
+    'DELETE /v1/kv/entries/{key}': missing,
+    'GET /v1/audit': { class: 'operator', operation: 'operator' },
     'GET /admin/services/status': admin,
     'POST /admin/services/enable': dryRun,
     'POST /admin/services/disable': dryRun,
+    'POST /admin/revocations': { class: 'admin', body: { jti: 'cap_of_nobody' } },
+    'GET /admin/audit': admin,
   },
 
   expected: {
     open: {
       none: 'admitted',
       garbage: 'as none',
+      'exact op and database': 'as none',
+      'every op but this one': 'as none',
+      'other database': 'as none',
+      'other instance of the tenant': 'as none',
+      'other tenant': 'as none',
+      'other organization': 'as none',
+      expired: 'as none',
+      'not yet valid': 'as none',
+      'revoked by jti': 'as none',
+      'revoked by epoch': 'as none',
+      'unknown key': 'as none',
       'alg none': 'as none',
       'HS256 with the public key': 'as none',
-      'unknown key': 'as none',
+      'other aud': 'as none',
+      'sealed narrower child': 'as none',
+      'child with wider ops': 'as none',
+      'child with a wider keyspace': 'as none',
+      'child with a later expiry': 'as none',
+      'too deep': 'as none',
+      'cut chain': 'as none',
+      'swapped parent': 'as none',
+      'operator root': 'as none',
+      'operator delegated': 'as none',
+      'foreign identity headers': 'as none',
+      'foreign body namespace': 'as none',
       'partner key': 'as none',
+      'partner key of another instance': 'as none',
+      'partner key without the class': 'as none',
       'admin token from an allowed address': 'as none',
       'admin token from another address': 'as none',
       'wrong admin token': 'as none',
@@ -73,18 +149,42 @@ export const MATRIX: Matrix<Kind> = {
       'capability in Authorization': 'as none',
       'API key': 'as none',
       'legacy JWT alone': 'as none',
-      'foreign identity headers': 'as none',
-      'foreign body namespace': 'as none',
+      'identity headers alone': 'as none',
     },
 
-    // Nobody, until the cell has a key to verify with.
+    // Admitted for another instance means: to that instance's own data. The test looks for ours in the answer.
     capability: {
       none: '401 UNAUTHENTICATED',
       garbage: '401 UNAUTHENTICATED',
+      'exact op and database': 'admitted',
+      'every op but this one': '403 OPERATION_NOT_ALLOWED',
+      'other database': '403 DATABASE_MISMATCH',
+      'other instance of the tenant': 'admitted',
+      'other tenant': 'admitted',
+      'other organization': 'admitted',
+      expired: '401 CAPABILITY_EXPIRED',
+      'not yet valid': '401 UNAUTHENTICATED',
+      'revoked by jti': '401 CAPABILITY_REVOKED',
+      'revoked by epoch': '401 CAPABILITY_REVOKED',
+      'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
       'HS256 with the public key': '401 UNAUTHENTICATED',
-      'unknown key': '401 UNAUTHENTICATED',
+      'other aud': '401 UNAUTHENTICATED',
+      'sealed narrower child': 'admitted',
+      'child with wider ops': '401 UNAUTHENTICATED',
+      'child with a wider keyspace': '401 UNAUTHENTICATED',
+      'child with a later expiry': '401 UNAUTHENTICATED',
+      'too deep': '401 UNAUTHENTICATED',
+      'cut chain': '401 CAPABILITY_UNSEALED',
+      'swapped parent': '401 UNAUTHENTICATED',
+      'operator root': '403 OPERATION_NOT_ALLOWED',
+      'operator delegated': '401 UNAUTHENTICATED',
+      'foreign identity headers': '403 IDENTITY_MISMATCH',
+      // It is not refused, it is not heard: the credential decides.
+      'foreign body namespace': 'admitted',
       'partner key': '401 UNAUTHENTICATED',
+      'partner key of another instance': '401 UNAUTHENTICATED',
+      'partner key without the class': '401 UNAUTHENTICATED',
       'admin token from an allowed address': '401 UNAUTHENTICATED',
       'admin token from another address': '401 UNAUTHENTICATED',
       'wrong admin token': '401 UNAUTHENTICATED',
@@ -92,18 +192,83 @@ export const MATRIX: Matrix<Kind> = {
       'capability in Authorization': '401 UNAUTHENTICATED',
       'API key': '401 UNAUTHENTICATED',
       'legacy JWT alone': '401 UNAUTHENTICATED',
-      'foreign identity headers': '401 UNAUTHENTICATED',
-      'foreign body namespace': '401 UNAUTHENTICATED',
+      'identity headers alone': '401 UNAUTHENTICATED',
     },
 
-    // Address first, then token.
+    // A bare root with the operation, of the whole instance: keyspaces play no part, and no child has it.
+    operator: {
+      none: '401 UNAUTHENTICATED',
+      garbage: '401 UNAUTHENTICATED',
+      'exact op and database': 'admitted',
+      'every op but this one': '403 OPERATOR_REQUIRED',
+      'other database': 'admitted',
+      'other instance of the tenant': 'admitted',
+      'other tenant': 'admitted',
+      'other organization': 'admitted',
+      expired: '401 CAPABILITY_EXPIRED',
+      'not yet valid': '401 UNAUTHENTICATED',
+      'revoked by jti': '401 CAPABILITY_REVOKED',
+      'revoked by epoch': '401 CAPABILITY_REVOKED',
+      'unknown key': '401 UNAUTHENTICATED',
+      'alg none': '401 UNAUTHENTICATED',
+      'HS256 with the public key': '401 UNAUTHENTICATED',
+      'other aud': '401 UNAUTHENTICATED',
+      'sealed narrower child': '403 OPERATOR_REQUIRED',
+      'child with wider ops': '401 UNAUTHENTICATED',
+      'child with a wider keyspace': '401 UNAUTHENTICATED',
+      'child with a later expiry': '401 UNAUTHENTICATED',
+      'too deep': '401 UNAUTHENTICATED',
+      'cut chain': '401 CAPABILITY_UNSEALED',
+      'swapped parent': '401 UNAUTHENTICATED',
+      'operator root': 'admitted',
+      'operator delegated': '401 UNAUTHENTICATED',
+      'foreign identity headers': '403 IDENTITY_MISMATCH',
+      'foreign body namespace': 'admitted',
+      'partner key': '401 UNAUTHENTICATED',
+      'partner key of another instance': '401 UNAUTHENTICATED',
+      'partner key without the class': '401 UNAUTHENTICATED',
+      'admin token from an allowed address': '401 UNAUTHENTICATED',
+      'admin token from another address': '401 UNAUTHENTICATED',
+      'wrong admin token': '401 UNAUTHENTICATED',
+      'forged X-Forwarded-For': '401 UNAUTHENTICATED',
+      'capability in Authorization': '401 UNAUTHENTICATED',
+      'API key': '401 UNAUTHENTICATED',
+      'legacy JWT alone': '401 UNAUTHENTICATED',
+      'identity headers alone': '401 UNAUTHENTICATED',
+    },
+
+    // Address first, then token. No capability helps, not even an operator's.
     admin: {
       none: '401 UNAUTHENTICATED',
       garbage: '401 UNAUTHENTICATED',
+      'exact op and database': '401 UNAUTHENTICATED',
+      'every op but this one': '401 UNAUTHENTICATED',
+      'other database': '401 UNAUTHENTICATED',
+      'other instance of the tenant': '401 UNAUTHENTICATED',
+      'other tenant': '401 UNAUTHENTICATED',
+      'other organization': '401 UNAUTHENTICATED',
+      expired: '401 UNAUTHENTICATED',
+      'not yet valid': '401 UNAUTHENTICATED',
+      'revoked by jti': '401 UNAUTHENTICATED',
+      'revoked by epoch': '401 UNAUTHENTICATED',
+      'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
       'HS256 with the public key': '401 UNAUTHENTICATED',
-      'unknown key': '401 UNAUTHENTICATED',
+      'other aud': '401 UNAUTHENTICATED',
+      'sealed narrower child': '401 UNAUTHENTICATED',
+      'child with wider ops': '401 UNAUTHENTICATED',
+      'child with a wider keyspace': '401 UNAUTHENTICATED',
+      'child with a later expiry': '401 UNAUTHENTICATED',
+      'too deep': '401 UNAUTHENTICATED',
+      'cut chain': '401 UNAUTHENTICATED',
+      'swapped parent': '401 UNAUTHENTICATED',
+      'operator root': '401 UNAUTHENTICATED',
+      'operator delegated': '401 UNAUTHENTICATED',
+      'foreign identity headers': '401 UNAUTHENTICATED',
+      'foreign body namespace': '401 UNAUTHENTICATED',
       'partner key': '401 UNAUTHENTICATED',
+      'partner key of another instance': '401 UNAUTHENTICATED',
+      'partner key without the class': '401 UNAUTHENTICATED',
       'admin token from an allowed address': 'admitted',
       'admin token from another address': '403 ADDRESS_NOT_ALLOWED',
       'wrong admin token': '401 UNAUTHENTICATED',
@@ -111,65 +276,7 @@ export const MATRIX: Matrix<Kind> = {
       'capability in Authorization': '401 UNAUTHENTICATED',
       'API key': '401 UNAUTHENTICATED',
       'legacy JWT alone': '401 UNAUTHENTICATED',
-      'foreign identity headers': '401 UNAUTHENTICATED',
-      'foreign body namespace': '401 UNAUTHENTICATED',
+      'identity headers alone': '401 UNAUTHENTICATED',
     },
   },
-}
-
-/** The headers of each kind. `foreign body namespace` has none: its claim is in the body. */
-export function credentials(adminToken: string): Record<Kind, Record<string, string>> {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  const publicPem = publicKey.export({ type: 'spki', format: 'pem' })
-  const eddsa = (input: string) => sign(null, Buffer.from(input), privateKey).toString('base64url')
-  const root = token({ alg: 'EdDSA', typ: 'loci-cap+jwt', kid: 'k1' }, eddsa)
-  const hs256 = token({ alg: 'HS256', typ: 'loci-cap+jwt', kid: 'k1' }, (input) =>
-    createHmac('sha256', publicPem).update(input).digest('base64url'),
-  )
-  const foreign = {
-    [HEADER.organization]: newId('org'),
-    [HEADER.tenant]: newId('ten'),
-    [HEADER.service]: newId('svc'),
-    'x-loci-operations': 'operator',
-    'x-consumer-id': 'operator',
-  }
-  return {
-    none: {},
-    garbage: { [HEADER.capability]: 'garbage~~..', [HEADER.adminToken]: 'garbage', authorization: 'garbage' },
-    'alg none': { [HEADER.capability]: token({ alg: 'none', typ: 'loci-cap+jwt' }, () => '') },
-    'HS256 with the public key': { [HEADER.capability]: hs256 },
-    'unknown key': { [HEADER.capability]: root },
-    'partner key': { authorization: `Bearer loci_ptr_${newId('ptr').slice(4)}_${'s'.repeat(43)}000000` },
-    'admin token from an allowed address': { [HEADER.adminToken]: adminToken },
-    'admin token from another address': { [HEADER.adminToken]: adminToken },
-    'wrong admin token': { [HEADER.adminToken]: `${adminToken.slice(0, -1)}!` },
-    'forged X-Forwarded-For': { [HEADER.adminToken]: adminToken, 'x-forwarded-for': '127.0.0.1' },
-    'capability in Authorization': { authorization: `Bearer ${root}` },
-    'API key': { [HEADER.apiKey]: `loci_sk_${'k'.repeat(43)}` },
-    'legacy JWT alone': { authorization: `Bearer ${token({ alg: 'RS256', typ: 'JWT' }, eddsa)}` },
-    'foreign identity headers': foreign,
-    'foreign body namespace': {},
-  }
-}
-
-/** A root with every right, well-formed but for its signature. */
-function token(header: object, signed: (input: string) => string): string {
-  const now = Math.floor(Date.now() / 1000)
-  const svc = newId('svc')
-  const claims = {
-    iss: 'https://loci.example',
-    aud: svc,
-    org: newId('org'),
-    ten: newId('ten'),
-    svc,
-    ops: ['system:read', 'kv:read', 'kv:write', 'operator'],
-    ks: ['kv/*', 'memory/*'],
-    iat: now,
-    nbf: now,
-    exp: now + 3_600,
-    jti: newId('cap'),
-    del_max: 0,
-  }
-  const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  return `${input}.${signed(input)}`
 }

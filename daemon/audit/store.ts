@@ -3,7 +3,8 @@
 
 import { createHash } from 'node:crypto'
 import { newId } from '@loci/contract/ids.ts'
-import type { Sql } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
 
 /** The chain of acts of the administration; acts on an instance have the instance's id as their chain. */
 export const CELL_CHAIN = 'cell'
@@ -25,9 +26,7 @@ export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new D
   const id = newId('aud', now.getTime())
   await sql.query({
     name: 'audit_append',
-    text: `with context as (select set_config('loci.instance', $1, true))
-      insert into loci.audit (chain, id, at, actor, action, subject, outcome, request_id, database, detail, digest)
-      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 from context`,
+    text: 'select loci.audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     values: [
       entry.chain,
       id,
@@ -64,4 +63,36 @@ function digestOf(id: string, at: Date, entry: AuditEntry): string {
 
 export async function keepAuditPartitions(sql: Sql): Promise<void> {
   await sql.query({ text: 'select loci.keep_audit_partitions()' })
+}
+
+export interface AuditRow {
+  id: string
+  seq: number
+  at: Date
+  actor: string
+  action: string
+  subject: string
+  outcome: string
+  requestId: string | null
+  database: string | null
+  hash: string
+  prevHash: string | null
+}
+
+/** Newest first, below `before`. */
+export async function listAudit(pool: Pool, chain: string, before: number | null, limit: number): Promise<AuditRow[]> {
+  return transaction(
+    pool,
+    async (sql) => {
+      await sql.query({ name: 'context_set', text: `select set_config('loci.instance', $1, true)`, values: [chain] })
+      const { rows } = await sql.query<AuditRow>({
+        name: 'audit_list',
+        text: `select id, seq, at, actor, action, subject, outcome, request_id as "requestId", database, hash, prev_hash as "prevHash"
+        from loci.audit where chain = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`,
+        values: [chain, before, limit],
+      })
+      return rows
+    },
+    { readOnly: true },
+  )
 }

@@ -39,7 +39,7 @@ export function subserviceRoutes({ admin, pool, switches, state }: SubserviceOpt
             dryRun: body.dry_run ?? false,
           })
           // This replica at once, the others at their next beat.
-          switches.accept(await listSwitches(pool))
+          await listSwitches(pool).then(switches.accept, () => undefined)
           return {
             success: failures.length === 0,
             updates: await Promise.all(

@@ -1,0 +1,178 @@
+// What this replica knows of authority: keys, revocations, instances, partner credentials. All of it comes from the cell's own
+// Postgres, so a replica that starts while management is down knows as much as the others. The picture is brought up to date
+// at every beat; what is not in it (an instance never asked for) is loaded on first use.
+//
+// A revocation is never keyed on the text of a credential: the text of an Ed25519 signature has several spellings.
+
+import type { KeyObject } from 'node:crypto'
+import type { Capability } from '@loci/capability/capability.ts'
+import { publicKeyOf } from '@loci/capability/jws.ts'
+
+export interface Instance {
+  id: string
+  organizationId: string
+  tenantId: string
+  serviceType: string
+  plan: string
+  state: 'active' | 'suspended' | 'deleted'
+  stateReason: string | null
+  limits: {
+    databases: number
+    records: number
+    bytes: number
+    requests_per_second: number
+    burst: number
+    streams: number
+  }
+  config: Record<string, unknown>
+}
+
+export interface PartnerCredential {
+  id: string
+  instanceId: string
+  organizationId: string
+  tenantId: string
+  partner: string
+  database: string
+  projectionClasses: string[]
+  routes: string[]
+  digest: Buffer
+  state: 'active' | 'revoked'
+  expiresAt: Date | null
+}
+
+export interface SigningKey {
+  kid: string
+  x: string
+  state: 'active' | 'retiring' | 'removed'
+  retireAt: Date | null
+}
+
+export interface Revocation {
+  kind: 'jti' | 'org' | 'ten' | 'svc'
+  /** '*' = made by the administration of the cell: hits the jti in any instance. */
+  svc: string
+  value: string
+  notBefore: Date | null
+  expiresAt: Date
+}
+
+/** Everything that changed since the picture was last brought up to date. */
+export interface AuthorityChanges {
+  changeSeq: number
+  /** Seconds since management was last heard; null when it never was. */
+  feedAgeS: number | null
+  keys: SigningKey[]
+  revocations: Revocation[]
+  /** Only those that are in the picture need to be brought up to date. */
+  instances: Instance[]
+  partnerCredentials: PartnerCredential[]
+}
+
+export interface Authority {
+  /** Rises with every change: whoever remembers the number need not ask again until it differs. */
+  readonly version: number
+  readonly changeSeq: number
+  accept(changes: AuthorityChanges): void
+  findKey(kid: string, nowMs: number): KeyObject | undefined
+  isRevoked(capability: Pick<Capability, 'root' | 'jtis'>): boolean
+  /** At once when it is in the picture. */
+  findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
+  findPartnerCredential(id: string): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
+  /** Seconds since management was last heard, by now; null when the cell has no management. */
+  feedAgeS(): number | null
+}
+
+interface Loaders {
+  loadInstance(id: string): Promise<Instance | undefined>
+  loadPartnerCredential(id: string): Promise<PartnerCredential | undefined>
+}
+
+/** Below the number of a cell in which nothing has changed yet: that one is a picture too, an empty one. */
+export const NOTHING_READ = -1
+
+/** Of instances and partner credentials; at about 500 bytes each this stays below 20 MB. */
+const REMEMBERED_MAX = 20_000
+const PRUNE_ABOVE = 10_000
+const HOUR_MS = 3_600_000
+
+export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders): Authority {
+  const keys = new Map<string, { key: KeyObject; retireAt: number }>()
+  /** With the moment, in milliseconds, after which no token that it could hit can still be valid. */
+  const revokedJtis = new Map<string, number>()
+  const notBefore = new Map<string, number>()
+  const instances = new Map<string, Instance>()
+  const partners = new Map<string, PartnerCredential>()
+  let version = 0
+  let changeSeq = NOTHING_READ
+  let heard: { ageS: number; at: number } | undefined
+
+  function acceptKey({ kid, x, state, retireAt }: SigningKey): void {
+    const key = state === 'removed' ? undefined : publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x })
+    if (key) keys.set(kid, { key, retireAt: retireAt?.getTime() ?? Number.POSITIVE_INFINITY })
+    else keys.delete(kid)
+  }
+
+  function acceptRevocation({ kind, svc, value, notBefore: before, expiresAt }: Revocation): void {
+    if (kind === 'jti') revokedJtis.set(`${svc}:${value}`, expiresAt.getTime())
+    // A later word may come with an earlier time (a restored control database): what was revoked stays revoked.
+    else
+      notBefore.set(
+        `${kind}:${value}`,
+        Math.max(notBefore.get(`${kind}:${value}`) ?? 0, (before?.getTime() ?? 0) / 1000),
+      )
+  }
+
+  function forgetExpired(): void {
+    if (revokedJtis.size < PRUNE_ABOVE) return
+    for (const [jti, expiresAt] of revokedJtis) if (expiresAt < Date.now() - HOUR_MS) revokedJtis.delete(jti)
+  }
+
+  return {
+    get version() {
+      return version
+    },
+    get changeSeq() {
+      return changeSeq
+    },
+    accept(changes) {
+      for (const key of changes.keys) acceptKey(key)
+      for (const revocation of changes.revocations) acceptRevocation(revocation)
+      for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
+      for (const credential of changes.partnerCredentials)
+        if (partners.has(credential.id)) partners.set(credential.id, credential)
+      if (changes.revocations.length > 0) forgetExpired()
+      if (changes.changeSeq !== changeSeq) version += 1
+      changeSeq = changes.changeSeq
+      heard = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
+    },
+    findKey(kid, nowMs) {
+      const known = keys.get(kid)
+      return known && nowMs < known.retireAt ? known.key : undefined
+    },
+    isRevoked({ root, jtis }) {
+      if (jtis.some((jti) => revokedJtis.has(`${root.svc}:${jti}`) || revokedJtis.has(`*:${jti}`))) return true
+      // The root's iat, never a child's: a child is signed by its holder, who may write any time into it.
+      return [`org:${root.org}`, `ten:${root.ten}`, `svc:${root.svc}`].some(
+        (scope) => root.iat <= (notBefore.get(scope) ?? -1),
+      )
+    },
+    findInstance: (id) => instances.get(id) ?? remember(instances, id, loadInstance),
+    findPartnerCredential: (id) => partners.get(id) ?? remember(partners, id, loadPartnerCredential),
+    feedAgeS: () => (heard ? heard.ageS + (performance.now() - heard.at) / 1000 : null),
+  }
+
+  async function remember<Value>(
+    map: Map<string, Value>,
+    id: string,
+    load: (id: string) => Promise<Value | undefined>,
+  ): Promise<Value | undefined> {
+    const seqBefore = changeSeq
+    const value = await load(id)
+    // A change that was read while we loaded may be newer than what we loaded: then the next request loads again.
+    if (value === undefined || changeSeq !== seqBefore) return value
+    if (map.size >= REMEMBERED_MAX) map.delete(map.keys().next().value as string)
+    map.set(id, value)
+    return value
+  }
+}

@@ -1,0 +1,32 @@
+// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1).
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+
+export interface Failures {
+  /** Counts one failure and answers the error to throw: the refusal itself, or 429 beyond the limit of this minute. */
+  refuse(address: string, refusal: ApiError): ApiError
+}
+
+const MINUTE_MS = 60_000
+/** Bounds memory under a flood from many addresses; beyond it the oldest window is forgotten. */
+const ADDRESSES_MAX = 50_000
+
+export function createFailures(perMinute: number, now: () => number = () => performance.now()): Failures {
+  let windowStart = now()
+  let counts = new Map<string, number>()
+  return {
+    refuse(address, refusal) {
+      const at = now()
+      if (at - windowStart >= MINUTE_MS || counts.size > ADDRESSES_MAX) {
+        windowStart = at
+        counts = new Map()
+      }
+      const count = (counts.get(address) ?? 0) + 1
+      counts.set(address, count)
+      if (count <= perMinute) return refusal
+      return new ApiError('RATE_LIMITED', 'Too many requests from this address had a credential that fails.', {
+        retryAfterMs: Math.max(1_000, windowStart + MINUTE_MS - at),
+      })
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { route } from '@loci/chassis/route.ts'
+import { ask } from '@loci/chassis/test-request.ts'
+import { testHttpServer } from '@loci/chassis/test-server.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { formatSecretToken } from '@loci/contract/secret-token.ts'
+import { anyObject } from '@loci/contract/wire.ts'
+import { createAuthority, type Instance, type PartnerCredential } from './authority.ts'
+import { createFailures } from './failures.ts'
+import { partnerAccess } from './partner.ts'
+import { createRates } from './rates.ts'
+
+const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1_000, burst: 2_000, streams: 1 }
+const INSTANCE: Instance = {
+  id: 'svc_a',
+  organizationId: 'org_a',
+  tenantId: 'ten_a',
+  serviceType: 'memory',
+  plan: 'pro',
+  state: 'active',
+  stateReason: null,
+  limits: LIMITS,
+  config: {},
+}
+
+function newSecretToken(): { id: string; token: string } {
+  const id = newId('ptr')
+  return { id, token: formatSecretToken('ptr', id, randomBytes(32).toString('base64url')) }
+}
+
+/** A server with one route of each kind that partners have, and a credential for it. */
+async function partnerServer({
+  credential = {},
+  instance = {},
+}: {
+  credential?: Partial<PartnerCredential>
+  instance?: Partial<Instance>
+} = {}) {
+  const { id, token } = newSecretToken()
+  const known: PartnerCredential = {
+    id,
+    instanceId: 'svc_a',
+    organizationId: 'org_a',
+    tenantId: 'ten_a',
+    partner: 'crm',
+    database: 'notes',
+    projectionClasses: ['event'],
+    routes: ['projections'],
+    digest: createHash('sha256').update(token).digest(),
+    state: 'active',
+    expiresAt: null,
+    ...credential,
+  }
+  const authority = createAuthority({
+    loadInstance: async (asked) => (asked === 'svc_a' ? { ...INSTANCE, ...instance } : undefined),
+    loadPartnerCredential: async (asked) => (asked === id ? known : undefined),
+  })
+  const partner = partnerAccess({ authority, failures: createFailures(1_000), rates: createRates() })
+  const answers = { 200: anyObject }
+  const server = await testHttpServer([
+    route(
+      { method: 'POST', path: '/projections', access: partner('projections'), summary: 's', tag: 't', answers },
+      ({ caller }) => ({ caller: { ...caller, instance: caller.instance.id } }),
+    ),
+    route({ method: 'POST', path: '/advice', access: partner('advice'), summary: 's', tag: 't', answers }, () => ({})),
+  ])
+  const post = (path: string, headers: Record<string, string> = {}) =>
+    ask(server.url, `POST ${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
+  return { ...server, token, post }
+}
+
+test('a partner credential opens its route, and the handler learns partner, instance and database from it alone', async () => {
+  await using server = await partnerServer()
+  const answer = await server.post('/projections', { 'x-loci-service': 'svc_a', 'x-loci-database': 'notes' })
+  assert.equal(answer.status, 200)
+  const { caller } = answer.json<{ caller: Record<string, unknown> }>()
+  assert.deepEqual(
+    [caller.instance, caller.database, caller.partner, caller.projectionClasses],
+    ['svc_a', 'notes', 'crm', ['event']],
+  )
+})
+
+test('a route that the credential was not issued for is refused by name', async () => {
+  await using server = await partnerServer()
+  const { status, error } = await server.post('/advice')
+  assert.deepEqual([status, error.code, error.details], [403, 'OPERATION_NOT_ALLOWED', { operation: 'advice' }])
+})
+
+test('another secret, another place, another scheme, or none is 401', async () => {
+  await using server = await partnerServer()
+  const other = newSecretToken().token
+  const half = server.token.slice(0, -3)
+  for (const authorization of [
+    `Bearer ${other}`,
+    `Bearer ${half}`,
+    `Bearer ${half}aaa`,
+    server.token,
+    `Basic ${server.token}`,
+    `bearer ${server.token}`,
+    '',
+    'Bearer loci_ptr_',
+  ])
+    assert.equal((await server.post('/projections', { authorization })).status, 401, authorization.slice(0, 20))
+  assert.equal(
+    (await ask(server.url, 'POST /projections', { headers: { 'x-loci-capability': server.token } })).status,
+    401,
+  )
+})
+
+test('a revoked or expired credential, and one of a deleted instance, is 401', async () => {
+  for (const change of [
+    { credential: { state: 'revoked' as const } },
+    { credential: { expiresAt: new Date(Date.now() - 1) } },
+    { instance: { state: 'deleted' as const } },
+    { credential: { instanceId: 'svc_gone' } },
+  ]) {
+    await using server = await partnerServer(change)
+    assert.equal((await server.post('/projections')).status, 401, JSON.stringify(change))
+  }
+})
+
+test('identity headers and the database must equal the credential’s', async () => {
+  await using server = await partnerServer()
+  for (const [header, code] of [
+    ['x-loci-organization', 'IDENTITY_MISMATCH'],
+    ['x-loci-tenant', 'IDENTITY_MISMATCH'],
+    ['x-loci-service', 'IDENTITY_MISMATCH'],
+    ['x-loci-database', 'DATABASE_MISMATCH'],
+  ] as const) {
+    const { status, error } = await server.post('/projections', { [header]: 'other' })
+    assert.deepEqual([status, error.code], [403, code], header)
+  }
+})
+
+test('a suspended instance takes nothing new in', async () => {
+  await using server = await partnerServer({ instance: { state: 'suspended', stateReason: 'unpaid' } })
+  assert.deepEqual((await server.post('/projections')).error.code, 'PAYMENT_REQUIRED')
+})

@@ -1,0 +1,156 @@
+// What a replica does beside answering requests. Each part has its own beat, and none may end the process: what fails is told and
+// tried again at the next beat.
+
+import { randomUUID } from 'node:crypto'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Log } from '@loci/chassis/log.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { watchDatabase } from '@loci/postgres/watch.ts'
+import type { Authority } from './access/authority.ts'
+import type { InstanceCounts, Rates } from './access/rates.ts'
+import { keepAuditPartitions } from './audit/store.ts'
+import { startApplier } from './feed/applier.ts'
+import { addUsage, exchangeRates, forgetRates } from './feed/store.ts'
+import { expireSome } from './kv/store.ts'
+import type { DaemonSettings } from './settings.ts'
+import { listSwitches, revertDue } from './subservices/store.ts'
+import type { Switches } from './subservices/switches.ts'
+
+interface BackgroundOptions {
+  sql: Pool
+  settings: DaemonSettings
+  lifecycle: Lifecycle
+  log: Log
+  switches: Switches
+  authority: Authority
+  rates: Rates
+  /** Reads what changed in the cell since the last time. */
+  catchUp(): Promise<void>
+}
+
+/** A switch must reach every replica within a second, and two missed beats must still fit into it. */
+const BEAT_MS = 300
+const RATES_MS = 1_000
+const USAGE_MS = 5_000
+/** Of the plan's rate: below it an instance can not be over its limit on any number of replicas that matters. */
+const BUSY = 0.25
+const SHARE_MIN = 0.05
+const EXPIRY_MS = 1_000
+const EXPIRE_MAX = 500
+const UPKEEP_MS = 3_600_000
+const FEED_ALARM_S = 900
+
+/** Reads everything once, then keeps it up to date; resolves with how to stop. */
+export async function startBackground({
+  sql,
+  settings,
+  lifecycle,
+  log,
+  switches,
+  authority,
+  rates,
+  catchUp,
+}: BackgroundOptions): Promise<() => Promise<void>> {
+  await keepAuditPartitions(sql)
+  switches.accept(await listSwitches(sql))
+  await catchUp()
+
+  const watch = watchDatabase({
+    sql,
+    everyMs: BEAT_MS,
+    report: (problem) => lifecycle.report('postgres', problem),
+    onError: (error) => log.warn({ error, component: 'postgres' }, 'the database does not answer'),
+    also: async () => {
+      switches.accept(await freshSwitches(sql, log))
+      await catchUp()
+      const ageS = authority.feedAgeS()
+      lifecycle.report(
+        'feed',
+        ageS !== null && ageS > FEED_ALARM_S ? `management was last heard ${Math.round(ageS)} s ago` : undefined,
+      )
+    },
+  })
+  const replica = randomUUID()
+  const usage = createUsage(sql, replica, rates)
+  const timers = [
+    every(RATES_MS, 'rates', log, () => usage.second()),
+    every(USAGE_MS, 'usage', log, () => usage.flush()),
+    every(EXPIRY_MS, 'expiry', log, async () => void (await expireSome(sql, EXPIRE_MAX))),
+    every(UPKEEP_MS, 'upkeep', log, async () => {
+      await keepAuditPartitions(sql)
+      await forgetRates(sql)
+    }),
+  ]
+  const { managementUrl, cellId, cellKey } = settings
+  const applier =
+    managementUrl && cellId && cellKey
+      ? startApplier({ pool: sql, managementUrl, cellId, cellKey, replica, log, onApplied: catchUp })
+      : undefined
+
+  return async () => {
+    watch.stop()
+    for (const stop of timers) stop()
+    await applier?.stop()
+    await usage.flush().catch((error) => log.warn({ error, component: 'usage' }, 'the last counts were not kept'))
+  }
+}
+
+async function freshSwitches(sql: Pool, log: Log) {
+  const rows = await listSwitches(sql)
+  if (!rows.some(({ revertsInMs }) => revertsInMs !== null && revertsInMs <= 0)) return rows
+  for (const { service, auditId } of await revertDue(sql))
+    log.info({ subservice: service, ...(auditId ? { audit: auditId } : {}) }, 'switch reverted by itself')
+  return listSwitches(sql)
+}
+
+/** What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance. */
+function createUsage(sql: Pool, replica: string, rates: Rates) {
+  const pending = new Map<string, { requests: number; writes: number }>()
+
+  function collect(): [string, InstanceCounts][] {
+    const seen = [...rates.drainCounts()]
+    for (const [instanceId, { requests, writes }] of seen) {
+      const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
+      pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
+    }
+    return seen
+  }
+
+  return {
+    async second(): Promise<void> {
+      const busy = collect().filter(([, { requests, perSecond }]) => requests > perSecond * BUSY)
+      const own = busy.map(([instanceId, { requests }]) => ({ instanceId, requests }))
+      const others = own.length > 0 ? await exchangeRates(sql, replica, own) : new Map<string, number>()
+      const share = ({ instanceId, requests }: { instanceId: string; requests: number }) =>
+        Math.max(SHARE_MIN, requests / (requests + (others.get(instanceId) ?? 0)))
+      rates.setShares(new Map(own.map((one) => [one.instanceId, share(one)])))
+    },
+    async flush(): Promise<void> {
+      collect()
+      const counts = [...pending].map(([instanceId, sum]) => ({ instanceId, ...sum }))
+      // Taken out first: what is counted while this is on its way belongs to the next time. What fails is put back.
+      pending.clear()
+      if (counts.length === 0) return
+      await addUsage(sql, replica, counts).catch((error) => {
+        for (const { instanceId, requests, writes } of counts) {
+          const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
+          pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
+        }
+        throw error
+      })
+    },
+  }
+}
+
+/** Never two at once, and never an end of the process. */
+function every(ms: number, component: string, log: Log, work: () => Promise<void>): () => void {
+  let isRunning = false
+  const timer = setInterval(() => {
+    if (isRunning) return
+    isRunning = true
+    work()
+      .catch((error) => log.warn({ error, component }, 'background work failed; it is tried again'))
+      .finally(() => (isRunning = false))
+  }, ms)
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newKeyPair } from '@loci/capability/jws.ts'
+import { feedResponse } from '@loci/contract/feed.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { type TestAuthority, type Told, testAuthority } from '../test-authority.ts'
+import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { addUsage, applyPage, finishReport, leaveLease, readChanges, readReport, takeLease } from './store.ts'
+
+let daemon: TestDaemon
+let authority: TestAuthority
+before(async () => {
+  daemon = await testDaemon()
+  authority = await testAuthority(daemon)
+})
+after(async () => {
+  await authority?.[Symbol.asyncDispose]()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const DAY_MS = 86_400_000
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+const changeSeq = async () => (await readChanges(authority.pool, 0)).changeSeq
+
+test('one replica has the lease; who lost it changes nothing any more', async () => {
+  const { pool } = authority
+  await leaveLease(pool, 'test')
+  const first = await takeLease(pool, 'a', 50)
+  assert.ok(first)
+  assert.equal(await takeLease(pool, 'b', 50), undefined)
+  assert.equal((await takeLease(pool, 'a', 50))?.fence, first.fence, 'renewed, not taken anew')
+  await new Promise((resolve) => setTimeout(resolve, 80))
+  const second = await takeLease(pool, 'b', 5_000)
+  assert.equal(second?.fence, first.fence + 1)
+  const before = await daemon.sql('select feed_epoch, feed_after, change_seq from loci.cell')
+  const { publicJwk } = newKeyPair()
+  const key = { kid: 'k_late', x: publicJwk.x, state: 'active' as const, retire_at: null }
+  const items = [{ seq: 9, kind: 'key' as const, key: 'k_late', body: key }]
+  assert.equal(await applyPage(pool, { fence: first.fence, epoch: 'late', next: 9, items }), false)
+  assert.deepEqual(await daemon.sql('select feed_epoch, feed_after, change_seq from loci.cell'), before)
+  assert.deepEqual(await daemon.sql(`select 1 from loci.signing_keys where kid = 'k_late'`), [])
+  await leaveLease(pool, 'b')
+  assert.ok(await takeLease(pool, 'a', 50), 'left, not waited for')
+  await leaveLease(pool, 'a')
+})
+
+test('a resync that knows less takes nothing away', async () => {
+  const own = await authority.addInstance()
+  const jti = newId('cap')
+  const notBefore = new Date(Date.now() - DAY_MS).toISOString()
+  await authority.tell(
+    { kind: 'revocation', body: { svc: own.svc, jti, expires_at: inDays(9) } },
+    { kind: 'revocation', body: { kind: 'ten', id: own.ten, not_before: notBefore, expires_at: inDays(9) } },
+  )
+  const known = () =>
+    daemon.sql(
+      'select kind, svc, value, not_before, expires_at from loci.revocations where value = any($1) order by kind',
+      [[jti, own.ten]],
+    )
+  const before = await known()
+  const earlier = new Date(Date.now() - 2 * DAY_MS).toISOString()
+  await authority.tell(
+    { kind: 'revocation', body: { svc: own.svc, jti, expires_at: inDays(1) } },
+    { kind: 'revocation', body: { kind: 'ten', id: own.ten, not_before: earlier, expires_at: inDays(1) } },
+  )
+  await authority.tell()
+  assert.deepEqual(await known(), before)
+  assert.equal(before.length, 2)
+})
+
+test('a resync that says what is known raises no row’s number', async () => {
+  const own = await authority.addInstance()
+  const told: Told = { kind: 'revocation', body: { svc: own.svc, jti: newId('cap'), expires_at: inDays(9) } }
+  await authority.tell(told)
+  const seqs = () =>
+    daemon.sql(
+      `select 'i' as of, id, change_seq from loci.instances union all select 'k', kid, change_seq from loci.signing_keys
+       union all select 'r', value, change_seq from loci.revocations where value <> 'cap_of_nobody' order by 1, 2`,
+    )
+  const before = await seqs()
+  await authority.tell(told, {
+    kind: 'key',
+    body: { kid: authority.kid, x: authority.key.x, state: 'active', retire_at: null },
+  })
+  assert.deepEqual(await seqs(), before)
+})
+
+test('the feed can not give an instance to somebody else', async () => {
+  const own = await authority.addInstance()
+  await own.change({ org: newId('org'), ten: newId('ten') })
+  const [row] = await daemon.sql('select organization_id, tenant_id from loci.instances where id = $1', [own.svc])
+  assert.deepEqual(row, { organization_id: own.org, tenant_id: own.ten })
+})
+
+test('a page that does not fit is refused whole', () => {
+  const page = { epoch: 'e', full: false, next: 1, more: false, items: [] as object[] }
+  assert.ok(feedResponse.safeParse(page).success)
+  const key = { seq: 1, kind: 'key', key: 'k', body: { kid: 'k', x: 'x', state: 'active', retire_at: null } }
+  assert.ok(feedResponse.safeParse({ ...page, items: [key] }).success)
+  for (const item of [
+    { ...key, kind: 'something' },
+    { ...key, body: { ...key.body, state: 'trusted' } },
+    { ...key, body: { ...key.body, retire_at: 'soon' } },
+    { ...key, kind: 'revocation', body: { jti: 'cap_1' } },
+    { ...key, kind: 'revocation', body: { kind: 'cell', id: 'x', not_before: inDays(0), expires_at: inDays(1) } },
+  ])
+    assert.ok(!feedResponse.safeParse({ ...page, items: [key, item] }).success, JSON.stringify(item))
+})
+
+test('a change is numbered when it commits: whoever has read up to a number has everything below it', async () => {
+  const { pool } = authority
+  let seen = await changeSeq()
+  const found = new Set<string>()
+  const made = Array.from({ length: 60 }, () => newId('cap'))
+  let isDone = false
+  const reader = (async () => {
+    for (let last = false; ; last = isDone) {
+      const changes = await readChanges(pool, seen)
+      for (const { value } of changes.revocations) found.add(value)
+      seen = changes.changeSeq
+      if (last) return
+    }
+  })()
+  await Promise.all(made.map((jti) => daemon.admin('POST /admin/revocations', { jti })))
+  isDone = true
+  await reader
+  assert.deepEqual(
+    made.filter((jti) => !found.has(jti)),
+    [],
+  )
+})
+
+test('every observed instance is reported, however many came with one page', async () => {
+  const since = await changeSeq()
+  await daemon.sql(
+    `with raised as (update loci.cell set change_seq = change_seq + 10)
+     insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq)
+     select 'svc_many_' || n, 'org', 'ten', 'memory', 'pro', 'active', 1, '{}', '{}', $1 + 1 + n / 400
+     from generate_series(0, 1199) as n`,
+    [since],
+  )
+  const found: string[] = []
+  for (let after = since, more = true; more; ) {
+    const page = await readReport(authority.pool, after)
+    found.push(...page.observed.map(({ svc }) => svc))
+    after = page.observed.at(-1)?.changeSeq ?? after
+    more = page.more
+  }
+  assert.deepEqual([found.length, new Set(found).size], [1_200, 1_200])
+})
+
+test('a revocation that is made again while the first is reported is reported too', async () => {
+  const { pool } = authority
+  const org = newId('org')
+  const at = (hour: number) => `2026-01-01T0${hour}:00:00.000Z`
+  await daemon.admin('POST /admin/revocations', { org, not_before: at(1) })
+  const rows = await readReport(pool, 0)
+  await daemon.admin('POST /admin/revocations', { org, not_before: at(2) })
+  await finishReport(pool, rows)
+  const mine = async () => (await readReport(pool, 0)).revocations.filter(({ value }) => value === org)
+  assert.deepEqual(
+    (await mine()).map(({ not_before }) => not_before?.toISOString()),
+    [at(2)],
+  )
+  await finishReport(pool, await readReport(pool, 0))
+  assert.deepEqual(await mine(), [])
+})
+
+test('a revocation leaves when it can hit nothing any more, and one of the cell’s own not before it was reported', async () => {
+  const jtis = { over: newId('cap'), open: newId('cap'), untold: newId('cap') }
+  await daemon.sql(
+    `insert into loci.revocations (kind, svc, value, expires_at, origin, reported_at, change_seq) values
+      ('jti', 'svc', $1, now() - interval '2 hours', 'management', null, 1),
+      ('jti', 'svc', $2, now() + interval '1 minute', 'management', null, 1),
+      ('jti', '*', $3, now() - interval '2 hours', 'cell', null, 1)`,
+    [jtis.over, jtis.open, jtis.untold],
+  )
+  const left = async () =>
+    (
+      await daemon.sql<{ value: string }>('select value from loci.revocations where value = any($1)', [
+        Object.values(jtis),
+      ])
+    )
+      .map(({ value }) => value)
+      .sort()
+  await finishReport(authority.pool, { observed: [], usage: [], revocations: [] })
+  assert.deepEqual(await left(), [jtis.open, jtis.untold].sort())
+  await finishReport(authority.pool, await readReport(authority.pool, 0))
+  assert.deepEqual(await left(), [jtis.open])
+})
+
+test('usage is told when its minute is over, once', async () => {
+  const { pool } = authority
+  const count = { instanceId: 'svc_counted', requests: 3, writes: 1 }
+  await addUsage(pool, 'replica', [count])
+  await addUsage(pool, 'replica', [count])
+  const mine = async () => (await readReport(pool, 0)).usage.filter(({ svc }) => svc === 'svc_counted')
+  assert.deepEqual(await mine(), [])
+  await daemon.sql(`update loci.usage_minutes set minute = minute - interval '2 minutes'`)
+  const [row] = await mine()
+  assert.deepEqual([row?.requests, row?.writes], [6, 2])
+  await finishReport(pool, await readReport(pool, 0))
+  assert.deepEqual(await mine(), [])
+})

@@ -1,0 +1,312 @@
+// What management says, kept in the cell's Postgres: applied by the one replica that holds the lease, read by all.
+
+import type { FeedItem } from '@loci/contract/feed.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import {
+  type AuthorityChanges,
+  type Instance,
+  NOTHING_READ,
+  type PartnerCredential,
+  type Revocation,
+  type SigningKey,
+} from '../access/authority.ts'
+import { appendAudit } from '../audit/store.ts'
+
+const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
+  state_reason as "stateReason", limits, config`
+const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,
+  projection_classes as "projectionClasses", routes, digest, state, expires_at as "expiresAt"`
+
+export async function findInstance(sql: Sql, id: string): Promise<Instance | undefined> {
+  const { rows } = await sql.query<Instance>({
+    name: 'instance_find',
+    text: `select ${INSTANCE} from loci.instances where id = $1`,
+    values: [id],
+  })
+  return rows[0]
+}
+
+export async function findPartnerCredential(sql: Sql, id: string): Promise<PartnerCredential | undefined> {
+  const { rows } = await sql.query<PartnerCredential>({
+    name: 'partner_find',
+    text: `select ${PARTNER} from loci.partner_credentials where id = $1`,
+    values: [id],
+  })
+  return rows[0]
+}
+
+/**
+ * Everything that changed after `since`. The number is read first: a change that commits in between is read now and again
+ * next time, never missed.
+ */
+export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
+  const { rows } = await sql.query<{ changeSeq: number; feedAgeS: number | null }>({
+    name: 'cell_read',
+    text: `select change_seq as "changeSeq", extract(epoch from clock_timestamp() - feed_heard_at)::float8 as "feedAgeS" from loci.cell`,
+  })
+  const { changeSeq, feedAgeS } = rows[0] as { changeSeq: number; feedAgeS: number | null }
+  const nothing: AuthorityChanges = {
+    changeSeq,
+    feedAgeS,
+    keys: [],
+    revocations: [],
+    instances: [],
+    partnerCredentials: [],
+  }
+  if (changeSeq === since) return nothing
+  const changed = async <Row extends object>(name: string, columns: string, table: string) =>
+    (
+      await sql.query<Row>({
+        name: `changed_${name}`,
+        text: `select ${columns} from loci.${table} where change_seq > $1`,
+        values: [since],
+      })
+    ).rows
+  return {
+    ...nothing,
+    keys: await changed<SigningKey>('keys', `kid, x, state, retire_at as "retireAt"`, 'signing_keys'),
+    revocations: await changed<Revocation>(
+      'revocations',
+      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt"`,
+      'revocations',
+    ),
+    // At the start the picture is empty, so nothing of it needs to be brought up to date: instances load on first use.
+    instances: since === NOTHING_READ ? [] : await changed<Instance>('instances', INSTANCE, 'instances'),
+    partnerCredentials:
+      since === NOTHING_READ ? [] : await changed<PartnerCredential>('partners', PARTNER, 'partner_credentials'),
+  }
+}
+
+export interface Lease {
+  fence: number
+  epoch: string | null
+  after: number
+}
+
+/** Takes or renews the lease; undefined while another replica holds it. */
+export async function takeLease(sql: Sql, replica: string, leaseMs: number): Promise<Lease | undefined> {
+  const { rows } = await sql.query<Lease>({
+    name: 'lease_take',
+    text: `update loci.cell set lease_holder = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond',
+        lease_fence = lease_fence + case when lease_holder = $1 then 0 else 1 end
+      where lease_holder is null or lease_holder = $1 or lease_until < clock_timestamp()
+      returning lease_fence as fence, feed_epoch as epoch, feed_after as after`,
+    values: [replica, leaseMs],
+  })
+  return rows[0]
+}
+
+/** So that another replica need not wait for it to run out. */
+export async function leaveLease(sql: Sql, replica: string): Promise<void> {
+  await sql.query({
+    name: 'lease_leave',
+    text: 'update loci.cell set lease_holder = null, lease_until = null where lease_holder = $1',
+    values: [replica],
+  })
+}
+
+/**
+ * Applies a page of the feed and remembers how far it went, in one transaction behind the fence. What the feed does not
+ * mention stays as it is, also in a full resync: a restored control database must not take a revocation or a key away.
+ * Returns false when the lease was lost.
+ */
+export async function applyPage(
+  pool: Pool,
+  page: { fence: number; epoch: string; next: number; items: FeedItem[] },
+): Promise<boolean> {
+  return transaction(pool, async (sql) => {
+    const { rows } = await sql.query<{ changeSeq: number }>({
+      name: 'feed_fence',
+      text: `update loci.cell set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4
+        where lease_fence = $1 returning change_seq as "changeSeq"`,
+      values: [page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0],
+    })
+    const seq = rows[0]?.changeSeq
+    if (seq === undefined) return false
+    const bodies = (kind: FeedItem['kind']) =>
+      JSON.stringify(page.items.filter((item) => item.kind === kind).map(({ body }) => body))
+    for (const [kind, { name, text }] of Object.entries(APPLY)) {
+      if (!page.items.some((item) => item.kind === kind)) continue
+      const { rows: changed } = await sql.query<AppliedRevocation>({
+        name,
+        text,
+        values: [bodies(kind as FeedItem['kind']), seq],
+      })
+      if (kind === 'revocation') await auditRevocations(sql, changed)
+    }
+    return true
+  })
+}
+
+interface AppliedRevocation {
+  kind: string
+  svc: string
+  value: string
+}
+
+/** What management took back of one instance stands in the instance's own chain, once: a resync changes no row and tells none. */
+async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
+  for (const { kind, svc, value } of changed) {
+    const chain = kind === 'svc' ? value : svc
+    if (!chain.startsWith('svc_')) continue
+    await appendAudit(sql, {
+      chain,
+      actor: 'management',
+      action: 'revocation.apply',
+      subject: value,
+      outcome: 'done',
+      requestId: null,
+      database: null,
+      detail: { kind },
+    })
+  }
+}
+
+/** Only a row that really differs takes the new number: a full resync must not make every replica read everything again. */
+const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
+  instance: {
+    name: 'feed_instances',
+    text: `insert into loci.instances as old (id, organization_id, tenant_id, service_type, plan, state, state_reason, generation, limits, config, change_seq)
+      select svc, org, ten, service_type, plan, state, state_reason, generation, limits, coalesce(config, '{}'), $2
+      from jsonb_to_recordset($1::jsonb) as i(svc text, org text, ten text, service_type text, plan text, state text, state_reason text, generation bigint, limits jsonb, config jsonb)
+      on conflict (id) do update set plan = excluded.plan, state = excluded.state, state_reason = excluded.state_reason, generation = excluded.generation,
+        limits = excluded.limits, config = excluded.config, change_seq = excluded.change_seq, updated_at = now()
+      where (old.plan, old.state, old.state_reason, old.generation, old.limits, old.config)
+        is distinct from (excluded.plan, excluded.state, excluded.state_reason, excluded.generation, excluded.limits, excluded.config)`,
+  },
+  key: {
+    name: 'feed_keys',
+    text: `insert into loci.signing_keys as old (kid, x, state, retire_at, change_seq)
+      select kid, x, state, retire_at, $2 from jsonb_to_recordset($1::jsonb) as i(kid text, x text, state text, retire_at timestamptz)
+      on conflict (kid) do update set state = excluded.state, retire_at = excluded.retire_at, change_seq = excluded.change_seq
+      where (old.state, old.retire_at) is distinct from (excluded.state, excluded.retire_at) and old.state <> 'removed'`,
+  },
+  revocation: {
+    name: 'feed_revocations',
+    text: `insert into loci.revocations as old (kind, svc, value, not_before, expires_at, origin, change_seq)
+      select coalesce(kind, 'jti'), coalesce(svc, ''), coalesce(jti, id), not_before, expires_at, 'management', $2
+      from jsonb_to_recordset($1::jsonb) as i(kind text, svc text, jti text, id text, not_before timestamptz, expires_at timestamptz)
+      on conflict (kind, svc, value) do update set not_before = greatest(old.not_before, excluded.not_before),
+        expires_at = greatest(old.expires_at, excluded.expires_at), change_seq = excluded.change_seq
+      where excluded.not_before > old.not_before or excluded.expires_at > old.expires_at
+      returning kind, svc, value`,
+  },
+  partner_credential: {
+    name: 'feed_partners',
+    text: `insert into loci.partner_credentials as old (id, instance_id, organization_id, tenant_id, partner, database, projection_classes, routes, digest, state, expires_at, change_seq)
+      select id, svc, org, ten, partner, database, projection_classes, routes, decode(digest, 'hex'), state, expires_at, $2
+      from jsonb_to_recordset($1::jsonb) as i(id text, svc text, org text, ten text, partner text, database text, projection_classes text[], routes text[], digest text, state text, expires_at timestamptz)
+      on conflict (id) do update set projection_classes = excluded.projection_classes, routes = excluded.routes, digest = excluded.digest,
+        state = excluded.state, expires_at = excluded.expires_at, change_seq = excluded.change_seq
+      where (old.projection_classes, old.routes, old.digest, old.state, old.expires_at)
+        is distinct from (excluded.projection_classes, excluded.routes, excluded.digest, excluded.state, excluded.expires_at)`,
+  },
+}
+
+/** Adds what this replica has counted; the minute is the database's, which all replicas share. */
+export async function addUsage(
+  sql: Sql,
+  replica: string,
+  counts: { instanceId: string; requests: number; writes: number }[],
+): Promise<void> {
+  await sql.query({
+    name: 'usage_add',
+    text: `insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
+      select "instanceId", date_trunc('minute', clock_timestamp()), $1, requests, writes from jsonb_to_recordset($2::jsonb) as c("instanceId" text, requests bigint, writes bigint)
+      on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests, writes = old.writes + excluded.writes`,
+    values: [replica, JSON.stringify(counts)],
+  })
+}
+
+/** Tells what this replica saw in the last second and answers what the others did, by instance. */
+export async function exchangeRates(
+  sql: Sql,
+  replica: string,
+  seen: { instanceId: string; requests: number }[],
+): Promise<Map<string, number>> {
+  const { rows } = await sql.query<{ instanceId: string; others: number }>({
+    name: 'rates_exchange',
+    text: `with seen as (select "instanceId", requests from jsonb_to_recordset($2::jsonb) as s("instanceId" text, requests bigint)),
+      told as (
+        insert into loci.instance_rates as old (instance_id, replica, requests, at)
+        select "instanceId", $1, requests, clock_timestamp() from seen
+        on conflict (instance_id, replica) do update set requests = excluded.requests, at = excluded.at
+      )
+      select r.instance_id as "instanceId", sum(r.requests)::float8 as others from loci.instance_rates r join seen on seen."instanceId" = r.instance_id
+      where r.replica <> $1 and r.at > clock_timestamp() - interval '2.5 seconds' group by r.instance_id`,
+    values: [replica, JSON.stringify(seen)],
+  })
+  return new Map(rows.map(({ instanceId, others }) => [instanceId, others]))
+}
+
+export async function forgetRates(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.instance_rates where at < clock_timestamp() - interval '1 hour'` })
+}
+
+export interface ReportRows {
+  observed: { svc: string; generation: number; state: string; changeSeq: number }[]
+  usage: { svc: string; minute: Date; replica: string; requests: number; writes: number }[]
+  revocations: {
+    kind: string
+    value: string
+    not_before: Date | null
+    expires_at: Date
+    audit_id: string | null
+    changeSeq: number
+  }[]
+}
+
+const OBSERVED_MAX = 1_000
+
+/**
+ * Everything of one page of the feed has one number: what would be cut off in its midst would never be told, hence the ties.
+ * A minute is over a moment later than the clock says: whoever counted in it may not have committed yet.
+ */
+export async function readReport(sql: Sql, observedSince: number): Promise<ReportRows & { more: boolean }> {
+  const observed = await sql.query<ReportRows['observed'][number]>({
+    name: 'report_observed',
+    text: `select id as svc, generation, state, change_seq as "changeSeq" from loci.instances where change_seq > $1
+      order by change_seq fetch first ${OBSERVED_MAX} rows with ties`,
+    values: [observedSince],
+  })
+  const usage = await sql.query<ReportRows['usage'][number]>({
+    name: 'report_usage',
+    text: `select instance_id as svc, minute, replica, requests, writes from loci.usage_minutes
+      where minute < date_trunc('minute', clock_timestamp() - interval '5 seconds') order by minute limit 1000`,
+  })
+  const revocations = await sql.query<ReportRows['revocations'][number]>({
+    name: 'report_revocations',
+    text: `select kind, value, not_before, expires_at, audit_id, change_seq as "changeSeq" from loci.revocations
+      where origin = 'cell' and reported_at is null order by change_seq limit 1000`,
+  })
+  return {
+    observed: observed.rows,
+    usage: usage.rows,
+    revocations: revocations.rows,
+    more: observed.rows.length >= OBSERVED_MAX,
+  }
+}
+
+/** After management took the report: what was told is not told again, and revocations that can hit nothing any more leave. */
+export async function finishReport(pool: Pool, { usage, revocations }: ReportRows): Promise<void> {
+  await transaction(pool, async (sql) => {
+    await sql.query({
+      name: 'report_usage_done',
+      text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
+      values: [JSON.stringify(usage)],
+    })
+    // By number too: one that was made again meanwhile, for a later moment, has not been told yet.
+    await sql.query({
+      name: 'report_revocations_done',
+      text: `update loci.revocations r set reported_at = clock_timestamp()
+        from jsonb_to_recordset($1::jsonb) as d(kind text, value text, "changeSeq" bigint)
+        where r.origin = 'cell' and r.kind = d.kind and r.value = d.value and r.change_seq = d."changeSeq"`,
+      values: [JSON.stringify(revocations)],
+    })
+    await sql.query({
+      name: 'revocations_prune',
+      text: `delete from loci.revocations where expires_at < clock_timestamp() - interval '1 hour' and (origin = 'management' or reported_at is not null)`,
+    })
+  })
+}

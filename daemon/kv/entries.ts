@@ -1,0 +1,47 @@
+// The rules of entries that need no database: cursors, prefixes, versions, sizes.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+
+/** The schema knows it too: a row with more is damaged (is_intact). */
+const VALUE_BYTES_MAX = 256 * 1024
+
+/** The value as it is stored; 413 beyond its limit. */
+export function valueText(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) > VALUE_BYTES_MAX)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A value may have ${VALUE_BYTES_MAX} bytes as JSON.`)
+  return text
+}
+
+/** `"3"` → 3, `*` → -1 (must exist), none → null. */
+export function versionOf(ifMatch: string | string[] | undefined): number | null {
+  if (ifMatch === undefined) return null
+  if (ifMatch === '*') return -1
+  const match = typeof ifMatch === 'string' ? /^"(\d{1,15})"$/.exec(ifMatch) : null
+  if (!match) throw new ApiError('VALIDATION_ERROR', 'If-Match must be a quoted version such as "3", or *.')
+  return Number(match[1])
+}
+
+/**
+ * The first text behind all that begin with the prefix, in order of code points (UTF-8 sorts the same way); null when there is
+ * none. Surrogates are no characters of their own, so the step over them is from U+D7FF to U+E000.
+ */
+export function prefixEnd(prefix: string): string | null {
+  const points = Array.from(prefix)
+  while (points.length > 0) {
+    const last = (points.pop() as string).codePointAt(0) as number
+    if (last < 0x10ffff) return points.join('') + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1)
+  }
+  return null
+}
+
+export function cursorOf(key: string): string {
+  return Buffer.from(`k:${key}`).toString('base64url')
+}
+
+export function keyOfCursor(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  if (!text.startsWith('k:') || cursorOf(text.slice(2)) !== cursor)
+    throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+  return text.slice(2)
+}

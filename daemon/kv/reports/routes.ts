@@ -1,0 +1,58 @@
+// The two reports on the store. They answer also when the sub-service is switched off.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import type { SealingKey } from '@loci/chassis/settings.ts'
+import { kvConsistency, kvConsistencyQuery, kvHealth } from '@loci/contract/kv.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { CapabilityAccess } from '../../access/capability.ts'
+import { type Mode, type Position, verifyEntries } from './consistency.ts'
+import { kvHealthOf } from './health.ts'
+import { openPosition, sealPosition } from './position.ts'
+
+interface KvReportOptions {
+  access: CapabilityAccess
+  pool: Pool
+  sealing: SealingKey[]
+}
+
+export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/v1/kv/health',
+        access: access.capability('system:read'),
+        tag: 'kv',
+        summary: 'Write, commit and read back a probe; how durable the store is and what it holds.',
+        answers: { 200: kvHealth },
+      },
+      ({ caller }) => kvHealthOf(pool, caller),
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: '/v1/kv/consistency',
+        access: access.capability('system:read'),
+        tag: 'kv',
+        summary: 'Verify the digests of entries and the counters of their databases; `full` goes on by cursor.',
+        query: kvConsistencyQuery,
+        answers: { 200: kvConsistency },
+      },
+      async ({ caller, query }) => {
+        const from = query.cursor === undefined ? undefined : positionOf(query.cursor, query.mode, caller.instance.id)
+        const { report, next } = await verifyEntries(pool, caller, query.mode, from)
+        const nextCursor = next ? sealPosition(sealing, caller.instance.id, query.mode, next) : null
+        return { ...report, coverage: { complete: nextCursor === null, nextCursor } }
+      },
+    ),
+  ]
+
+  function positionOf(cursor: string, mode: Mode, instanceId: string): Position {
+    const position = openPosition(sealing, instanceId, mode, cursor)
+    if (!position)
+      throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours, or of another mode. Begin without one.')
+    return position
+  }
+}

@@ -1,0 +1,183 @@
+// All SQL of the two reports.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { knownUnreadable, rememberUnreadable } from '../known-damage.ts'
+
+export interface StoreFacts {
+  engineVersion: string
+  schemaVersion: number
+  isReadOnly: boolean
+  fsync: string
+  synchronousCommit: string
+  dataChecksums: string
+}
+
+export async function readFacts(sql: Sql): Promise<StoreFacts> {
+  const { rows } = await sql.query<StoreFacts>({
+    name: 'kv_facts',
+    text: `select current_setting('server_version') as "engineVersion", (select max(version) from loci.migrations) as "schemaVersion",
+        current_setting('transaction_read_only') = 'on' as "isReadOnly", current_setting('fsync') as fsync,
+        current_setting('synchronous_commit') as "synchronousCommit", current_setting('data_checksums') as "dataChecksums"`,
+  })
+  return rows[0] as StoreFacts
+}
+
+/** Of the standbys that our role may see: Postgres shows the others as rows without a state. */
+export async function listReplication(
+  sql: Sql,
+): Promise<{ name: string; state: string; lagBytes: number | null; sync: string }[]> {
+  const { rows } = await sql.query<{ name: string; state: string; lagBytes: number | null; sync: string }>({
+    name: 'kv_replication',
+    text: `select application_name as name, state, sync_state as sync,
+        case when pg_is_in_recovery() then null else pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 end as "lagBytes"
+      from pg_stat_replication where state is not null order by application_name`,
+  })
+  return rows
+}
+
+export async function listDatabases(
+  sql: Sql,
+  instanceId: string,
+  limit: number,
+): Promise<{ name: string; keys: number; bytes: number }[]> {
+  const { rows } = await sql.query<{ name: string; keys: number; bytes: number }>({
+    name: 'kv_databases',
+    text: 'select name, keys, bytes from loci.kv_databases($1, $2) order by name',
+    values: [instanceId, limit],
+  })
+  return rows
+}
+
+export interface ProbeTimes {
+  writeMs: number
+  commitMs: number
+  readMs: number
+  isFound: boolean
+}
+
+/** Writes, commits and reads back in three steps on one connection, so that each has its time. */
+export async function runProbe(pool: Pool, instanceId: string, nonce: string): Promise<ProbeTimes> {
+  const client = await pool.client()
+  try {
+    let since = performance.now()
+    const lap = () => {
+      const ms = Math.round((performance.now() - since) * 1000) / 1000
+      since = performance.now()
+      return ms
+    }
+    await client.query({ text: 'begin' })
+    const written = await client.query<{ at: string }>({
+      name: 'kv_probe_write',
+      text: 'select loci.kv_probe_write($1, $2)::text as at',
+      values: [instanceId, nonce],
+    })
+    const writeMs = lap()
+    await client.query({ text: 'commit' })
+    const commitMs = lap()
+    const read = await client.query<{ isFound: boolean }>({
+      name: 'kv_probe_read',
+      text: 'select loci.kv_probe_read($1, $2, $3) as "isFound"',
+      values: [instanceId, nonce, written.rows[0]?.at],
+    })
+    return { writeMs, commitMs, readMs: lap(), isFound: read.rows[0]?.isFound ?? false }
+  } finally {
+    // An open transaction is noticed there and its connection not used again.
+    client.release()
+  }
+}
+
+export interface Head {
+  /** null with `unreadable`. */
+  name: string | null
+  state: 'ok' | 'headless' | 'unreadable'
+  /** Numbers as text where damage can make them larger than a number holds. */
+  seq: string
+  keys: string
+  bytes: string
+  a: string
+  b: string
+  unsettled: boolean
+  verifiedSeq: string | null
+}
+
+export async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]> {
+  const { rows } = await sql.query<Head>({
+    name: 'kv_heads',
+    text: `select name, state, seq::text, keys::text, bytes::text, a, b, unsettled, verified_seq::text as "verifiedSeq" from loci.kv_heads($1, $2) order by name collate "C"`,
+    values: [instanceId, withStrays],
+  })
+  return rows
+}
+
+export interface Chunk {
+  rows: number
+  bytes: number
+  a: string
+  b: string
+  versionMax: string
+  goOnAfter: string | null
+  damagedKeys: (string | null)[]
+  damagedStates: ('digest_mismatch' | 'page_unreadable')[]
+  damagedA: string
+  damagedB: string
+  expired: number
+  expiredVisible: number
+}
+
+export async function verifyChunk(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  chunk: { after: string | null; limit: number; ms: number },
+): Promise<Chunk> {
+  const { rows } = await sql.query<Chunk>({
+    name: 'kv_verify',
+    text: `select rows, bytes, a, b, version_max::text as "versionMax", go_on_after as "goOnAfter", damaged_keys as "damagedKeys", damaged_states as "damagedStates",
+        damaged_a as "damagedA", damaged_b as "damagedB", expired, expired_visible as "expiredVisible"
+      from loci.kv_verify($1, $2, $3, $4, $5, $6)`,
+    values: [
+      instanceId,
+      database,
+      chunk.after,
+      chunk.limit,
+      chunk.ms,
+      knownUnreadable(instanceId, database, '', chunk.after),
+    ],
+  })
+  const found = rows[0] as Chunk
+  const unreadable = found.damagedKeys.filter(
+    (key, at): key is string => key !== null && found.damagedStates[at] === 'page_unreadable',
+  )
+  rememberUnreadable(instanceId, database, unreadable)
+  return found
+}
+
+export async function checkBoundary(sql: Sql, instanceId: string): Promise<{ checked: number; failed: number }> {
+  const { rows } = await sql.query<{ checked: number; failed: number }>({
+    name: 'kv_boundary',
+    text: 'select checked, failed from loci.kv_boundary($1)',
+    values: [instanceId],
+  })
+  return rows[0] as { checked: number; failed: number }
+}
+
+export interface Settled {
+  database: string
+  seq: string
+  rows: number
+  bytes: number
+  a: string
+  b: string
+}
+
+export async function settle(
+  sql: Sql,
+  instanceId: string,
+  { database, seq, rows, bytes, a, b }: Settled,
+): Promise<void> {
+  await sql.query({
+    name: 'kv_settle',
+    text: 'select loci.kv_settle($1, $2, $3, $4, $5, $6, $7)',
+    values: [instanceId, database, seq, rows, bytes, a, b],
+  })
+}

@@ -1,0 +1,241 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, reply, route } from '@loci/chassis/route.ts'
+import type { SealingKey } from '@loci/chassis/settings.ts'
+import {
+  entry,
+  entryBatch,
+  entryBatchResult,
+  entryDeleted,
+  entryList,
+  entryListQuery,
+  entryWrite,
+  keyParams,
+} from '@loci/contract/kv.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller, CapabilityAccess } from '../access/capability.ts'
+import { idempotencyKeyOf, once } from '../idempotency/idempotency.ts'
+import type { Batches } from './batches.ts'
+import { readPage } from './damage.ts'
+import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
+import { databasesExceeded, type Quota } from './quota.ts'
+import { type DamagedRow, type EntryRow, type Write, type WriteOutcome, writeEntries } from './store.ts'
+import { isUnreadable } from './unreadable.ts'
+
+interface KvOptions {
+  access: CapabilityAccess
+  pool: Pool
+  writes: Batches<{ write: Write; databasesMax: number }, WriteOutcome>
+  reads: Batches<{ database: string; key: string }, EntryRow | DamagedRow | undefined>
+  quota: Quota
+  sealing: SealingKey[]
+}
+
+export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOptions): Route[] {
+  const shared = { tag: 'kv', subservice: 'kv' } as const
+  return [
+    route(
+      {
+        ...shared,
+        method: 'PUT',
+        path: '/v1/kv/entries/{key}',
+        access: access.capability('kv:write'),
+        summary: 'Write an entry; with If-Match only over that version.',
+        params: keyParams,
+        body: entryWrite,
+        answers: { 200: entry },
+        errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params, body, headers }) => {
+        const text = valueText(body.value)
+        const write: Write = {
+          database: caller.database,
+          op: 'put',
+          key: params.key,
+          value: text,
+          ttlMs: body.ttlMs ?? null,
+          ifMatch: versionOf(headers['if-match']),
+        }
+        await quota.requireRoom(caller.instance, roomOf([write]), pool)
+        const outcome = requireDone(
+          caller,
+          write,
+          await writes.add(caller.instance.id, { write, databasesMax: caller.instance.limits.databases }),
+        )
+        return reply(200, entryText({ key: params.key, value: text, ...outcome }))
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'GET',
+        path: '/v1/kv/entries/{key}',
+        access: access.capability('kv:read'),
+        summary: 'Read an entry.',
+        params: keyParams,
+        answers: { 200: entry },
+        errors: ['NOT_FOUND', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params }) => {
+        const row = await reads
+          .add(caller.instance.id, { database: caller.database, key: params.key })
+          .catch((error) => {
+            throw isUnreadable(error) ? damaged(params.key, error) : error
+          })
+        if (!row) throw new ApiError('NOT_FOUND', 'There is no such entry.')
+        if (!row.intact) throw damaged(params.key)
+        return reply(200, entryText(row))
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'DELETE',
+        path: '/v1/kv/entries/{key}',
+        access: access.capability('kv:delete'),
+        summary: 'Delete an entry; with If-Match only that version.',
+        params: keyParams,
+        answers: { 200: entryDeleted },
+        errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params, headers }) => {
+        const write: Write = {
+          database: caller.database,
+          op: 'delete',
+          key: params.key,
+          value: null,
+          ttlMs: null,
+          ifMatch: versionOf(headers['if-match']),
+        }
+        const outcome = requireDone(
+          caller,
+          write,
+          await writes.add(caller.instance.id, { write, databasesMax: caller.instance.limits.databases }),
+        )
+        if (outcome.outcome === 'missing') throw new ApiError('NOT_FOUND', 'There is no such entry.')
+        return { deleted: true, key: params.key, version: outcome.version }
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'GET',
+        path: '/v1/kv/entries',
+        access: access.capability('kv:read'),
+        summary: 'List entries in order of code points.',
+        query: entryListQuery,
+        answers: { 200: entryList },
+      },
+      async ({ caller, query }) => {
+        const request = {
+          prefix: query.prefix ?? '',
+          after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
+          limit: query.limit,
+        }
+        const page = await readPage(pool, caller.instance.id, caller.database, request)
+        const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
+        const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
+        return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'POST',
+        path: '/v1/kv/entries/batch',
+        access: access.capability('kv:write'),
+        summary: 'Several puts and deletes, all or nothing.',
+        body: entryBatch,
+        answers: { 200: entryBatchResult },
+        errors: ['QUOTA_EXCEEDED', 'OPERATION_NOT_ALLOWED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+      },
+      async ({ caller, body, headers }) => {
+        const idempotencyKey = idempotencyKeyOf(headers)
+        if (body.operations.some(({ op }) => op === 'delete') && !caller.ops.has('kv:delete')) {
+          throw new ApiError('OPERATION_NOT_ALLOWED', 'A batch that deletes needs the operation kv:delete.', {
+            details: { operation: 'kv:delete' },
+          })
+        }
+        const writes = body.operations.map(
+          (operation): Write => ({
+            database: caller.database,
+            op: operation.op,
+            key: operation.key,
+            value: operation.op === 'put' ? valueText(operation.value) : null,
+            ttlMs: operation.op === 'put' ? (operation.ttlMs ?? null) : null,
+            ifMatch: null,
+          }),
+        )
+        const work = async (sql: Sql) => {
+          // Behind the claim: a repeat of what was done before the quota was used up is still answered.
+          const room = roomOf(writes)
+          if (room.records > 0) await quota.requireRoom(caller.instance, room, sql)
+          return { status: 200, answer: await writeBatch(sql, caller, writes) }
+        }
+        if (idempotencyKey === undefined) return (await transaction(pool, work)).answer
+        return once(
+          pool,
+          sealing,
+          caller,
+          { route: 'POST /v1/kv/entries/batch', key: idempotencyKey, request: body.operations },
+          work,
+        )
+      },
+    ),
+  ]
+}
+
+/** What the puts would add if none of them were there yet. */
+function roomOf(writes: Write[]): { records: number; bytes: number } {
+  const puts = writes.filter(({ op }) => op === 'put')
+  const bytes = puts.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
+  return { records: puts.length, bytes }
+}
+
+async function writeBatch(sql: Sql, caller: Caller, writes: Write[]): Promise<object> {
+  const outcomes =
+    writes.length === 0 ? [] : await writeEntries(sql, caller.instance.id, caller.instance.limits.databases, writes)
+  const results = outcomes.map((outcome, at) => {
+    const write = writes[at] as Write
+    const { op, key } = write
+    requireDone(caller, write, outcome)
+    return op === 'delete'
+      ? { op, key, version: outcome.version, deleted: outcome.outcome === 'done' }
+      : {
+          op,
+          key,
+          version: outcome.version,
+          expiresAt: outcome.expiresAt?.toISOString() ?? null,
+          digest: outcome.digest.toString('base64url'),
+        }
+  })
+  return { results }
+}
+
+function requireDone(caller: Caller, { key }: Write, outcome: WriteOutcome): WriteOutcome {
+  if (outcome.outcome === 'damaged') throw damaged(key)
+  if (outcome.outcome === 'databases') throw databasesExceeded(caller.instance.limits.databases)
+  if (outcome.outcome === 'conflict') {
+    const current = outcome.version === 0 ? 'does not exist' : `has version ${outcome.version}`
+    throw new ApiError('VERSION_CONFLICT', `The entry ${current}; If-Match asked for another.`, {
+      details: { currentVersion: outcome.version === 0 ? null : outcome.version },
+    })
+  }
+  return outcome
+}
+
+function damaged(key: string, cause?: unknown): ApiError {
+  const message =
+    'The entry is damaged and is not shown. Write it again or delete it, without a version in If-Match; GET /v1/kv/consistency says more.'
+  return new ApiError('DATA_DAMAGED', message, { details: { ref: key }, ...(cause === undefined ? {} : { cause }) })
+}
+
+/** As text: the value is JSON already, and taking it apart only to put it together again costs more than all the rest of a read. */
+function entryText({ key, value, version, createdAt, updatedAt, expiresAt, digest }: Omit<EntryRow, 'intact'>): string {
+  const expires = expiresAt === null ? 'null' : `"${expiresAt.toISOString()}"`
+  return `{"key":${JSON.stringify(key)},"value":${value},"version":${version},"createdAt":"${createdAt.toISOString()}","updatedAt":"${updatedAt.toISOString()}","expiresAt":${expires},"digest":"${digest.toString('base64url')}"}`
+}

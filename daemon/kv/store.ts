@@ -1,0 +1,220 @@
+// All SQL of entries. Reads and writes are calls of one function each, which sets the row-level security context itself.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import { knownUnreadable, rememberUnreadable } from './known-damage.ts'
+import { isUnreadable } from './unreadable.ts'
+
+export interface EntryRow {
+  key: string
+  value: string
+  version: number
+  createdAt: Date
+  updatedAt: Date
+  expiresAt: Date | null
+  digest: Buffer
+  intact: true
+}
+
+/** A row that does not fit its digest: nothing of it is handed out, and its key may be what rotted. */
+export interface DamagedRow {
+  key: string | null
+  intact: false
+}
+
+export interface Write {
+  database: string
+  op: 'put' | 'delete'
+  key: string
+  value: string | null
+  ttlMs: number | null
+  /** null = any, -1 = must exist, else the version. */
+  ifMatch: number | null
+}
+
+export interface WriteOutcome {
+  outcome: 'done' | 'conflict' | 'missing' | 'databases' | 'damaged'
+  version: number
+  createdAt: Date
+  updatedAt: Date
+  expiresAt: Date | null
+  digest: Buffer
+}
+
+const COLUMNS = `value, version, created_at as "createdAt", updated_at as "updatedAt", expires_at as "expiresAt", digest, intact`
+
+/** Each of them, undefined where there is none, in one call; throws when one of them can not be read. */
+export async function findEach(
+  sql: Sql,
+  instanceId: string,
+  wanted: { database: string; key: string }[],
+): Promise<(EntryRow | DamagedRow | undefined)[]> {
+  const { rows } = await sql.query<Omit<EntryRow, 'key' | 'intact'> & { intact: boolean | null }>({
+    name: 'kv_get_each',
+    text: `select ${COLUMNS} from loci.kv_get_each($1, $2, $3)`,
+    values: [instanceId, wanted.map(({ database }) => database), wanted.map(({ key }) => key)],
+  })
+  return rows.map((row, at) => {
+    const { key } = wanted[at] as { key: string }
+    if (row.intact === null) return undefined
+    return row.intact ? { key, ...row, intact: true } : { key, intact: false }
+  })
+}
+
+/** A page ends with the entry that goes over it. */
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024
+
+interface Range {
+  from: string
+  below: string | null
+  after: string | null
+  limit: number
+}
+
+export async function listEntries(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { from, below, after, limit }: Range,
+): Promise<(EntryRow | DamagedRow)[]> {
+  const { rows } = await sql.query<EntryRow | DamagedRow>({
+    name: 'kv_list',
+    text: `select key, ${COLUMNS} from loci.kv_list($1, $2, $3, $4, $5, $6, $7)`,
+    values: [instanceId, database, from, below, after, limit, PAGE_BYTES_MAX],
+  })
+  return rows
+}
+
+/** Those of the keys that are there, in their order. */
+export async function findEntries(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  keys: string[],
+): Promise<(EntryRow | DamagedRow)[]> {
+  const { rows } = await sql.query<EntryRow | DamagedRow>({
+    name: 'kv_get_many',
+    text: `select key, ${COLUMNS} from loci.kv_get_many($1, $2, $3)`,
+    values: [instanceId, database, keys],
+  })
+  return rows
+}
+
+export interface Walked {
+  key: string | null
+  /** `stopped`: the time was over; the walk goes on after this key. */
+  state: 'ok' | 'digest_mismatch' | 'page_unreadable' | 'stopped'
+  isExpired: boolean
+}
+
+/** Keys and their state, read around whatever can not be read. */
+export async function walkEntries(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  walk: { prefix: string; after: string | null; limit: number; ms: number },
+): Promise<Walked[]> {
+  const known = knownUnreadable(instanceId, database, walk.prefix, walk.after)
+  const { rows } = await sql.query<Walked>({
+    name: 'kv_walk',
+    text: `select key, state, is_expired as "isExpired" from loci.kv_walk($1, $2, $3, $4, $5, $6, $7)`,
+    values: [instanceId, database, walk.prefix, walk.after, walk.limit, walk.ms, known],
+  })
+  const unreadable = rows.flatMap(({ key, state }) => (state === 'page_unreadable' && key !== null ? [key] : []))
+  rememberUnreadable(instanceId, database, unreadable)
+  return rows
+}
+
+const WRITE = `select outcome, version, created_at as "createdAt", updated_at as "updatedAt", expires_at as "expiresAt", digest
+  from loci.kv_write($1, $2, $3, $4, $5, $6, $7, $8) order by ord`
+
+/** In the caller's transaction. Outcomes in the order of the writes. */
+export async function writeEntries(
+  sql: Sql,
+  instanceId: string,
+  databasesMax: number,
+  writes: Write[],
+): Promise<WriteOutcome[]> {
+  const { rows } = await sql.query<WriteOutcome>(writeStatement(instanceId, databasesMax, writes))
+  return rows
+}
+
+/** In a transaction of its own: durable when this returns. */
+export async function commitEntries(
+  pool: Pool,
+  instanceId: string,
+  batch: { write: Write; databasesMax: number }[],
+): Promise<WriteOutcome[]> {
+  const databasesMax = batch[0]?.databasesMax ?? 0
+  const writes = batch.map(({ write }) => write)
+  try {
+    const { rows } = await execute<WriteOutcome>(pool, writeStatement(instanceId, databasesMax, writes))
+    return rows
+  } catch (error) {
+    // The server met damage and said so: it has taken the statement back, whatever it did to the connection.
+    if (isUnreadable(error))
+      throw new ApiError(
+        'DATA_DAMAGED',
+        'The stored data under this write can not be read. Nothing was done; GET /v1/kv/consistency says more.',
+        { cause: error },
+      )
+    throw error
+  }
+}
+
+function writeStatement(instanceId: string, databasesMax: number, writes: Write[]) {
+  return {
+    name: 'kv_write',
+    text: WRITE,
+    values: [
+      instanceId,
+      databasesMax,
+      writes.map(({ database }) => database),
+      writes.map(({ op }) => op),
+      writes.map(({ key }) => key),
+      writes.map(({ value }) => value),
+      writes.map(({ ttlMs }) => ttlMs),
+      writes.map(({ ifMatch }) => ifMatch),
+    ],
+  }
+}
+
+export interface Usage {
+  databases: number
+  keys: number
+  bytes: number
+}
+
+export async function readUsage(sql: Sql, instanceId: string): Promise<Usage> {
+  const { rows } = await sql.query<Usage>({
+    name: 'kv_usage',
+    text: 'select databases, keys, bytes from loci.kv_usage($1)',
+    values: [instanceId],
+  })
+  return rows[0] as Usage
+}
+
+export async function expireSome(sql: Sql, limit: number): Promise<number> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'kv_expiring',
+    text: `select id from loci.instances where next_expiry_at <= clock_timestamp() order by next_expiry_at limit 20`,
+  })
+  let removed = 0
+  let failure: unknown
+  for (const { id } of rows) {
+    try {
+      const done = await sql.query<{ removed: number }>({
+        name: 'kv_expire',
+        text: 'select loci.kv_expire($1, $2) as removed',
+        values: [id, limit],
+      })
+      removed += done.rows[0]?.removed ?? 0
+    } catch (error) {
+      // One instance in trouble must not keep the sweeper from the others; whoever called logs it.
+      failure ??= error
+    }
+  }
+  if (failure) throw new Error('expire entries', { cause: failure })
+  return removed
+}

@@ -1,0 +1,46 @@
+import type { Pool } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { appendAudit, CELL_CHAIN } from '../audit/store.ts'
+
+export interface CellRevocation {
+  kind: 'jti' | 'org' | 'ten' | 'svc'
+  value: string
+  notBefore: Date | null
+  actor: string
+  requestId: string
+}
+
+/** Longer than any token lives (CONTRACT 7: 365 days), with a month to spare. */
+const KEPT_DAYS = 400
+
+/** The administration's own word, which works while management is down and hits a jti in any instance of the cell. */
+export async function revokeInCell(
+  pool: Pool,
+  { kind, value, notBefore, actor, requestId }: CellRevocation,
+): Promise<string> {
+  return transaction(pool, async (sql) => {
+    const { rows } = await sql.query<{ seq: number }>({
+      name: 'change_take',
+      text: 'update loci.cell set change_seq = change_seq + 1 returning change_seq as seq',
+    })
+    const auditId = await appendAudit(sql, {
+      chain: CELL_CHAIN,
+      actor,
+      action: 'revocation.add',
+      subject: value,
+      outcome: 'done',
+      requestId,
+      database: null,
+      detail: { kind, not_before: notBefore?.toISOString() ?? null },
+    })
+    await sql.query({
+      name: 'revocation_add',
+      text: `insert into loci.revocations as old (kind, svc, value, not_before, expires_at, origin, audit_id, change_seq)
+        values ($1, '*', $2, $3, clock_timestamp() + $4 * interval '1 day', 'cell', $5, $6)
+        on conflict (kind, svc, value) do update set not_before = greatest(old.not_before, excluded.not_before), expires_at = excluded.expires_at,
+          origin = 'cell', audit_id = excluded.audit_id, reported_at = null, change_seq = excluded.change_seq`,
+      values: [kind, value, notBefore, KEPT_DAYS, auditId, rows[0]?.seq],
+    })
+    return auditId
+  })
+}
