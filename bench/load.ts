@@ -10,7 +10,9 @@ export interface LoadOptions {
   /** Scheme http, an address or name and a port. */
   url: string
   method?: string
+  /** `{n}` in it, or in a header, stands for a number below `variants`, another one with each request; `{n%16}` for its rest. */
   path: string
+  variants?: number
   headers?: Record<string, string>
   body?: string
   connections: number
@@ -53,7 +55,7 @@ async function generate(options: LoadOptions, onBegin: () => void): Promise<Load
   const tally = { isCounting: false, isOver: false, requests: 0, errors: 0 }
   const target: Target = {
     url: new URL(options.url),
-    request: requestBytes(options),
+    requests: Array.from({ length: options.variants ?? 1 }, (_, n) => requestBytes(options, n)),
     isOver: () => tally.isOver,
     onAnswer(status, ms) {
       if (!tally.isCounting) return
@@ -90,7 +92,7 @@ async function generate(options: LoadOptions, onBegin: () => void): Promise<Load
 
 interface Target {
   url: URL
-  request: Buffer
+  requests: Buffer[]
   isOver(): boolean
   onAnswer(status: string, ms: number): void
   onError(): void
@@ -99,7 +101,8 @@ interface Target {
 const RECONNECT_MS = 10
 
 function openConnection(target: Target): void {
-  const { url, request, isOver, onAnswer, onError } = target
+  const { url, requests, isOver, onAnswer, onError } = target
+  let next = Math.floor(Math.random() * requests.length)
   let sentAt = 0
   let isWaiting = true
   const take = answerReader((status) => {
@@ -122,7 +125,9 @@ function openConnection(target: Target): void {
   function send(): void {
     isWaiting = true
     sentAt = performance.now()
-    socket.write(request)
+    // A step that shares no factor with common counts walks through all of them in no obvious order.
+    next = (next + 7_919) % requests.length
+    socket.write(requests[next] as Buffer)
   }
   socket.once('connect', send)
   socket.on('error', () => {})
@@ -161,14 +166,16 @@ function bodyLength(head: string): number {
   throw new Error(`the load generator reads answers with a content-length only, and got:\n${head}`)
 }
 
-function requestBytes({ url, method = 'GET', path, headers = {}, body }: LoadOptions): Buffer {
+function requestBytes({ url, method = 'GET', path, headers = {}, body }: LoadOptions, n: number): Buffer {
   const all = {
     host: new URL(url).host,
     ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
     ...headers,
   }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
+  const fill = (text: string) =>
+    text.replace(/\{n(?:%(\d+))?\}/g, (_, modulus?: string) => String(modulus ? n % Number(modulus) : n))
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${fill(value)}\r\n`)
+  return Buffer.from(`${method} ${fill(path)} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
 }
 
 function sleep(ms: number): Promise<void> {

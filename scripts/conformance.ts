@@ -10,7 +10,7 @@ import { startWorld, type World } from '@loci/tests/world/world.ts'
 import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 /** Groups of the suite whose routes exist. An issue that builds one adds it here. */
-const BUILT = ['probes', 'admin', 'openapi']
+const BUILT = ['probes', 'information', 'admin', 'authority', 'kv', 'audit', 'openapi', 'limits']
 
 const top = path.dirname(import.meta.dirname)
 const { values: options } = parseArgs({

@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { addTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
 import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
@@ -32,6 +33,14 @@ console.log(`  curl -s -H "x-loci-admin-token: $(cat ${tokenFile})" ${world.daem
 if (options.world) {
   await writeWorldFile(options.world, world)
   console.log(`world file ${options.world}`)
+} else {
+  const tenant = await addTenant(world, { name: 'dev', plan: 'pro' })
+  const file = join(directory, 'capability')
+  writeFileSync(file, `${tenant.capability.token}\n`, { mode: 0o600 })
+  const url = `${world.daemons[0]?.url}/v1/kv/entries/user:ada`
+  const header = `-H "x-loci-capability: $(cat ${file})"`
+  console.log(`  curl -s ${header} -H 'content-type: application/json' -X PUT ${url} -d '{"value":"tea"}'`)
+  console.log(`  curl -s ${header} ${url}\n`)
 }
 console.log('Ctrl-C drains and removes everything.')
 

@@ -89,6 +89,14 @@ async function daemonPage(): Promise<string> {
     adminTokenDigests: [Buffer.alloc(32)],
     adminAllowlist: [],
     partnerName: 'partner',
+    managementUrl: undefined,
+    cellId: undefined,
+    cellKey: undefined,
+    feedStaleS: 86_400,
+    unauthenticatedPerMinute: 1_000,
+    legacyJwtPublicKey: undefined,
+    legacyJwtIssuer: undefined,
+    legacyJwtAudience: undefined,
   }
   const daemon = await createDaemon({ settings, log: silent(), version })
   await daemon.close()
@@ -118,6 +126,7 @@ function common() {
     drainGraceMs: 0,
     drainMs: 0,
     logLevel: 'silent' as const,
+    sealingKeys: [],
   }
 }
 

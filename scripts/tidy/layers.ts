@@ -24,8 +24,35 @@ const FLOORS: Readonly<Record<string, number>> = {
 
 /** Edges between features of one program. They must stay few and acyclic; each new one is a decision. */
 const FEATURE_EDGES: Readonly<Record<string, readonly string[]>> = {
-  daemon: ['cycles -> working-memory', 'cycles -> memory', 'advice -> projections', 'subservices -> audit'],
-  management: [],
+  daemon: [
+    'kv -> idempotency',
+    'cycles -> working-memory',
+    'cycles -> memory',
+    'advice -> projections',
+    'subservices -> audit',
+    'revocations -> audit',
+    'feed -> audit',
+  ],
+  management: [
+    'cells -> audit',
+    'cells -> feed',
+    'cells -> keys',
+    'cells -> revocations',
+    'keys -> audit',
+    'keys -> feed',
+    'partner-credentials -> audit',
+    'partner-credentials -> feed',
+    'partner-credentials -> services',
+    'reports -> revocations',
+    'revocations -> feed',
+    'services -> audit',
+    'services -> feed',
+    'tenants -> audit',
+    'tokens -> audit',
+    'tokens -> keys',
+    'tokens -> revocations',
+    'tokens -> services',
+  ],
 }
 
 /** Folders of a program that are not features. Features may import `access`; `access` imports no feature. */

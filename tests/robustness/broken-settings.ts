@@ -1,5 +1,6 @@
 // Every way we know to give a program a broken or weak setting. The reason must name the setting.
 
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ export interface BrokenCase {
 }
 
 export const SOUND_DIGEST = '6d1cf1b1ff0fd2c50c2c9e3b1b5f5e1b6a3c4d5e6f708192a3b4c5d6e7f80912'
+const SOUND_SEALING = `test:${randomBytes(32).toString('base64')}`
 const SOUND_URL = 'postgres://loci_app@127.0.0.1:5432/loci'
 const FILLER_CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'
 const FILLER_KEY = '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----'
@@ -24,6 +26,7 @@ export function soundSettings(program: ProgramName): Record<string, string> {
   return {
     LOCI_LISTEN: '127.0.0.1:0',
     LOCI_DATABASE_URL: SOUND_URL,
+    LOCI_SEALING_KEYS: SOUND_SEALING,
     ...(program === 'daemon' ? { LOCI_ADMIN_TOKEN_DIGESTS: SOUND_DIGEST } : {}),
   }
 }
@@ -32,6 +35,10 @@ export function soundSettings(program: ProgramName): Record<string, string> {
 type Row = [env: string, value: string | undefined, says: RegExp]
 
 const OF_BOTH: Row[] = [
+  ['LOCI_SEALING_KEYS', undefined, /is required/],
+  ['LOCI_SEALING_KEYS', 'changeme', /base64/],
+  ['LOCI_SEALING_KEYS', `a:${Buffer.alloc(32).toString('base64')}`, /not random/],
+  ['LOCI_SEALING_KEYS', `a:${Buffer.alloc(16, 7).toString('base64')}`, /32 bytes/],
   ['LOCI_DATABASE_URL', undefined, /is required/],
   ['LOCI_DATABASE_URL', '', /must be a URL/],
   ['LOCI_DATABASE_URL', 'mysql://loci_app@127.0.0.1/loci', /must be a URL/],

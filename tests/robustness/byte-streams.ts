@@ -3,26 +3,47 @@
 export interface Operation {
   method: string
   path: string
+  /** What else of the same method reaches it: `/v1/kv/entries/{key}` also takes the path of the batch. */
+  template?: RegExp
 }
 
 /** Every operation of an OpenAPI document, with its parameters filled in. */
 export function operationsOf(document: { paths: Record<string, Record<string, unknown>> }): Operation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.keys(item).map((method) => ({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'x') })),
+    Object.keys(item).map((method) => ({
+      method: method.toUpperCase(),
+      path: path.replaceAll(/\{\w+\}/g, 'x'),
+      template: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    })),
   )
 }
 
-const BODY = '{"services":["mcp"],"dry_run":true}'
+/** Headers of every request: each route takes the credential that it knows. */
+export type Credentials = Record<string, string>
 
-export function corpusOf(operations: Operation[], token: string): Buffer[] {
+export function headerLines(credentials: Credentials): string[] {
+  return Object.entries(credentials).map(([name, value]) => `${name}: ${value}`)
+}
+
+/** What the route would accept, so that a stream that is changed a little gets far. */
+function bodyOf(method: string, path: string): string {
+  if (method === 'PUT') return '{"value":{"a":[1,2]},"ttlMs":60000}'
+  if (path.endsWith('/batch')) return '{"operations":[{"op":"put","key":"x","value":1},{"op":"delete","key":"y"}]}'
+  if (path === '/admin/revocations') return '{"jti":"cap_00000000000000000000000000"}'
+  return '{"services":["mcp"],"dry_run":true}'
+}
+
+export function corpusOf(operations: Operation[], credentials: Credentials): Buffer[] {
   return operations
     .flatMap(({ method, path }) => {
-      const head = `${method} ${path} HTTP/1.1\r\nHost: loci.example\r\nx-loci-admin-token: ${token}\r\n`
+      const body = bodyOf(method, path)
+      const lines = ['Host: loci.example', ...headerLines(credentials)].join('\r\n')
+      const head = `${method} ${path} HTTP/1.1\r\n${lines}\r\n`
       const whole =
         method === 'GET'
           ? `${head}\r\n`
-          : `${head}Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
-      const chunked = `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+          : `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      const chunked = `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
       return [whole, chunked, `${head}Connection: keep-alive\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\n\r\n`]
     })
     .map((text) => Buffer.from(text, 'latin1'))
@@ -164,6 +185,10 @@ const HEADER_LINES = [
   'Host: other.example',
   'traceparent: 00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-01',
   'traceparent: 00-0-0-0',
+  'If-Match: "18446744073709551616"',
+  'x-loci-database: ../other',
+  'Idempotency-Key: "\xff"',
+  'x-loci-tenant: ten_forged',
   ' folded: line',
   'no colon at all',
   ': no name',
@@ -184,8 +209,29 @@ const JSON_TEXTS = [
   '{"service":"\\u0000"}',
   '\xff',
   '{"__proto__":{}}',
+  '{"value":"\\u0000"}',
+  '{"value":1e400}',
+  '{"value":null,"ttlMs":9007199254740993}',
+  '{"operations":[{"op":"put"}]}',
 ]
-const PATH_ENDS = ['?', '?a&a', '?%', '#x', '/', '/..', '//', '%00', '%2e%2e%2f', '\\', ';x=y', '?a=%zz', '*', '\x01']
+const PATH_ENDS = [
+  '?',
+  '?a&a',
+  '?%',
+  '#x',
+  '/',
+  '/..',
+  '//',
+  '%00',
+  '%2e%2e%2f',
+  '\\',
+  ';x=y',
+  '?a=%zz',
+  '?cursor=AAAA',
+  '?limit=0',
+  '*',
+  '\x01',
+]
 
 /** mulberry32, started from seed and index. */
 function randomOf(seed: number, index: number): () => number {

@@ -1,6 +1,6 @@
 // The poison list, served to every route with every method. What we say to it is known: a refusal of the right kind.
 
-import type { Operation } from './byte-streams.ts'
+import { type Credentials, headerLines, type Operation } from './byte-streams.ts'
 
 export interface Poison {
   name: string
@@ -41,6 +41,12 @@ const QUERIES = [
   '&&&===',
   `a=${'x'.repeat(8000)}`,
   'a[]=1&a[b]=2',
+  'cursor=AAAA&limit=1',
+  'cursor=%00',
+  'prefix=%00',
+  'prefix=%ff',
+  'mode=full&cursor=x',
+  'mode=__proto__',
 ]
 const HEADERS: [string, string][] = [
   ['20 KB in one header', `x-big: ${'a'.repeat(20_000)}`],
@@ -50,6 +56,12 @@ const HEADERS: [string, string][] = [
   ['no value', 'x-a:'],
   ['__proto__', '__proto__: x\r\nconstructor: y'],
   ['traceparent', `traceparent: ${'0'.repeat(300)}`],
+  ['if-match beyond every number', 'if-match: "99999999999999999999"'],
+  ['if-match that is none', 'if-match: W/"1", *'],
+  ['database that is a path', 'x-loci-database: ../default'],
+  ['database twice', 'x-loci-database: a\r\nx-loci-database: b'],
+  ['long idempotency key', `idempotency-key: ${'k'.repeat(300)}`],
+  ['identity of another', 'x-loci-tenant: ten_forged\r\nx-loci-service: svc_forged'],
   ['ranges', 'range: bytes=0-0,1-1,2-2\r\nif-none-match: *\r\nif-modified-since: never'],
 ]
 
@@ -87,6 +99,23 @@ const BODIES: { name: string; body: [type: string, body: string | Buffer]; extra
   { name: 'null', body: json('null'), expected: [400] },
   { name: 'nothing', body: json(''), expected: [400] },
   { name: 'byte order mark', body: json('\ufeff{}'), expected: [400] },
+  { name: 'NUL in a value', body: json('{"value":"\\u0000"}') },
+  { name: 'lone surrogate in a value', body: json('{"value":{"\\ud800":1}}') },
+  { name: 'number beyond all', body: json('{"value":1e999}') },
+  { name: 'ttl beyond all', body: json('{"value":1,"ttlMs":9007199254740991}') },
+  { name: 'ttl below nothing', body: json('{"value":1,"ttlMs":-1}') },
+  {
+    name: '2,000 operations',
+    body: json(`{"operations":[${'{"op":"put","key":"k","value":1},'.repeat(1_999)}{"op":"delete","key":"k"}]}`),
+  },
+  {
+    name: 'the same key twice',
+    body: json(
+      '{"operations":[{"op":"put","key":"k","value":1},{"op":"delete","key":"k"},{"op":"put","key":"k","value":2}]}',
+    ),
+  },
+  { name: 'no operation of ours', body: json('{"operations":[{"op":"__proto__","key":"k"},null,7]}') },
+  { name: 'a time that is none', body: json('{"org":"org_x","not_before":"+275760-09-13T00:00:00.001Z"}') },
   { name: 'form', body: ['application/x-www-form-urlencoded', 'service=mcp'], expected: [415] },
   { name: 'multipart', body: ['multipart/form-data; boundary=x', '--x--'], expected: [415] },
   { name: 'no type', body: ['', '{}'], expected: [415] },
@@ -97,12 +126,12 @@ const BODIES: { name: string; body: [type: string, body: string | Buffer]; extra
   { name: '2 MB', body: json(`"${'a'.repeat(2_000_000)}"`), expected: [413] },
 ]
 
-export function poisonList(operations: Operation[], token: string): Poison[] {
+export function poisonList(operations: Operation[], credentials: Credentials): Poison[] {
   const paths = [...new Set(operations.map(({ path }) => path))]
   return paths.flatMap((path): Poison[] => {
     const own = new Set(
       operations
-        .filter((one) => one.path === path)
+        .filter((one) => one.path === path || one.template?.test(path))
         .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     )
     const make = (
@@ -114,7 +143,7 @@ export function poisonList(operations: Operation[], token: string): Poison[] {
       expected?: number[],
     ): Poison => ({
       name: `${method} ${path.slice(0, 60)}: ${name}`,
-      bytes: requestBytes(method, target, token, lines, body),
+      bytes: requestBytes(method, target, credentials, lines, body),
       ...(expected ? { expected } : {}),
       isLong: body.length > 1_000_000,
     })
@@ -143,22 +172,28 @@ export function poisonList(operations: Operation[], token: string): Poison[] {
 }
 
 /** The few that a mutant must trip over. */
-export function poisonSample(token: string): Poison[] {
+export function poisonSample(credentials: Credentials): Poison[] {
   return poisonList(
     [
       { method: 'POST', path: SWITCH },
       { method: 'NONE', path: '/nothing/here' },
     ],
-    token,
+    credentials,
   )
 }
 
-function requestBytes(method: string, target: string, token: string, lines: string, body: string | Buffer): Buffer {
+function requestBytes(
+  method: string,
+  target: string,
+  credentials: Credentials,
+  lines: string,
+  body: string | Buffer,
+): Buffer {
   const bytes = Buffer.from(body)
   const head = [
     `${method} ${target} HTTP/1.1`,
     'host: loci.example',
-    `x-loci-admin-token: ${token}`,
+    ...headerLines(credentials),
     'connection: close',
     ...(lines ? [lines] : []),
     ...(bytes.length > 0 || method === 'POST' ? [`content-length: ${bytes.length}`] : []),

@@ -1,6 +1,8 @@
 // A whole loci on loopback: one throwaway PostgreSQL with a control and a cell database, management, and replicas of one daemon.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { newKeyPair } from '@loci/capability/jws.ts'
 import { databaseSql, rolesSql } from '@loci/postgres/roles.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
@@ -10,6 +12,8 @@ export interface World {
   postgres: Throwaway
   daemons: LociProcess[]
   management: LociProcess | undefined
+  /** What management calls the cell of the daemons. */
+  cellId: string | undefined
   adminToken: string
   /** The settings of a further replica; `extra` overrides. */
   daemonSettings(extra?: Record<string, string>): Record<string, string>
@@ -38,18 +42,31 @@ export async function startWorld({
   const postgres = options.postgres ?? (await startThrowaway())
   log(`PostgreSQL  port ${postgres.port}, ${postgres.directory}`)
   const adminToken = `loci_adm_${randomBytes(32).toString('base64url')}`
+  const sealingKeys = `world:${randomBytes(32).toString('base64')}`
+  const managementUrl = `http://127.0.0.1:${await freePort()}`
+  const cellKey = newKeyPair()
   const daemons: LociProcess[] = []
   const daemonSettings = (extra: Record<string, string> = {}) => ({
     LOCI_LISTEN: '127.0.0.1:0',
     LOCI_DATABASE_URL: postgres.url('loci_app', DATABASES.daemon),
+    LOCI_SEALING_KEYS: sealingKeys,
     LOCI_ADMIN_TOKEN_DIGESTS: createHash('sha256').update(adminToken).digest('hex'),
     LOCI_DRAIN_GRACE_MS: '500',
+    ...(world.cellId
+      ? {
+          LOCI_MANAGEMENT_URL: managementUrl,
+          LOCI_CELL_ID: world.cellId,
+          LOCI_CELL_KEY: JSON.stringify(cellKey.privateJwk),
+        }
+      : {}),
     ...settings,
     ...extra,
   })
   const managementSettings = (extra: Record<string, string> = {}) => ({
-    LOCI_LISTEN: '127.0.0.1:0',
+    LOCI_LISTEN: managementUrl.slice('http://'.length),
+    LOCI_PUBLIC_URL: managementUrl,
     LOCI_DATABASE_URL: postgres.url('loci_app', DATABASES.management),
+    LOCI_SEALING_KEYS: sealingKeys,
     LOCI_DRAIN_GRACE_MS: '500',
     ...settings,
     ...extra,
@@ -58,6 +75,7 @@ export async function startWorld({
     postgres,
     daemons,
     management: undefined,
+    cellId: undefined,
     adminToken,
     daemonSettings,
     managementSettings,
@@ -73,13 +91,31 @@ export async function startWorld({
     },
   }
   try {
+    // One after the other: both make the roles of the one server.
     await prepareDatabase(postgres, 'daemon')
-    for (let i = 0; i < replicas; i += 1) await world.startDaemon()
+    if (management) await prepareDatabase(postgres, 'management')
     if (management) {
-      await prepareDatabase(postgres, 'management')
       world.management = await startProgram('management', managementSettings())
       await untilReady(world.management.url)
+      const place = [
+        '--name',
+        'cell-1',
+        '--region',
+        'us-east-1',
+        '--capacity',
+        '1000',
+        '--endpoint',
+        'http://127.0.0.1:4410',
+      ]
+      const { code, stdout, stderr } = await runCommand(
+        'management',
+        ['cells', 'add', ...place, '--public-key', cellKey.publicJwk.x],
+        managementSettings(),
+      )
+      if (code !== 0) throw new Error(`management cells add ended with ${code}: ${stderr}`)
+      world.cellId = JSON.parse(stdout).cell_id
     }
+    await Promise.all(Array.from({ length: replicas }, () => world.startDaemon()))
     return world
   } catch (error) {
     await world.stop()
@@ -96,4 +132,14 @@ export async function prepareDatabase(postgres: Throwaway, program: ProgramName)
     LOCI_DATABASE_OWNER_URL: postgres.url('loci_owner', database),
   })
   if (code !== 0) throw new Error(`${program} migrate ended with ${code}: ${stderr}`)
+}
+
+/** Management's public URL must be known before it listens: cells and cookies are bound to it. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
 }

@@ -1,0 +1,304 @@
+// P17: ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that answers.
+// And below capacity, one instance far beyond its plan is not felt by another.
+//
+// Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its refusal
+// nothing new can be sent, and that is what the daemon defends itself by. What was really sent is told. Generator, daemon and
+// PostgreSQL share the machine, so capacity is measured before and after each storm.
+
+import { loadavg } from 'node:os'
+import { setRate } from '../robustness/cell-limits.ts'
+import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
+import { plainClient } from '../robustness/plain-client.ts'
+import { startProbe } from '../robustness/probe.ts'
+import { plantMutant } from '../world/mutant.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
+import { type Report, reportOn } from '../world/report.ts'
+import { addTenant, type WorldTenant } from '../world/tenants.ts'
+import { startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const ROUNDS = isShort ? 1 : 3
+const CAPACITY_S = isShort ? 2 : 4
+const STORM_S = isShort ? 3 : 6
+const TIMES = 10
+/** As many as may wait or work, and then three times as many that must be refused. */
+const CONNECTIONS = 1_000
+const CAPACITY_CONNECTIONS = 64
+const GOODPUT_MIN = 0.85
+const ACCEPTED_P99_MS_MAX = 500
+const LIVE_P99_MS_MAX = 100
+const RSS_MB_MAX = 256
+const RECOVERY_MS_MAX = 2_000
+const KEYS = 1_000
+const BODY = JSON.stringify({
+  value: { text: 'a value of about a hundred bytes, as agents like to keep them: names, dates, small facts' },
+})
+const UNLIMITED = 1_000_000
+
+type Kind = 'writes' | 'reads'
+
+interface Storm {
+  capacityPerSecond: number
+  goodput: number
+  /** Of the storm with the slowest accepted answers. */
+  worst: LoadResult
+  live: Awaited<ReturnType<ReturnType<typeof startProbe>['stop']>>
+  recoveryMs: number
+}
+
+await reportOn(async (report) => {
+  const world = await startWorld({ replicas: 1 })
+  try {
+    const tenants = [
+      await addTenant(world, { name: 'acme', plan: 'enterprise' }),
+      await addTenant(world, { name: 'globex', plan: 'enterprise' }),
+    ] as [WorldTenant, WorldTenant]
+    await setRate(world, tenants, UNLIMITED)
+    const [daemon] = world.daemons as [LociProcess]
+    for (const kind of ['writes', 'reads'] as const) await overload(report, daemon, tenants, kind)
+    await fairness(report, world, daemon, tenants)
+    await mutants(report, world, tenants)
+  } finally {
+    await world.stop()
+  }
+})
+
+async function overload(report: Report, daemon: LociProcess, tenants: WorldTenant[], kind: Kind): Promise<void> {
+  let storm = await storms(daemon, tenants, kind, ROUNDS)
+  if (faultsOf(storm).length > 0 && isMachineBusy()) {
+    report.note(`${kind}: ${faultsOf(storm).join(', ')}; the machine is busy (load ${loadavg()[0]?.toFixed(1)}), again`)
+    storm = await storms(daemon, tenants, kind, ROUNDS)
+  }
+  const { capacityPerSecond, goodput, worst, live, recoveryMs } = storm
+  report.note(
+    `${kind}: capacity ${Math.round(capacityPerSecond)}/s; ${TIMES} times as many arrivals, of which ${Math.round(worst.offeredPerSecond)}/s (${(worst.offeredPerSecond / capacityPerSecond).toFixed(1)}×) found one of ${CONNECTIONS} connections idle and ${Math.round(worst.turnedAway / STORM_S)}/s none; generator ${Math.round(worst.cpu * 100)} % of a core; load ${loadavg()[0]?.toFixed(1)}`,
+  )
+  const { accepted } = worst
+  report.promise(
+    `${kind}: goodput`,
+    goodput >= GOODPUT_MIN,
+    `${Math.round(goodput * 100)} % of capacity (at least ${GOODPUT_MIN * 100})`,
+  )
+  report.promise(
+    `${kind}: accepted answers`,
+    accepted.p99Ms <= ACCEPTED_P99_MS_MAX,
+    `p50 ${Math.round(accepted.p50Ms)} ms, p99 ${Math.round(accepted.p99Ms)} ms (at most ${ACCEPTED_P99_MS_MAX}), worst ${Math.round(accepted.worstMs)} ms`,
+  )
+  report.promise(
+    `${kind}: refusals are 503 OVERLOADED with Retry-After`,
+    Object.keys(worst.refusals).join() === '503 OVERLOADED' && worst.errors === 0,
+    `${JSON.stringify(worst.refusals)}, p99 ${Math.round(worst.refused.p99Ms)} ms, ${worst.errors} connections cut`,
+  )
+  report.promise(
+    `${kind}: the live probe`,
+    live.p99Ms <= LIVE_P99_MS_MAX && live.failed === 0,
+    `p99 ${live.p99Ms} ms (at most ${LIVE_P99_MS_MAX}), worst ${live.worstMs} ms, ${live.failed} of ${live.count} failed`,
+  )
+  report.promise(`${kind}: memory`, live.rssMbMax <= RSS_MB_MAX, `${live.rssMbMax} MB (at most ${RSS_MB_MAX})`)
+  report.promise(
+    `${kind}: recovery`,
+    recoveryMs <= RECOVERY_MS_MAX,
+    `the last refusal ${Math.round(recoveryMs)} ms after the storm (at most ${RECOVERY_MS_MAX})`,
+  )
+}
+
+function faultsOf({ goodput, worst, live, recoveryMs }: Storm): string[] {
+  return [
+    ...(goodput < GOODPUT_MIN ? [`goodput ${Math.round(goodput * 100)} %`] : []),
+    ...(worst.accepted.p99Ms > ACCEPTED_P99_MS_MAX ? [`accepted p99 ${Math.round(worst.accepted.p99Ms)} ms`] : []),
+    ...(live.p99Ms > LIVE_P99_MS_MAX ? [`live p99 ${live.p99Ms} ms`] : []),
+    ...(live.rssMbMax > RSS_MB_MAX ? [`${live.rssMbMax} MB`] : []),
+    ...(recoveryMs > RECOVERY_MS_MAX ? [`recovery ${Math.round(recoveryMs)} ms`] : []),
+  ]
+}
+
+/** Our own processes are two or three of those that run. */
+function isMachineBusy(): boolean {
+  return (loadavg()[0] ?? 0) > 3
+}
+
+async function storms(daemon: LociProcess, tenants: WorldTenant[], kind: Kind, rounds: number): Promise<Storm> {
+  const options = loadOf(daemon, tenants, kind)
+  const calm = async () =>
+    (await runLoad({ ...options, connections: CAPACITY_CONNECTIONS, seconds: CAPACITY_S })).accepted.perSecond
+  const capacities = [await calm()]
+  const results: LoadResult[] = []
+  const lives: Storm['live'][] = []
+  const recoveries: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const probe = startProbe(daemon.url, daemon.pid, { method: 'GET', path: '/health/live' })
+    const perSecond = TIMES * (capacities.at(-1) as number)
+    results.push(await runLoad({ ...options, connections: CONNECTIONS, perSecond, seconds: STORM_S }))
+    recoveries.push(await recovery(daemon, tenants[0] as WorldTenant))
+    lives.push(await probe.stop())
+    if (!isShort) capacities.push(await calm())
+  }
+  const capacityPerSecond = median(capacities)
+  return {
+    capacityPerSecond,
+    goodput: median(results.map(({ accepted }) => accepted.perSecond)) / capacityPerSecond,
+    worst: results.toSorted((a, b) => b.accepted.p99Ms - a.accepted.p99Ms)[0] as LoadResult,
+    live: {
+      count: lives.reduce((sum, { count }) => sum + count, 0),
+      failed: lives.reduce((sum, { failed }) => sum + failed, 0),
+      p99Ms: Math.max(...lives.map(({ p99Ms }) => p99Ms)),
+      worstMs: Math.max(...lives.map(({ worstMs }) => worstMs)),
+      rssMbMax: Math.max(...lives.map(({ rssMbMax }) => rssMbMax)),
+    },
+    recoveryMs: Math.max(...recoveries),
+  }
+}
+
+function loadOf(
+  { url }: LociProcess,
+  tenants: WorldTenant[],
+  kind: Kind,
+): Omit<LoadOptions, 'connections' | 'seconds'> {
+  return {
+    url,
+    method: kind === 'writes' ? 'PUT' : 'GET',
+    path: '/v1/kv/entries/k{n}',
+    variants: KEYS,
+    tokens: tenants.map(({ capability }) => capability.token),
+    ...(kind === 'writes' ? { body: BODY } : {}),
+  }
+}
+
+/** How long after the storm a plain client is still refused; asks for a little longer than it may take. */
+async function recovery({ url }: LociProcess, { capability }: WorldTenant): Promise<number> {
+  const client = plainClient()
+  const startedAt = performance.now()
+  let lastRefusedMs = 0
+  for (let goodInARow = 0; goodInARow < 20 && performance.now() - startedAt < 2 * RECOVERY_MS_MAX; ) {
+    const outcome = await client.send(url, {
+      method: 'PUT',
+      path: '/v1/kv/entries/recovery',
+      headers: { 'x-loci-capability': capability.token },
+      body: BODY,
+    })
+    goodInARow = outcome.kind === 'answer' && outcome.status === 200 ? goodInARow + 1 : 0
+    if (goodInARow === 0) lastRefusedMs = performance.now() - startedAt
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  client.close()
+  return lastRefusedMs
+}
+
+/** The greedy one is offered half of what the daemon can do, which is ten times what its plan grants. */
+async function fairness(
+  report: Report,
+  world: World,
+  daemon: LociProcess,
+  [greedy, quiet]: [WorldTenant, WorldTenant],
+): Promise<void> {
+  const calm = { ...loadOf(daemon, [greedy], 'reads'), connections: CAPACITY_CONNECTIONS, seconds: 1 }
+  const offered = Math.round((await runLoad(calm)).accepted.perSecond / 2)
+  const plan = Math.max(1, Math.round(offered / TIMES))
+  await setRate(world, [greedy], plan)
+  let result = await besides(daemon, greedy, quiet, offered)
+  if (result.beside.accepted.p99Ms > result.boundMs && isMachineBusy()) {
+    report.note(`fairness: p99 ${Math.round(result.beside.accepted.p99Ms)} ms; the machine is busy, again`)
+    result = await besides(daemon, greedy, quiet, offered)
+  }
+  const { alone, beside, loud, boundMs } = result
+  report.promise(
+    'a quiet instance beside one at ten times its plan',
+    beside.accepted.p99Ms <= boundMs && Object.keys(beside.refusals).length === 0,
+    `p99 ${beside.accepted.p99Ms.toFixed(1)} ms, alone ${alone.accepted.p99Ms.toFixed(1)} ms (at most ${boundMs.toFixed(1)}), ${JSON.stringify(beside.refusals)} refused`,
+  )
+  report.promise(
+    'the greedy instance gets its plan and 429 with Retry-After',
+    Object.keys(loud.refusals).join() === '429 RATE_LIMITED' && isWithinPlan(loud, plan),
+    `${Math.round(loud.accepted.perSecond)}/s of a plan of ${plan}/s at ${Math.round(loud.offeredPerSecond)}/s offered, ${JSON.stringify(loud.refusals)}`,
+  )
+  if (!isShort) await withoutRates(report, world, greedy, quiet, offered, plan)
+  await setRate(world, [greedy], UNLIMITED)
+}
+
+async function withoutRates(
+  report: Report,
+  world: World,
+  greedy: WorldTenant,
+  quiet: WorldTenant,
+  offered: number,
+  plan: number,
+): Promise<void> {
+  await using mutant = await plantMutant([
+    {
+      file: 'daemon/access/rates.ts',
+      from: 'if (aheadMs > (burst - 1) * intervalMs) {',
+      to: 'if (aheadMs > Number.MAX_VALUE) {',
+    },
+  ])
+  const lax = await mutant.startProgram('daemon', world.daemonSettings())
+  await untilReady(lax.url)
+  const result = await besides(lax, greedy, quiet, offered)
+  await lax.stop()
+  report.mutant(
+    'no limit per instance',
+    isWithinPlan(result.loud, plan)
+      ? undefined
+      : `${Math.round(result.loud.accepted.perSecond)}/s of ${plan}/s granted`,
+  )
+  await setRate(world, [greedy], UNLIMITED)
+}
+
+/** Its burst is in the first second; a quarter is for the clock. */
+function isWithinPlan({ accepted }: LoadResult, plan: number): boolean {
+  return accepted.perSecond <= plan * 1.25 && accepted.perSecond >= plan * 0.75
+}
+
+async function besides(daemon: LociProcess, greedy: WorldTenant, quiet: WorldTenant, offered: number) {
+  const seconds = isShort ? 2 : 6
+  const few = { ...loadOf(daemon, [quiet], 'reads'), connections: 8, perSecond: 100, seconds, warmUpSeconds: 0.5 }
+  const many = { ...loadOf(daemon, [greedy], 'reads'), connections: 200, perSecond: offered, warmUpSeconds: 2.5 }
+  const alone = await runLoad(few)
+  const noise = runLoad({ ...many, seconds: seconds + 1 })
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  const beside = await runLoad(few)
+  const { p99Ms } = alone.accepted
+  return { alone, beside, loud: await noise, boundMs: Math.max(2 * p99Ms, p99Ms + 50) }
+}
+
+async function mutants(report: Report, world: World, tenants: WorldTenant[]): Promise<void> {
+  const unbounded = await world.startDaemon({
+    LOCI_CONCURRENCY_MAX: '10000',
+    LOCI_QUEUE_MAX: '100000',
+    LOCI_QUEUE_MS: '5000',
+  })
+  await caught(report, 'no limiter', unbounded, tenants)
+  await unbounded.stop()
+  if (isShort) return
+  await using mutant = await plantMutant([
+    {
+      file: 'libs/chassis/limiter.ts',
+      from: 'return refuse()',
+      to: 'throw overloaded()',
+    },
+  ])
+  const hasty = await mutant.startProgram('daemon', world.daemonSettings())
+  await untilReady(hasty.url)
+  await caught(report, 'every refusal at once', hasty, tenants)
+  await hasty.stop()
+  await using leaky = await plantMutant([
+    { file: 'libs/chassis/input.ts', from: 'if (request.destroyed) cut()', to: '' },
+    { file: 'libs/chassis/server.ts', from: 'if (turn.exchange.isClosed) throw', to: 'if (false) throw' },
+  ])
+  const leaking = await leaky.startProgram('daemon', world.daemonSettings())
+  await untilReady(leaking.url)
+  await caught(report, 'a client that leaves while it waits keeps its slot', leaking, tenants)
+  await leaking.stop()
+}
+
+async function caught(report: Report, name: string, daemon: LociProcess, tenants: WorldTenant[]): Promise<void> {
+  const faults = faultsOf(await storms(daemon, tenants, 'writes', 1))
+  report.mutant(name, faults.length > 0 ? faults.join(', ') : undefined)
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
+}

@@ -1,0 +1,358 @@
+// P16: whoever is slow is waited for so long and no longer, and nobody else waits with him: clients that drip, a client that does
+// not read, a PostgreSQL far away, a row that somebody holds.
+
+import { connect, type NetConnectOpts } from 'node:net'
+import { openPool } from '@loci/postgres/pool.ts'
+import { startFaultProxy } from '../robustness/fault-proxy.ts'
+import { type Outcome, plainClient } from '../robustness/plain-client.ts'
+import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
+import { plantMutant } from '../world/mutant.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
+import { type Report, reportOn } from '../world/report.ts'
+import { addTenant, type WorldTenant } from '../world/tenants.ts'
+import { startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const DRIP_MS_MAX = 12_000
+const ANSWER_MS_MAX = 3_500
+/** The deadline of a normal route: the reports ask the store several times, one after the other. */
+const REPORT_MS_MAX = 12_000
+const DRIPPERS = isShort ? 70 : 200
+const SILENCE_MS = 60_000
+/** There and back. */
+const FAR_MS = 300
+const LOCK_MS = 4_000
+
+interface Timed {
+  ms: number
+  outcome: Outcome
+}
+
+await reportOn(async (report) => {
+  const world = await startWorld({ replicas: 1 })
+  const proxy = await startFaultProxy(() => world.postgres.port)
+  try {
+    const [daemon] = world.daemons as [LociProcess]
+    const tenants = [
+      await addTenant(world, { name: 'acme', plan: 'enterprise' }),
+      await addTenant(world, { name: 'globex', plan: 'enterprise' }),
+    ] as [WorldTenant, WorldTenant]
+    const [tenant] = tenants
+    // One after the other on its own: each wants to see the others' part of the daemon unharmed.
+    await Promise.all([drips(report, daemon, tenant), mutants(report, world, tenant)])
+    await lockedRow(report, world, daemon, tenants)
+    await slowReader(report, daemon, tenant)
+    const far = await world.startDaemon({
+      LOCI_DATABASE_URL: `postgres://loci_app@127.0.0.1:${proxy.port}/loci_cell`,
+    })
+    await farDatabase(report, far, tenant, proxy)
+  } finally {
+    for (const { child, lines, pid } of world.daemons)
+      if (child.exitCode !== null || child.signalCode !== null)
+        report.promise(
+          'every daemon lives',
+          false,
+          `${pid} ended with ${child.exitCode ?? child.signalCode}: ${lines.slice(-3).join('\n')}`,
+        )
+    proxy.delayMs = 0
+    await world.stop()
+    await proxy.close()
+  }
+})
+
+async function drips(report: Report, daemon: LociProcess, tenant: WorldTenant): Promise<void> {
+  const others = startOthers(daemon, tenant, 'default')
+  const results = await drip(daemon, tenant, DRIPPERS, 2 * DRIP_MS_MAX)
+  const beside = await others.stop()
+  for (const [kind, list] of Object.entries(results)) {
+    const faults = list.flatMap((result) => dripFaultOf(result) ?? [])
+    const worst = Math.max(...list.map(({ ms }) => ms))
+    const said = new Set(list.map(({ received }) => parseAnswers(received)[0]?.status ?? 'closed'))
+    report.promise(
+      `a drip of ${kind} is closed`,
+      faults.length === 0,
+      `${list.length} of them, the last after ${(worst / 1000).toFixed(1)} s (at most ${DRIP_MS_MAX / 1000}), ${[...said].join(', ')}${faults[0] ? `; ${faults[0]}` : ''}`,
+    )
+  }
+  report.promise('others are served beside them', beside.isGood, beside.figure)
+}
+
+function dripFaultOf({ end, ms, received }: StreamResult): string | undefined {
+  if (end === 'refused') return 'nobody listens any more'
+  if (end === 'hung' || ms > DRIP_MS_MAX) return `lived ${Math.round(ms)} ms`
+  const [answer] = parseAnswers(received)
+  if (!answer) return undefined
+  // A body that does not arrive holds a slot; when all are held, the next ones are told so.
+  return faultOf(answer) ?? ([408, 503].includes(answer.status) ? undefined : `answered ${answer.status}`)
+}
+
+async function drip({ url }: LociProcess, { capability }: WorldTenant, count: number, deadlineMs: number) {
+  const port = Number(new URL(url).port)
+  const head = `PUT /v1/kv/entries/drip HTTP/1.1\r\nhost: x\r\nx-loci-capability: ${capability.token}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n`
+  const kinds = {
+    headers: { first: '', rest: `GET /v1/kv/entries/k HTTP/1.1\r\nhost: ${'x'.repeat(200)}` },
+    'a body': { first: head, rest: ' '.repeat(200) },
+  }
+  const sent = Object.entries(kinds).map(async ([kind, { first, rest }]) => {
+    // Fewer bodies than slots: what is promised to others then is a turn, not a miracle.
+    const many = kind === 'headers' ? count : Math.min(count, 40)
+    const one = () =>
+      sendStream(Buffer.from(rest), { port, dripMs: 500, first: Buffer.from(first), halfClose: false, deadlineMs })
+    return [kind, await Promise.all(Array.from({ length: many }, one))] as const
+  })
+  return Object.fromEntries(await Promise.all(sent))
+}
+
+/** Two clients of the same daemon that read and write a database, and what became of them. */
+function startOthers({ url }: LociProcess, { capability }: WorldTenant, database: string) {
+  const timed: Timed[] = []
+  let isOver = false
+  const clients = ['PUT', 'GET'].map(async (method) => {
+    const client = plainClient()
+    const headers = { 'x-loci-capability': capability.token, 'x-loci-database': database }
+    await client.send(url, { method: 'PUT', path: '/v1/kv/entries/other', headers, body: '{"value":1}' })
+    while (!isOver) {
+      const startedAt = performance.now()
+      const body = method === 'PUT' ? { body: '{"value":1}' } : {}
+      const outcome = await client.send(url, { method, path: '/v1/kv/entries/other', headers, ...body })
+      timed.push({ ms: performance.now() - startedAt, outcome })
+      await sleep(10)
+    }
+    client.close()
+  })
+  return {
+    async stop() {
+      isOver = true
+      await Promise.all(clients)
+      const failed = timed.filter(({ outcome }) => outcome.kind !== 'answer' || outcome.status !== 200)
+      const worst = Math.round(Math.max(...timed.map(({ ms }) => ms)))
+      return {
+        timed,
+        failed,
+        isGood: failed.length === 0 && worst <= ANSWER_MS_MAX,
+        figure: `${failed.length} failed of ${timed.length}${failed[0] ? ` (${told(failed[0].outcome)})` : ''}, slowest ${worst} ms`,
+      }
+    },
+  }
+}
+
+async function lockedRow(
+  report: Report,
+  world: World,
+  daemon: LociProcess,
+  [tenant, neighbour]: [WorldTenant, WorldTenant],
+): Promise<void> {
+  const client = plainClient()
+  const headers = (one: WorldTenant, database: string) => ({
+    'x-loci-capability': one.capability.token,
+    'x-loci-database': database,
+  })
+  for (const database of ['held', 'free'])
+    await client.send(daemon.url, {
+      method: 'PUT',
+      path: '/v1/kv/entries/k',
+      headers: headers(tenant, database),
+      body: '{"value":1}',
+    })
+  const pool = openPool({
+    url: world.postgres.adminUrl('loci_cell'),
+    applicationName: 'loci-test-lock',
+    connectionsMax: 1,
+    statementMs: 60_000,
+    onError: () => {},
+  })
+  const holder = await pool.client()
+  await holder.query({ text: 'begin' })
+  const { rowCount } = await holder.query({
+    text: `select from loci.databases where instance_id = $1 and name = 'held' for update`,
+    values: [tenant.serviceId],
+  })
+  if (rowCount !== 1) throw new Error('the head row of the database is not there')
+  const ofNeighbour = startOthers(daemon, neighbour, 'default')
+  const ofSibling = startOthers(daemon, tenant, 'free')
+  const held: Timed[] = []
+  const lockedAt = performance.now()
+  // More than one call may carry, so that some wait behind others.
+  const writers = Array.from({ length: 40 }, async (_, n) => {
+    const own = plainClient()
+    while (performance.now() - lockedAt < LOCK_MS - 200) {
+      const startedAt = performance.now()
+      const outcome = await own.send(daemon.url, {
+        method: 'PUT',
+        path: `/v1/kv/entries/k${n}`,
+        headers: headers(tenant, 'held'),
+        body: '{"value":2}',
+      })
+      held.push({ ms: performance.now() - startedAt, outcome })
+      await sleep(50)
+    }
+    own.close()
+  })
+  await sleep(LOCK_MS)
+  await holder.query({ text: 'rollback' })
+  holder.release()
+  await pool.close()
+  const freedAt = performance.now()
+  await Promise.all(writers)
+  const [far, near] = [await ofNeighbour.stop(), await ofSibling.stop()]
+  const kinds = Object.entries(Object.groupBy(held, ({ outcome }) => told(outcome)))
+  const worst = Math.max(...held.map(({ ms }) => ms))
+  const isTold = held.every(
+    ({ outcome }) =>
+      outcome.kind === 'answer' &&
+      (outcome.status === 200 ||
+        (/^503 (OVERLOADED|STORE_UNAVAILABLE)$/.test(told(outcome)) && outcome.headers['retry-after'])),
+  )
+  report.promise(
+    'writers to a locked database are told in time',
+    isTold && worst <= ANSWER_MS_MAX,
+    `${kinds.map(([kind, list]) => `${list?.length} × ${kind}`).join(', ')}, slowest ${Math.round(worst)} ms (at most ${ANSWER_MS_MAX})`,
+  )
+  report.promise('another instance goes on', far.isGood, far.figure)
+  report.promise('another database of the same instance is served in time', near.isGood, near.figure)
+  const again = await client.send(daemon.url, {
+    method: 'PUT',
+    path: '/v1/kv/entries/k',
+    headers: headers(tenant, 'held'),
+    body: '{"value":3}',
+  })
+  report.promise(
+    'the lock gone, the database takes writes',
+    told(again) === '200',
+    `${told(again)} ${Math.round(performance.now() - freedAt)} ms later`,
+  )
+  client.close()
+}
+
+/** Asks for a megabyte again and again and reads a byte a second of it. */
+async function slowReader(report: Report, daemon: LociProcess, tenant: WorldTenant): Promise<void> {
+  const client = plainClient()
+  const headers = { 'x-loci-capability': tenant.capability.token, 'x-loci-database': 'large' }
+  for (let n = 0; n < 12; n += 1) {
+    const body = JSON.stringify({ value: 'x'.repeat(60_000) })
+    const outcome = await client.send(daemon.url, { method: 'PUT', path: `/v1/kv/entries/large${n}`, headers, body })
+    if (told(outcome) !== '200') throw new Error(`filling: ${told(outcome)}`)
+  }
+  client.close()
+  const { hostname, port } = new URL(daemon.url)
+  const readers = Array.from({ length: isShort ? 40 : 64 }, () => {
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      readableHighWaterMark: 1,
+    } as unknown as NetConnectOpts)
+    socket.on('error', () => {})
+    const request = `GET /v1/kv/entries?limit=100 HTTP/1.1\r\nhost: x\r\nx-loci-capability: ${tenant.capability.token}\r\nx-loci-database: large\r\n\r\n`
+    socket.write(request.repeat(8))
+    socket.pause()
+    const timer = setInterval(() => socket.read(1), 1_000)
+    return {
+      end() {
+        clearInterval(timer)
+        socket.destroy()
+      },
+    }
+  })
+  await sleep(1_000)
+  const others = startOthers(daemon, tenant, 'default')
+  await sleep(isShort ? 3_000 : 5_000)
+  const beside = await others.stop()
+  report.promise('others are served beside clients that do not read', beside.isGood, beside.figure)
+  if (!isShort) {
+    // Asked of the daemon: a client that does not read does not see either that it was cut off.
+    const startedAt = performance.now()
+    while ((await inFlight(daemon)) > 1 && performance.now() - startedAt < SILENCE_MS + 15_000) await sleep(500)
+    const left = await inFlight(daemon)
+    report.promise(
+      'who does not read is gone after the silence',
+      left <= 1,
+      `${left} of ${readers.length} answers under way ${Math.round((performance.now() - startedAt) / 1000)} s later (60 s of silence)`,
+    )
+  }
+  for (const reader of readers) reader.end()
+}
+
+async function inFlight({ url }: LociProcess): Promise<number> {
+  const status = (await (await fetch(`${url}/v1/lifecycle/status`)).json()) as { drain: { inFlight: number } }
+  return status.drain.inFlight
+}
+
+/** Every round trip to the database takes so much longer. */
+async function farDatabase(
+  report: Report,
+  daemon: LociProcess,
+  tenant: WorldTenant,
+  proxy: Awaited<ReturnType<typeof startFaultProxy>>,
+): Promise<void> {
+  proxy.delayMs = FAR_MS / 2
+  const headers = { 'x-loci-capability': tenant.operator.token }
+  const body = JSON.stringify({ operations: [{ op: 'put', key: 'far', value: 1 }] })
+  const requests = [
+    { method: 'PUT', path: '/v1/kv/entries/far', headers, body: '{"value":1}' },
+    { method: 'GET', path: '/v1/kv/entries/far', headers },
+    { method: 'GET', path: '/v1/kv/entries', headers },
+    { method: 'POST', path: '/v1/kv/entries/batch', headers, body },
+    { method: 'GET', path: '/v1/kv/health', headers },
+    { method: 'GET', path: '/v1/kv/consistency', headers },
+    { method: 'GET', path: '/v1/health/all' },
+    { method: 'GET', path: '/health/ready' },
+  ]
+  const timed: (Timed & { name: string })[] = []
+  const until = performance.now() + (isShort ? 4_000 : 15_000)
+  await Promise.all(
+    Array.from({ length: 24 }, async (_, number) => {
+      const client = plainClient()
+      for (let turn = number; performance.now() < until; turn += 1) {
+        const request = requests[turn % requests.length] as (typeof requests)[number]
+        const startedAt = performance.now()
+        const outcome = await client.send(daemon.url, request)
+        timed.push({ name: `${request.method} ${request.path}`, ms: performance.now() - startedAt, outcome })
+      }
+      client.close()
+    }),
+  )
+  proxy.delayMs = 0
+  const wrong = timed.filter(
+    ({ name, ms, outcome }) =>
+      ms > (isReport(name) ? REPORT_MS_MAX : ANSWER_MS_MAX) ||
+      !/^(200|404 NOT_FOUND|503 (OVERLOADED|STORE_UNAVAILABLE))$/.test(told(outcome)),
+  )
+  for (const { name, ms, outcome } of wrong.slice(0, 5))
+    report.note(`${name}: ${told(outcome)} after ${Math.round(ms)} ms`)
+  const slowest = timed.toSorted((a, b) => b.ms - a.ms)[0]
+  const good = timed.filter(({ outcome }) => told(outcome) === '200').length
+  report.promise(
+    `a database ${FAR_MS} ms away`,
+    wrong.length === 0 && good > timed.length / 2,
+    `${good} of ${timed.length} served, ${wrong.length} wrong or late, slowest ${Math.round(slowest?.ms ?? 0)} ms (${slowest?.name})`,
+  )
+}
+
+async function mutants(report: Report, world: World, tenant: WorldTenant): Promise<void> {
+  if (isShort) {
+    report.note('the mutant (Node looks for overdue requests every 30 s) needs half a minute: without --short')
+    return
+  }
+  await using mutant = await plantMutant([
+    { file: 'libs/chassis/listener.ts', from: '    connectionsCheckingInterval: 1_000,\n', to: '' },
+  ])
+  const daemon = await mutant.startProgram('daemon', world.daemonSettings())
+  await untilReady(daemon.url)
+  const results = await drip(daemon, tenant, 3, 35_000)
+  const faults = Object.values(results).flatMap((list) => list.flatMap((result) => dripFaultOf(result) ?? []))
+  report.mutant('requestTimeout alone', faults.length > 0 ? `${faults.length} drips, e.g. ${faults[0]}` : undefined)
+  await daemon.stop()
+}
+
+function isReport(name: string): boolean {
+  return /\/v1\/kv\/(health|consistency)$/.test(name)
+}
+
+function told(outcome: Outcome): string {
+  if (outcome.kind !== 'answer') return outcome.kind === 'silence' ? `no answer (${outcome.reason})` : outcome.kind
+  return `${outcome.status} ${/"code":"(\w+)"/.exec(outcome.body)?.[1] ?? ''}`.trim()
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,114 @@
+// Organizations of a world, made as an operator makes them: by management's own commands.
+
+import { runCommand } from './process.ts'
+import type { World } from './world.ts'
+
+export interface WorldTenant {
+  organizationId: string
+  tenantId: string
+  serviceId: string
+  /** Every operation but operator, every database; can be narrowed offline. */
+  capability: {
+    token: string
+    delegation: { chain: string; key: { kty: 'OKP'; crv: 'Ed25519'; x: string; d: string } }
+  }
+  operator: { token: string }
+  partner: { token: string; database: string }
+}
+
+const OPERATIONS = [
+  'system:read',
+  'kv:read',
+  'kv:write',
+  'kv:delete',
+  'cycles:run',
+  'cycles:read',
+  'wm:read',
+  'wm:write',
+  'wm:delete',
+  'memory:read',
+  'memory:write',
+  'memory:delete',
+  'advice:read',
+  'events:read',
+]
+
+/** One command of management; throws with what it said unless it ended well. */
+export async function manage<Answer>(world: World, args: string[]): Promise<Answer> {
+  const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
+  if (code !== 0) throw new Error(`management ${args.join(' ')} ended with ${code}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+export async function addTenant(world: World, { name, plan }: { name: string; plan: string }): Promise<WorldTenant> {
+  if (!world.cellId) throw new Error('the world has no management, so nobody can add a tenant')
+  const made = await manage<{ organization_id: string; tenant_id: string; service_id: string }>(world, [
+    'instances',
+    'add',
+    '--org',
+    name,
+    '--tenant',
+    name,
+    '--plan',
+    plan,
+    '--cell',
+    world.cellId,
+  ])
+  const mint = (ops: string[], depth: number) =>
+    manage<WorldTenant['capability']>(world, [
+      'tokens',
+      'mint',
+      '--service',
+      made.service_id,
+      '--ops',
+      ops.join(','),
+      '--databases',
+      '*',
+      '--ttl',
+      '7200',
+      '--depth',
+      String(depth),
+    ])
+  const [capability, operator, partner] = await Promise.all([
+    mint(OPERATIONS, 4),
+    mint([...OPERATIONS, 'operator'], 0),
+    manage<{ token: string }>(world, [
+      'partner-credentials',
+      'mint',
+      '--service',
+      made.service_id,
+      '--name',
+      'partner',
+      '--database',
+      'default',
+      '--classes',
+      'event,tool_outcome,fact,preference,retraction',
+      '--routes',
+      'projections,advice',
+    ]),
+  ])
+  const tenant = {
+    organizationId: made.organization_id,
+    tenantId: made.tenant_id,
+    serviceId: made.service_id,
+    capability: { token: capability.token, delegation: capability.delegation },
+    operator: { token: operator.token },
+    partner: { token: partner.token, database: 'default' },
+  }
+  await untilKnown(world, tenant)
+  return tenant
+}
+
+/** Every replica of the cell has heard of the instance and its key. */
+async function untilKnown({ daemons }: World, { operator }: WorldTenant, withinMs = 15_000): Promise<void> {
+  const until = Date.now() + withinMs
+  for (const { url } of daemons) {
+    for (;;) {
+      const { status } = await fetch(`${url}/v1/system/info`, { headers: { 'x-loci-capability': operator.token } })
+      if (status === 200) break
+      if (Date.now() > until)
+        throw new Error(`${url} did not hear of the instance within ${withinMs} ms (last answer ${status})`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
