@@ -7,6 +7,8 @@ export interface Poison {
   bytes: Buffer
   /** The statuses that are right; undefined = any below 500. */
   expected?: number[]
+  /** What a 405 must say that there is. */
+  allow?: string[]
   /** A server that answers before it has read everything and closes may lose the answer on its way to a client that still sends. */
   isLong?: boolean
 }
@@ -145,6 +147,7 @@ export function poisonList(operations: Operation[], credentials: Credentials): P
       name: `${method} ${path.slice(0, 60)}: ${name}`,
       bytes: requestBytes(method, target, credentials, lines, body),
       ...(expected ? { expected } : {}),
+      allow: [...own],
       isLong: body.length > 1_000_000,
     })
     const takesBody = path.startsWith('/admin/services/') && own.has('POST')

@@ -142,12 +142,15 @@ async function swallow(list: Poison[], port: number): Promise<string[]> {
   })
 }
 
-function unexpected({ expected, isLong }: Poison, { received }: StreamResult): string | undefined {
+function unexpected({ expected, allow, isLong }: Poison, { received }: StreamResult): string | undefined {
   if (!expected) return undefined
   const [answer] = parseAnswers(received)
   if (!answer) return isLong ? undefined : `no answer instead of ${expected}`
   if (!expected.includes(answer.status)) return `${answer.status} instead of ${expected}: ${answer.body.slice(0, 120)}`
-  return answer.status === 405 && !answer.headers.allow ? '405 without Allow' : undefined
+  if (answer.status !== 405) return undefined
+  if (!answer.headers.allow) return '405 without Allow'
+  const told = answer.headers.allow.split(', ').toSorted().join()
+  return allow && told !== allow.toSorted().join() ? `405 that allows ${told} instead of ${allow}` : undefined
 }
 
 function faultOfResult({ end, received }: StreamResult): string | undefined {

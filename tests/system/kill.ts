@@ -132,6 +132,8 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
     // After the start, for a daemon refuses to start on it.
     const admin = world.postgres.adminUrl()
     await runSql(admin, `alter system set synchronous_commit = off`)
+    // As far behind as Postgres allows: what the mutant loses must not depend on the moment of the crash.
+    await runSql(admin, `alter system set wal_writer_delay = '10s'`)
     await runSql(admin, 'select pg_reload_conf()')
     const { ledger, verdict } = await write(world, parties, 'lazy', 0, async () => {
       for (let crash = 0; crash < 2; crash += 1) {
