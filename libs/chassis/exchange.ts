@@ -28,6 +28,7 @@ export interface Exchange {
   settled(): void
   /** So many bytes are under way to the client. */
   answering(bytes: number): void
+  readonly unreadBytes: number
   abort(reason: Error): void
   destroy(): void
 }
@@ -75,7 +76,7 @@ class OpenExchange implements Exchange {
   #aborted: Error | undefined = undefined
   #handlerEnded = false
   #answerEnded = false
-  #unreadBytes = 0
+  unreadBytes = 0
 
   constructor(
     context: ExchangeContext,
@@ -116,7 +117,7 @@ class OpenExchange implements Exchange {
   }
 
   answering(bytes: number): void {
-    this.#unreadBytes += bytes
+    this.unreadBytes += bytes
     this.#context.unread.bytes += bytes
   }
 
@@ -138,7 +139,7 @@ class OpenExchange implements Exchange {
   closed(): void {
     this.#answerEnded = true
     this.#context.inFlight.delete(this)
-    this.#context.unread.bytes -= this.#unreadBytes
+    this.#context.unread.bytes -= this.unreadBytes
     if (!this.#response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()

@@ -20,10 +20,10 @@ export interface Limiter {
 
 const REFUSALS_PER_SECOND = 500
 const REFUSALS_AT_ONCE_MAX = 50
-const REFUSALS_WAITING_MAX = 2_000
+const REFUSALS_WAITING_MAX = 5_000
 const PACE_MS = 20
 /** With the longest wait for a slot it stays well below the 3.5 s within which everything is answered. */
-const REFUSAL_MS_MAX = 2_000
+const REFUSAL_MS_MAX = 2_500
 
 interface Waiter {
   since: number

@@ -53,7 +53,7 @@ export interface HttpServer {
 
 const BODY_BYTES_MAX = 1024 * 1024
 const SWEEP_MS = 250
-/** Answers that slow clients have not read yet; a slot of the limiter does not wait for them. */
+/** Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut beyond it. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is none. */
 const PIPELINED_MAX = 16
@@ -78,7 +78,10 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
     onRequest: (request, response) => accept(options, context, router, request, response),
     onRefused: (error) => options.log.debug({ code: error.code }, 'refused by the HTTP parser'),
   })
-  const sweeper = setInterval(() => sweep(inFlight, options.log), SWEEP_MS).unref()
+  const sweeper = setInterval(() => {
+    sweep(inFlight, options.log)
+    cutSlowReaders(inFlight, unread.bytes - UNREAD_BYTES_MAX, options.log)
+  }, SWEEP_MS).unref()
   return {
     listen({ host, port }) {
       return new Promise((resolve, reject) => {
@@ -186,7 +189,7 @@ function requireArrival({ options, request }: Turn): void {
 /** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
 function admit(turn: Turn, { spec }: Route): Promise<void> | undefined {
   if (spec.deadline === 'probe') return authorize(turn, spec)
-  if (turn.unread.bytes > UNREAD_BYTES_MAX)
+  if (turn.unread.bytes > 2 * UNREAD_BYTES_MAX)
     throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
   const refusal = turn.options.lifecycle.refusal()
   if (refusal) throw refusal
@@ -345,6 +348,21 @@ function sweep(inFlight: Set<Exchange>, log: Log): void {
     if (now < exchange.deadlineAt) continue
     log.error({ requestId: exchange.requestId }, 'a handler is past its deadline; its connection is closed')
     exchange.abort(new Error('the deadline of the request passed'))
+    exchange.destroy()
+  }
+}
+
+/** Whoever has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut everyone out. */
+function cutSlowReaders(inFlight: Set<Exchange>, excessBytes: number, log: Log): void {
+  let left = excessBytes
+  for (const exchange of inFlight) {
+    if (left <= 0) return
+    if (exchange.unreadBytes === 0) continue
+    left -= exchange.unreadBytes
+    log.warn(
+      { requestId: exchange.requestId, bytes: exchange.unreadBytes },
+      'an answer was not read in time; its connection is closed',
+    )
     exchange.destroy()
   }
 }

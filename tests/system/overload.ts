@@ -23,6 +23,9 @@ const STORM_S = isShort ? 3 : 6
 const TIMES = 10
 /** As many as may wait or work, and then three times as many that must be refused. */
 const CONNECTIONS = 1_000
+/** Beyond what the limiter lets wait for a refusal, and enough to be felt by a daemon that takes everyone in. */
+const CROWD = 3_000
+const CROWD_PER_SECOND = 40_000
 const CAPACITY_CONNECTIONS = 64
 const GOODPUT_MIN = 0.85
 const ACCEPTED_P99_MS_MAX = 500
@@ -56,6 +59,7 @@ await reportOn(async (report) => {
     await setRate(world, tenants, UNLIMITED)
     const [daemon] = world.daemons as [LociProcess]
     for (const kind of ['writes', 'reads'] as const) await overload(report, daemon, tenants, kind)
+    await crowd(report, daemon, tenants)
     await fairness(report, world, daemon, tenants)
     await mutants(report, world, tenants)
   } finally {
@@ -100,6 +104,30 @@ async function overload(report: Report, daemon: LociProcess, tenants: WorldTenan
     recoveryMs <= RECOVERY_MS_MAX,
     `the last refusal ${Math.round(recoveryMs)} ms after the storm (at most ${RECOVERY_MS_MAX})`,
   )
+}
+
+/** More clients than may wait for anything: then not the goodput is promised but what keeps the process alive. */
+async function crowd(report: Report, daemon: LociProcess, tenants: WorldTenant[]): Promise<void> {
+  const { faults, figure } = await crowded(daemon, tenants)
+  report.promise(`${CROWD} clients at once`, faults.length === 0, figure)
+}
+
+async function crowded(daemon: LociProcess, tenants: WorldTenant[]): Promise<{ faults: string[]; figure: string }> {
+  const probe = startProbe(daemon.url, daemon.pid, { method: 'GET', path: '/health/live' })
+  const { accepted, refusals } = await runLoad({
+    ...loadOf(daemon, tenants, 'writes'),
+    connections: CROWD,
+    perSecond: CROWD_PER_SECOND,
+    seconds: STORM_S,
+    warmUpSeconds: 1.5,
+  })
+  const { rssMbMax } = await probe.stop()
+  const faults = [
+    ...(accepted.p99Ms > ACCEPTED_P99_MS_MAX ? [`accepted p99 ${Math.round(accepted.p99Ms)} ms`] : []),
+    ...(rssMbMax > RSS_MB_MAX ? [`${rssMbMax} MB`] : []),
+  ]
+  const figure = `accepted ${Math.round(accepted.perSecond)}/s, p99 ${Math.round(accepted.p99Ms)} ms (at most ${ACCEPTED_P99_MS_MAX}), ${rssMbMax} MB (at most ${RSS_MB_MAX}), ${JSON.stringify(refusals)}`
+  return { faults, figure }
 }
 
 function faultsOf({ goodput, worst, live, recoveryMs }: Storm): string[] {
@@ -266,7 +294,8 @@ async function mutants(report: Report, world: World, tenants: WorldTenant[]): Pr
     LOCI_QUEUE_MAX: '100000',
     LOCI_QUEUE_MS: '5000',
   })
-  await caught(report, 'no limiter', unbounded, tenants)
+  const { faults } = await crowded(unbounded, tenants)
+  report.mutant('no limiter', faults.length > 0 ? faults.join(', ') : undefined)
   await unbounded.stop()
   if (isShort) return
   await using mutant = await plantMutant([
