@@ -83,6 +83,8 @@ let failed = 0
 for (const [links, token] of chains) {
   const arrival = {
     method: 'GET',
+    target: '/',
+    answer: { header() {} },
     headers: { 'x-loci-capability': token, 'x-loci-database': 'default' },
     peer: '127.0.0.1',
     requestId: 'req_x',

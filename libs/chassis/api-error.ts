@@ -55,6 +55,11 @@ export function errorBodyOf(error: ApiError, requestId: string, letterCase: 'cam
   }
 }
 
+/** The seed's own shape, for the billing webhook alone. */
+export function flatBodyOf(error: ApiError): object {
+  return { error: error.message, ...(error.options.details === undefined ? {} : { details: error.options.details }) }
+}
+
 export function errorHeadersOf(error: ApiError): Record<string, string> {
   const retryAfterMs = error.retryAfterMs
   if (retryAfterMs === undefined) return error.options.headers ?? {}

@@ -35,8 +35,9 @@ function describe({ spec }: Route): RouteDescription {
     },
     ...(spec.params ? { params: spec.params } : {}),
     ...(spec.query ? { query: spec.query } : {}),
-    ...(spec.body ? { body: { schema: spec.body, required: !spec.bodyOptional } } : {}),
+    ...(spec.body ? { body: { schema: spec.documentedBody ?? spec.body, required: !spec.bodyOptional } } : {}),
     answers: spec.answers,
     errors: [...errors],
+    ...(spec.flatErrors ? { flatErrors: true } : {}),
   }
 }

@@ -6,12 +6,16 @@ import type { Span } from '@opentelemetry/api'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { DEADLINES_MS, type DeadlineClass } from './route.ts'
+import { type AnswerHeaders, DEADLINES_MS, type DeadlineClass } from './route.ts'
 import { remoteContext, startSpan } from './trace.ts'
 
-export interface Exchange {
+export interface Exchange extends AnswerHeaders {
   readonly requestId: string
+  /** Its template, as the router knows it. */
+  readonly route: string
   readonly deadlineAt: number
+  /** Those that access or the handler have added so far. */
+  readonly addedHeaders: Record<string, string> | undefined
   code: string | undefined
   /** Set once a slot of the limiter is held. */
   holdsSlot: boolean
@@ -42,6 +46,16 @@ export interface ExchangeContext {
   unread: { bytes: number }
 }
 
+// Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
+interface CountedSocket {
+  lociUnanswered?: number
+}
+
+/** Requests of this connection that are not answered yet. */
+export function unansweredOn(socket: object): number {
+  return (socket as CountedSocket).lociUnanswered ?? 0
+}
+
 export function openExchange(
   context: ExchangeContext,
   request: IncomingMessage,
@@ -52,8 +66,13 @@ export function openExchange(
 ): Exchange {
   const exchange = new OpenExchange(context, request, response, requestId, route, deadline)
   context.inFlight.add(exchange)
+  count(request.socket as CountedSocket, 1)
   response.on('close', () => exchange.closed())
   return exchange
+}
+
+function count(socket: CountedSocket, change: 1 | -1): void {
+  socket.lociUnanswered = (socket.lociUnanswered ?? 0) + change
 }
 
 /** A class because there is one per request: as closures these methods were a tenth of what the chassis allocates. */
@@ -67,7 +86,8 @@ class OpenExchange implements Exchange {
   readonly #context: ExchangeContext
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #route: string
+  readonly route: string
+  addedHeaders: Record<string, string> | undefined = undefined
   readonly #deadline: DeadlineClass
   readonly #startedAt: number
   readonly #traceId: string | undefined
@@ -89,7 +109,7 @@ class OpenExchange implements Exchange {
     this.#context = context
     this.#request = request
     this.#response = response
-    this.#route = route
+    this.route = route
     this.#deadline = deadline
     this.#startedAt = performance.now()
     this.requestId = requestId
@@ -109,6 +129,11 @@ class OpenExchange implements Exchange {
     this.#controller ??= new AbortController()
     if (this.#aborted) this.#controller.abort(this.#aborted)
     return this.#controller.signal
+  }
+
+  header(name: string, value: string): void {
+    this.addedHeaders ??= {}
+    this.addedHeaders[name] = value
   }
 
   yieldSlot(): void {
@@ -138,6 +163,7 @@ class OpenExchange implements Exchange {
   /** The last byte of the answer is out, or the client is gone. */
   closed(): void {
     this.#answerEnded = true
+    count(this.#request.socket as CountedSocket, -1)
     this.#context.inFlight.delete(this)
     this.#context.unread.bytes -= this.unreadBytes
     if (!this.#response.writableFinished) this.abort(new Error('the client went away'))
@@ -159,7 +185,7 @@ class OpenExchange implements Exchange {
     // 499: the client left before an answer; 0 would read as success in every dashboard.
     const status = this.#response.writableFinished ? this.#response.statusCode : 499
     const method = this.#request.method as string
-    metrics.observeRequest(this.#route, method, status, durationMs / 1000)
+    metrics.observeRequest(this.route, method, status, durationMs / 1000)
     if (this.#span) {
       this.#span.setAttribute('http.response.status_code', status)
       this.#span.end()
@@ -169,7 +195,7 @@ class OpenExchange implements Exchange {
       requestId: this.requestId,
       traceId: this.#traceId,
       method,
-      route: this.#route,
+      route: this.route,
       status,
       code: this.code,
       address: status === 401 || status === 403 ? this.#request.socket.remoteAddress : undefined,

@@ -1,6 +1,7 @@
 // What a request brings, by the schemas of its route. Parsed once, here; inside, the types are trusted.
 
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import type { Exchange } from './exchange.ts'
@@ -43,6 +44,7 @@ export function readBytes(request: IncomingMessage, bytesMax: number): Promise<B
 /** The body as JSON; undefined where the route takes none or it was left out. */
 export function readBody(spec: Spec, headers: Headers, bytes: Buffer | undefined): unknown {
   if (!spec.body) return undefined
+  if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
   if (!bytes || bytes.length === 0) {
     if (spec.bodyOptional) return undefined
     throw new ApiError('VALIDATION_ERROR', 'The request needs a JSON body.')
@@ -73,9 +75,9 @@ interface Input {
 
 export function inputOf(spec: Spec, params: unknown, url: string, body: unknown): Input {
   return {
-    params: spec.params && parse(spec.params, params, 'path'),
-    query: spec.query && parse(spec.query, parseQuery(queryOf(url)), 'query'),
-    body: spec.body && parse(spec.body, body, 'body'),
+    params: spec.params && parseInput(spec.params, params, 'path'),
+    query: spec.query && parseInput(spec.query, parseQuery(queryOf(url)), 'query'),
+    body: spec.body && (spec.bodyRaw ? body : parseInput(spec.body, body, 'body')),
   }
 }
 
@@ -84,7 +86,8 @@ function queryOf(url: string): string {
   return at < 0 ? '' : url.slice(at + 1)
 }
 
-function parse(schema: z.ZodType, value: unknown, place: string): unknown {
+/** Exported for the handlers that must do something else first. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const details = result.error.issues
@@ -124,6 +127,10 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     return this.#exchange.signal()
   }
 
+  get answer(): Exchange {
+    return this.#exchange
+  }
+
   /** A getter, so that a handler may take it out of the call like everything else. */
   get yieldSlot(): () => void {
     return () => this.#exchange.yieldSlot()
@@ -135,7 +142,8 @@ export function requireFits(spec: Spec, status: number, body: unknown): void {
   const schema = spec.answers[status]
   if (schema === undefined)
     throw new Error(`${spec.method} ${spec.path} answered ${status}, which it does not document`)
-  if (!(schema instanceof z.ZodType)) return
+  // A stream has no end to hold it against.
+  if (!(schema instanceof z.ZodType) || body instanceof Readable) return
   const result = schema.safeParse(JSON.parse(typeof body === 'string' ? body : JSON.stringify(body)))
   if (!result.success)
     throw new Error(`${spec.method} ${spec.path} answered what its schema refuses: ${z.prettifyError(result.error)}`)

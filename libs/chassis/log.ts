@@ -20,6 +20,7 @@ export interface LogFields {
   reason?: string
   subservice?: string
   component?: string
+  service?: string
   setting?: string
   signal?: string
   url?: string
@@ -76,6 +77,7 @@ const ALLOWED = new Set<string>([
   'reason',
   'subservice',
   'component',
+  'service',
   'setting',
   'signal',
   'url',

@@ -11,10 +11,19 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What access decides on. Nothing of the body: a refusal comes before it is read. */
 export interface Arrival {
   readonly method: string
+  /** Path and query as they were sent: what a signature over the request covers. */
+  readonly target: string
   readonly headers: Record<string, string | string[] | undefined>
   /** The socket's peer, a fact. */
   readonly peer: string
   readonly requestId: string
+  /** What whoever decides may add to the answer, whatever the answer will be. */
+  readonly answer: AnswerHeaders
+}
+
+/** Headers that the answer gets whether it succeeds or is refused: rate limits, for one. Names in lower case. */
+export interface AnswerHeaders {
+  header(name: string, value: string): void
 }
 
 /** One access class, as the program's access/ folder defines it. */
@@ -52,6 +61,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly log: Log
   /** Aborted when the client goes away or the deadline passes. */
   readonly signal: AbortSignal
+  /** Headers of the answer, also of a refusal that is thrown later. */
+  readonly answer: AnswerHeaders
   /** A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred at work. */
   yieldSlot(): void
 }
@@ -88,6 +99,10 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   params?: Params
   query?: Query
   body?: Body
+  /** What the documents show as the body, where the handler itself parses it: after something that the seed orders before. */
+  documentedBody?: z.ZodType
+  /** The handler gets the bytes as they came, whatever their type: a signature covers them. */
+  bodyRaw?: boolean
   bodyBytesMax?: number
   /** The body may be left out; the schema then sees undefined. */
   bodyOptional?: boolean
@@ -96,6 +111,8 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   errors?: ErrorCode[]
   /** What a caller is told when we fail unexpectedly. */
   failureMessage?: string
+  /** Errors of this path are the seed's flat `{error, details?}`: the billing webhook's alone. */
+  flatErrors?: boolean
 }
 
 export interface Route {

@@ -7,12 +7,12 @@
 // of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { newId } from '@loci/contract/ids.ts'
 import { type AddressSet, arrivedByTls } from './addresses.ts'
-import { ApiError, errorBodyOf, errorHeadersOf, isOutcomeUnknown, toApiError } from './api-error.ts'
-import { type Exchange, type ExchangeContext, openExchange } from './exchange.ts'
+import { ApiError, errorBodyOf, errorHeadersOf, flatBodyOf, isOutcomeUnknown, toApiError } from './api-error.ts'
+import { type Exchange, type ExchangeContext, openExchange, unansweredOn } from './exchange.ts'
 import { HandlerCall, inputOf, readBody, readBytes, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limiter } from './limiter.ts'
@@ -120,8 +120,6 @@ interface Turn {
   unread: { bytes: number }
 }
 
-const unanswered = new WeakMap<Socket, number>()
-
 function accept(
   options: ServerOptions,
   context: ExchangeContext,
@@ -129,13 +127,10 @@ function accept(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const ahead = (unanswered.get(request.socket) ?? 0) + 1
-  if (ahead > PIPELINED_MAX) {
+  if (unansweredOn(request.socket) >= PIPELINED_MAX) {
     request.socket.destroy()
     return
   }
-  unanswered.set(request.socket, ahead)
-  response.on('close', () => unanswered.set(request.socket, (unanswered.get(request.socket) ?? 1) - 1))
   const path = pathOf(request.url as string)
   const found = router.find(request.method as string, path)
   const match = 'route' in found ? found : undefined
@@ -210,9 +205,11 @@ function authorize(turn: Turn, spec: Route['spec']): Promise<void> | undefined {
   const { request, exchange } = turn
   const caller = spec.access.authorize({
     method: spec.method,
+    target: request.url as string,
     headers: request.headers,
     peer: request.socket.remoteAddress ?? '',
     requestId: exchange.requestId,
+    answer: exchange,
   })
   if (caller instanceof Promise) return caller.then((known) => enter(turn, spec, known))
   enter(turn, spec, caller)
@@ -282,7 +279,10 @@ function fail(turn: Turn, route: Route | undefined, error: unknown): void {
   // 5xx of our own making are bugs or damage; what the load did is in the access line already.
   if (refusal.status === 500) options.log.error(facts, 'request failed')
   else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'the store did not answer')
-  write(turn, refusal.status, errorBodyOf(refusal, exchange.requestId, options.letterCase), errorHeadersOf(refusal))
+  const body = options.routes.some(({ spec }) => spec.flatErrors && spec.path === exchange.route)
+    ? flatBodyOf(refusal)
+    : errorBodyOf(refusal, exchange.requestId, options.letterCase)
+  write(turn, refusal.status, body, errorHeadersOf(refusal))
   conclude(turn, refusal)
 }
 
@@ -312,6 +312,7 @@ function write(
     'x-content-type-options': 'nosniff',
     'x-request-id': exchange.requestId,
   }
+  if (exchange.addedHeaders) Object.assign(head, exchange.addedHeaders)
   if (headers !== EMPTY) Object.assign(head, headers)
   // A body that nobody read would be taken for the next request, or would have to be read to its end first.
   if (options.lifecycle.state === 'draining' || (status === 413 && !request.complete)) head.connection = 'close'

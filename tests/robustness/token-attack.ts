@@ -109,7 +109,16 @@ export async function attack(
     const route = random.pick(routes)
     const database = random.pick(DATABASES)
     const headers = { 'x-loci-capability': text, ...(database ? { 'x-loci-database': database } : {}) }
-    const caller = await admitted(() => route.authorize({ method: 'GET', headers, peer: '127.0.0.1', requestId: 'r' }))
+    const caller = await admitted(() =>
+      route.authorize({
+        method: 'GET',
+        target: '/',
+        headers,
+        peer: '127.0.0.1',
+        requestId: 'r',
+        answer: { header() {} },
+      }),
+    )
     if (caller && !isWithin(caller, capability, route.operation as string))
       trial.gains.push(`${kind}: admitted to ${route.operation} in ${caller.database} of ${caller.instance.id}`)
   }
