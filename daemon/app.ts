@@ -183,7 +183,8 @@ export async function createDaemon({
   )
 
   const stopping = new AbortController()
-  let stopBackground = async () => {}
+  const isStopping = () => stopping.signal.aborted || lifecycle.state === 'draining' || lifecycle.state === 'stopped'
+  let starting: ReturnType<typeof startBackground> = Promise.resolve(undefined)
 
   return {
     routes,
@@ -201,11 +202,12 @@ export async function createDaemon({
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),
       })
-      if (prepared === 'stopped') return { url, adminUrl }
+      // Told to stop at any moment of the start: there is nothing to become, only an end to wait for.
+      if (prepared === 'stopped' || isStopping()) return { url, adminUrl }
       if (prepared.refused) throw new StartRefused(prepared.refused)
       for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
       lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
-      stopBackground = await startBackground({
+      starting = startBackground({
         sql: background,
         settings,
         lifecycle,
@@ -214,13 +216,16 @@ export async function createDaemon({
         authority,
         rates,
         catchUp,
+        signal: stopping.signal,
       })
-      lifecycle.move('ready', 'everything is read')
+      await starting
+      if (!isStopping()) lifecycle.move('ready', 'everything is read')
       return { url, adminUrl }
     },
     async close(): Promise<void> {
       stopping.abort()
-      await stopBackground()
+      const stopBackground = await starting
+      await stopBackground?.()
       await Promise.all([pool.close(), background.close()])
     },
   }

@@ -2,16 +2,17 @@
 // tried again at the next beat.
 
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
-import type { Pool } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { watchDatabase } from '@loci/postgres/watch.ts'
 import type { Authority } from './access/authority.ts'
 import type { InstanceCounts, Rates } from './access/rates.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import { startApplier } from './feed/applier.ts'
-import { addUsage, exchangeRates, forgetRates } from './feed/store.ts'
-import { expireSome } from './kv/store.ts'
+import { addUsage, exchangeRates, forgetReplicas } from './feed/store.ts'
+import { expireSome, listTotals } from './kv/store.ts'
 import type { DaemonSettings } from './settings.ts'
 import { listSwitches, revertDue } from './subservices/store.ts'
 import type { Switches } from './subservices/switches.ts'
@@ -26,6 +27,8 @@ interface BackgroundOptions {
   rates: Rates
   /** Reads what changed in the cell since the last time. */
   catchUp(): Promise<void>
+  /** Ends the wait for a database that does not answer at the start. */
+  signal: AbortSignal
 }
 
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
@@ -39,8 +42,9 @@ const EXPIRY_MS = 1_000
 const EXPIRE_MAX = 500
 const UPKEEP_MS = 3_600_000
 const FEED_ALARM_S = 900
+const RETRY_MS = 500
 
-/** Reads everything once, then keeps it up to date; resolves with how to stop. */
+/** Reads everything once, then keeps it up to date; resolves with how to stop, or with undefined when it was stopped before. */
 export async function startBackground({
   sql,
   settings,
@@ -50,10 +54,14 @@ export async function startBackground({
   authority,
   rates,
   catchUp,
-}: BackgroundOptions): Promise<() => Promise<void>> {
-  await keepAuditPartitions(sql)
-  switches.accept(await listSwitches(sql))
-  await catchUp()
+  signal,
+}: BackgroundOptions): Promise<(() => Promise<void>) | undefined> {
+  const isRead = await untilDone(signal, log, async () => {
+    await keepAuditPartitions(sql)
+    switches.accept(await listSwitches(sql))
+    await catchUp()
+  })
+  if (!isRead) return undefined
 
   const watch = watchDatabase({
     sql,
@@ -78,13 +86,22 @@ export async function startBackground({
     every(EXPIRY_MS, 'expiry', log, async () => void (await expireSome(sql, EXPIRE_MAX))),
     every(UPKEEP_MS, 'upkeep', log, async () => {
       await keepAuditPartitions(sql)
-      await forgetRates(sql)
+      await forgetReplicas(sql)
     }),
   ]
   const { managementUrl, cellId, cellKey } = settings
   const applier =
     managementUrl && cellId && cellKey
-      ? startApplier({ pool: sql, managementUrl, cellId, cellKey, replica, log, onApplied: catchUp })
+      ? startApplier({
+          pool: sql,
+          managementUrl,
+          cellId,
+          cellKey,
+          replica,
+          log,
+          readTotals: (instanceIds) => listTotals(sql, instanceIds),
+          onApplied: catchUp,
+        })
       : undefined
 
   return async () => {
@@ -93,6 +110,21 @@ export async function startBackground({
     await applier?.stop()
     await usage.flush().catch((error) => log.warn({ error, component: 'usage' }, 'the last counts were not kept'))
   }
+}
+
+/** A database that is away for a moment is no reason to end, also not now; false when the signal came first. */
+async function untilDone(signal: AbortSignal, log: Log, work: () => Promise<void>): Promise<boolean> {
+  for (let isTold = false; !signal.aborted; isTold = true) {
+    try {
+      await work()
+      return !signal.aborted
+    } catch (error) {
+      if (!isTold && !signal.aborted)
+        log.warn({ error, component: 'postgres' }, 'what the replica must know could not be read; it is tried again')
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return false
 }
 
 async function freshSwitches(sql: Pool, log: Log) {
@@ -104,8 +136,11 @@ async function freshSwitches(sql: Pool, log: Log) {
 }
 
 /** What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance. */
-function createUsage(sql: Pool, replica: string, rates: Rates) {
+export function createUsage(sql: Sql, replica: string, rates: Rates) {
   const pending = new Map<string, { requests: number; writes: number }>()
+  /** What was sent and not confirmed. It is sent again as it was, under its number: it may have been taken. */
+  let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
+  let flushes = 0
 
   function collect(): [string, InstanceCounts][] {
     const seen = [...rates.drainCounts()]
@@ -126,18 +161,17 @@ function createUsage(sql: Pool, replica: string, rates: Rates) {
       rates.setShares(new Map(own.map((one) => [one.instanceId, share(one)])))
     },
     async flush(): Promise<void> {
+      if (sent) await addUsage(sql, replica, sent.flush, sent.counts)
+      sent = undefined
       collect()
       const counts = [...pending].map(([instanceId, sum]) => ({ instanceId, ...sum }))
-      // Taken out first: what is counted while this is on its way belongs to the next time. What fails is put back.
+      // Taken out first: what is counted while this is on its way belongs to the next time.
       pending.clear()
       if (counts.length === 0) return
-      await addUsage(sql, replica, counts).catch((error) => {
-        for (const { instanceId, requests, writes } of counts) {
-          const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
-          pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
-        }
-        throw error
-      })
+      flushes += 1
+      sent = { flush: flushes, counts }
+      await addUsage(sql, replica, flushes, counts)
+      sent = undefined
     },
   }
 }

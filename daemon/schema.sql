@@ -38,6 +38,16 @@ CREATE FUNCTION loci.digest_part(p_digest bytea, p_from integer) RETURNS bigint
   select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
 $$;
 
+CREATE FUNCTION loci.enter_instance(p_instance text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  perform pg_advisory_xact_lock_shared(hashtextextended(p_instance, 7026300004));
+  return exists (select from loci.instances i where i.id = p_instance and i.state <> 'deleted');
+end
+$$;
+
 CREATE FUNCTION loci.entry_digest(p_instance text, p_database text, p_key text, p_value text, p_version bigint, p_created timestamp with time zone, p_updated timestamp with time zone, p_expires timestamp with time zone) RETURNS bytea
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
@@ -360,9 +370,10 @@ CREATE FUNCTION loci.kv_probe_write(p_instance text, p_nonce text) RETURNS times
 declare
   written timestamptz;
 begin
-  perform set_config('loci.instance', p_instance, true);
-  insert into loci.probes as p (instance_id, nonce, at) values (p_instance, p_nonce, clock_timestamp())
-    on conflict (instance_id) do update set nonce = excluded.nonce, at = clock_timestamp() returning p.at into written;
+  if loci.enter_instance(p_instance) then
+    insert into loci.probes as p (instance_id, nonce, at) values (p_instance, p_nonce, clock_timestamp())
+      on conflict (instance_id) do update set nonce = excluded.nonce, at = clock_timestamp() returning p.at into written;
+  end if;
   return written;
 end
 $$;
@@ -371,11 +382,29 @@ CREATE FUNCTION loci.kv_settle(p_instance text, p_database text, p_seq bigint, p
     LANGUAGE plpgsql
     AS $$
 begin
-  perform set_config('loci.instance', p_instance, true);
+  if not loci.enter_instance(p_instance) then
+    return;
+  end if;
   update loci.databases h set bytes = p_bytes, set_hash_a = p_a, set_hash_b = p_b, unsettled = false
   where h.instance_id = p_instance and h.name = p_database and h.seq = p_seq and h.keys = p_rows and h.unsettled;
   insert into loci.verified as v (instance_id, database, seq, rows, verified_at) values (p_instance, p_database, p_seq, p_rows, clock_timestamp())
     on conflict (instance_id, database) do update set seq = excluded.seq, rows = excluded.rows, verified_at = excluded.verified_at;
+end
+$$;
+
+CREATE FUNCTION loci.kv_totals(p_instances text[]) RETURNS TABLE(instance_id text, keys bigint, bytes bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+begin
+  foreach instance_id in array p_instances loop
+    begin
+      select u.keys, u.bytes into keys, bytes from loci.kv_usage(instance_id) u;
+    exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+      keys := 0; bytes := 0;
+    end;
+    return next;
+  end loop;
 end
 $$;
 
@@ -583,6 +612,11 @@ declare
   soonest timestamptz;
 begin
   perform set_config('loci.instance', p_instance, true);
+  perform pg_advisory_xact_lock_shared(hashtextextended(p_instance, 7026300004));
+  if not exists (select from loci.instances n where n.id = p_instance and n.state <> 'deleted') then
+    return query select n, 'gone', 0::bigint, null::timestamptz, null::timestamptz, null::timestamptz, null::bytea from generate_subscripts(p_op, 1) n;
+    return;
+  end if;
   -- Always in this order, so that no two writers can wait for each other in a circle: the heads that are there, by name; then the
   -- instance's row, where a database or an expiry is new; then new heads, which nobody else can know of.
   perform 1 from loci.databases h where h.instance_id = p_instance and h.name = any (p_database) order by h.name for update;
@@ -687,6 +721,35 @@ begin
 end
 $$;
 
+CREATE FUNCTION loci.purge_some(p_fence bigint, p_instance text, p_generation bigint, p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+declare
+  v_table text;
+  v_removed int;
+  removed int := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(p_instance, 7026300004));
+  perform 1 from loci.instances i where i.id = p_instance and i.generation = p_generation and i.state = 'deleted' and i.purged_at is null
+    and exists (select from loci.cell c where c.lease_fence = p_fence) for update;
+  if not found then
+    return null;
+  end if;
+  perform set_config('loci.instance', p_instance, true);
+  foreach v_table in array array['partner_credentials', 'idempotency', 'entries', 'databases', 'verified', 'probes', 'instance_rates'] loop
+    execute format('delete from loci.%1$I where ctid = any (array(select ctid from loci.%1$I where instance_id = $1 limit $2))', v_table)
+      using p_instance, p_limit - removed;
+    get diagnostics v_removed = row_count;
+    removed := removed + v_removed;
+    exit when removed >= p_limit;
+  end loop;
+  return removed;
+end
+$_$;
+
 CREATE TABLE loci.audit (
     chain text NOT NULL,
     id text NOT NULL,
@@ -706,101 +769,6 @@ CREATE TABLE loci.audit (
 PARTITION BY RANGE (at);
 
 ALTER TABLE ONLY loci.audit FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202610 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    database text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202610 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202611 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    database text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202611 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202612 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    database text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202612 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202701 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    database text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202701 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202702 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    database text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202702 FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.audit_chains (
     chain text NOT NULL,
@@ -837,6 +805,16 @@ CREATE TABLE loci.databases (
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.deletions (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    generation bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    reported_at timestamp with time zone
+);
+
+COMMENT ON TABLE loci.deletions IS 'without row-level security: the ledger of what was erased, ids and times only';
 
 CREATE TABLE loci.idempotency (
     instance_id text NOT NULL,
@@ -876,6 +854,8 @@ CREATE TABLE loci.instances (
     next_expiry_at timestamp with time zone,
     change_seq bigint NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    purged_at timestamp with time zone,
+    awaiting jsonb,
     CONSTRAINT instances_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 
@@ -955,6 +935,14 @@ CREATE TABLE loci.subservices (
 
 COMMENT ON TABLE loci.subservices IS 'without row-level security: switches of the cell, no tenant';
 
+CREATE TABLE loci.usage_flushes (
+    replica text NOT NULL,
+    flush bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.usage_flushes IS 'without row-level security: numbers of the replicas, no tenant';
+
 CREATE TABLE loci.usage_minutes (
     instance_id text NOT NULL,
     minute timestamp with time zone NOT NULL,
@@ -975,42 +963,20 @@ CREATE TABLE loci.verified (
 
 ALTER TABLE ONLY loci.verified FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202610 FOR VALUES FROM ('2026-10-01 00:00:00+00') TO ('2026-11-01 00:00:00+00');
-
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202611 FOR VALUES FROM ('2026-11-01 00:00:00+00') TO ('2026-12-01 00:00:00+00');
-
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202612 FOR VALUES FROM ('2026-12-01 00:00:00+00') TO ('2027-01-01 00:00:00+00');
-
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202701 FOR VALUES FROM ('2027-01-01 00:00:00+00') TO ('2027-02-01 00:00:00+00');
-
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202702 FOR VALUES FROM ('2027-02-01 00:00:00+00') TO ('2027-03-01 00:00:00+00');
+ALTER TABLE ONLY loci.audit_chains
+    ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (chain);
 
 ALTER TABLE ONLY loci.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202610
-    ADD CONSTRAINT audit_202610_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202611
-    ADD CONSTRAINT audit_202611_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202612
-    ADD CONSTRAINT audit_202612_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202701
-    ADD CONSTRAINT audit_202701_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202702
-    ADD CONSTRAINT audit_202702_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_chains
-    ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (chain);
 
 ALTER TABLE ONLY loci.cell
     ADD CONSTRAINT cell_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY loci.databases
     ADD CONSTRAINT databases_pkey PRIMARY KEY (instance_id, name);
+
+ALTER TABLE ONLY loci.deletions
+    ADD CONSTRAINT deletions_pkey PRIMARY KEY (instance_id, database);
 
 ALTER TABLE ONLY loci.entries
     ADD CONSTRAINT entries_pkey PRIMARY KEY (instance_id, database, key);
@@ -1042,11 +1008,16 @@ ALTER TABLE ONLY loci.signing_keys
 ALTER TABLE ONLY loci.subservices
     ADD CONSTRAINT subservices_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY loci.usage_flushes
+    ADD CONSTRAINT usage_flushes_pkey PRIMARY KEY (replica);
+
 ALTER TABLE ONLY loci.usage_minutes
     ADD CONSTRAINT usage_minutes_pkey PRIMARY KEY (instance_id, minute, replica);
 
 ALTER TABLE ONLY loci.verified
     ADD CONSTRAINT verified_pkey PRIMARY KEY (instance_id, database);
+
+CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 
 CREATE INDEX entries_expiring ON loci.entries USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -1056,33 +1027,17 @@ CREATE INDEX instances_changed ON loci.instances USING btree (change_seq);
 
 CREATE INDEX instances_expiring ON loci.instances USING btree (next_expiry_at) WHERE (next_expiry_at IS NOT NULL);
 
+CREATE INDEX instances_to_purge ON loci.instances USING btree (updated_at) WHERE ((state = 'deleted'::text) AND (purged_at IS NULL));
+
 CREATE INDEX partner_credentials_changed ON loci.partner_credentials USING btree (change_seq);
+
+CREATE INDEX partner_credentials_owned ON loci.partner_credentials USING btree (instance_id);
 
 CREATE INDEX revocations_changed ON loci.revocations USING btree (change_seq);
 
 CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq) WHERE ((origin = 'cell'::text) AND (reported_at IS NULL));
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202610_pkey;
-
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202611_pkey;
-
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202612_pkey;
-
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202701_pkey;
-
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202702_pkey;
-
 ALTER TABLE loci.audit ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE loci.audit_202610 ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE loci.audit_202611 ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE loci.audit_202612 ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE loci.audit_202701 ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE loci.audit_202702 ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.databases ENABLE ROW LEVEL SECURITY;
 
@@ -1091,16 +1046,6 @@ ALTER TABLE loci.entries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
-
-CREATE POLICY one_chain ON loci.audit_202610 USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
-
-CREATE POLICY one_chain ON loci.audit_202611 USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
-
-CREATE POLICY one_chain ON loci.audit_202612 USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
-
-CREATE POLICY one_chain ON loci.audit_202701 USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
-
-CREATE POLICY one_chain ON loci.audit_202702 USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -1148,6 +1093,8 @@ GRANT UPDATE(lease_fence) ON TABLE loci.cell TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.instance_rates TO loci_app;
@@ -1156,7 +1103,7 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.instances TO loci_app;
 
 GRANT SELECT ON TABLE loci.migrations TO loci_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE loci.partner_credentials TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.partner_credentials TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.probes TO loci_app;
 
@@ -1165,6 +1112,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.revocations TO loci_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 
 GRANT SELECT,UPDATE ON TABLE loci.subservices TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_flushes TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_minutes TO loci_app;
 

@@ -11,9 +11,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { applyPage, takeLease } from './feed/store.ts'
 import type { TestDaemon } from './test-daemon.ts'
-
-type Body<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
-export type Told = { [Kind in FeedItem['kind']]: { kind: Kind; body: Body<Kind> } }[FeedItem['kind']]
+import type { Body, TestFeed, Told } from './test-feed.ts'
 
 export interface TestAuthority {
   kid: string
@@ -55,7 +53,8 @@ export function nowS(): number {
   return Math.floor(Date.now() / 1000)
 }
 
-export async function testAuthority(daemon: TestDaemon): Promise<TestAuthority> {
+/** With a feed the daemon hears it from there, by its own loops; otherwise it is put into the cell as they would. */
+export async function testAuthority(daemon: TestDaemon, feed?: TestFeed): Promise<TestAuthority> {
   const pool = openPool({
     url: daemon.database.appUrl,
     applicationName: 'loci-test-feed',
@@ -77,6 +76,11 @@ export async function testAuthority(daemon: TestDaemon): Promise<TestAuthority> 
     pool,
     settle,
     async tell(...told) {
+      if (feed) {
+        feed.publish(...told)
+        await feed.heard()
+        return settle()
+      }
       const lease = await takeLease(pool, 'test', 60_000)
       if (!lease) throw new Error('another replica holds the lease of the cell')
       next += 1

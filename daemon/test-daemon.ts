@@ -39,7 +39,7 @@ export async function testDaemon({ settings = {}, replicaOf }: TestDaemonOptions
   const adminToken = replicaOf?.adminToken ?? `loci_adm_${randomBytes(32).toString('base64url')}`
   const { lines, log } = testLog()
   const daemon = await createDaemon({
-    settings: { ...defaults(database.appUrl, adminToken), ...settings },
+    settings: { ...testSettings(database.appUrl, adminToken), ...settings },
     log,
     version: '0.0.0-test',
     verifyAnswers: true,
@@ -73,7 +73,7 @@ export async function testDaemon({ settings = {}, replicaOf }: TestDaemonOptions
   }
 }
 
-function defaults(databaseUrl: string, adminToken: string): DaemonSettings {
+export function testSettings(databaseUrl: string, adminToken: string): DaemonSettings {
   return {
     listen: { host: '127.0.0.1', port: 0 },
     adminListen: undefined,

@@ -4,7 +4,13 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { findInstance, readChanges } from '../feed/store.ts'
 import { testAuthority } from '../test-authority.ts'
 import { testDaemon } from '../test-daemon.ts'
-import { type AuthorityChanges, createAuthority, type Instance, type Revocation } from './authority.ts'
+import {
+  type AuthorityChanges,
+  createAuthority,
+  type Instance,
+  type PartnerCredential,
+  type Revocation,
+} from './authority.ts'
 
 const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, burst: 1, streams: 1 }
 
@@ -104,6 +110,22 @@ test('the first change of a cell reaches what was loaded before it', async () =>
   )
   await catchUp()
   assert.equal((await authority.findInstance('svc_1'))?.state, 'deleted')
+})
+
+// Mutant: no forgetPartnersOf(): a credential of the first life would still open the second.
+test('with every change of an instance its partner credentials are asked for again', async () => {
+  let stored: PartnerCredential | undefined = {
+    ...{ id: 'ptr_1', instanceId: 'svc_1', organizationId: 'org_1', tenantId: 'ten_1', partner: 'p', database: 'd' },
+    ...{ projectionClasses: [], routes: [], digest: Buffer.alloc(32), state: 'active', expiresAt: null },
+  }
+  const authority = createAuthority({ loadInstance: async () => undefined, loadPartnerCredential: async () => stored })
+  authority.accept(changes(1))
+  assert.ok(await authority.findPartnerCredential('ptr_1'))
+  stored = undefined
+  authority.accept(changes(2, { instances: [{ ...instance('active'), id: 'svc_2' }] }))
+  assert.ok(await authority.findPartnerCredential('ptr_1'), 'of another instance')
+  authority.accept(changes(3, { instances: [instance('active')] }))
+  assert.equal(await authority.findPartnerCredential('ptr_1'), undefined)
 })
 
 test('a revocation of a moment is never moved back, and a removed key is gone', () => {

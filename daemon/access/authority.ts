@@ -123,6 +123,13 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
       )
   }
 
+  /** An instance that was deleted and is made again has lost its credentials, and a row that is gone tells nobody. They load again. */
+  function forgetPartnersOf(changed: Instance[]): void {
+    if (changed.length === 0) return
+    const ids = new Set(changed.map(({ id }) => id))
+    for (const { id, instanceId } of partners.values()) if (ids.has(instanceId)) partners.delete(id)
+  }
+
   function forgetExpired(): void {
     if (revokedJtis.size < PRUNE_ABOVE) return
     for (const [jti, expiresAt] of revokedJtis) if (expiresAt < Date.now() - HOUR_MS) revokedJtis.delete(jti)
@@ -139,6 +146,7 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
       for (const key of changes.keys) acceptKey(key)
       for (const revocation of changes.revocations) acceptRevocation(revocation)
       for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
+      forgetPartnersOf(changes.instances)
       for (const credential of changes.partnerCredentials)
         if (partners.has(credential.id)) partners.set(credential.id, credential)
       if (changes.revocations.length > 0) forgetExpired()

@@ -188,7 +188,7 @@ test('a suspended instance goes on reading and deleting; writes say why they wai
   for (const [reason, code] of [
     ['unpaid', '402 PAYMENT_REQUIRED'],
     ['plan_not_covered', '402 PLAN_NOT_COVERED'],
-    ['by_owner', '403 FORBIDDEN'],
+    ['suspended', '403 FORBIDDEN'],
   ] as const) {
     await party.change({ state: 'active', state_reason: null })
     assert.equal(await put('kept'), '200')
@@ -202,6 +202,52 @@ test('a suspended instance goes on reading and deleting; writes say why they wai
     assert.equal(await outcome(token, 'DELETE /v1/kv/entries/kept'), '200')
     assert.equal(await outcome(party.root({ ops: ['operator'], ks: ['*/*'] }), 'GET /v1/audit'), '200')
   }
+})
+
+// Mutant: ask for kv:write in the batch route, as its operation says.
+test('a suspended instance takes a batch that only deletes', async () => {
+  const party = await authority.addInstance()
+  const token = party.root()
+  const batch = (...operations: object[]) =>
+    outcome(token, 'POST /v1/kv/entries/batch', { body: { operations: operations } })
+  for (const reason of ['unpaid', 'plan_not_covered', 'suspended']) {
+    await party.change({ state: 'active', state_reason: null })
+    assert.equal(await batch({ op: 'put', key: 'a', value: 1 }, { op: 'put', key: 'b', value: 1 }), '200')
+    await party.change({ state: 'suspended', state_reason: reason })
+    assert.match(await batch({ op: 'delete', key: 'a' }, { op: 'put', key: 'c', value: 1 }), /^40[23] /)
+    assert.equal(await outcome(token, 'GET /v1/kv/entries/a'), '200', 'all or nothing')
+    assert.equal(await batch({ op: 'delete', key: 'a' }, { op: 'delete', key: 'b' }), '200')
+    assert.equal(await outcome(token, 'GET /v1/kv/entries/a'), '404 NOT_FOUND')
+  }
+  const reader = party.root({ ops: ['kv:read', 'kv:write'] })
+  const body = { operations: [{ op: 'delete', key: 'a' }] }
+  assert.equal(await outcome(reader, 'POST /v1/kv/entries/batch', { body }), '403 OPERATION_NOT_ALLOWED')
+})
+
+// Mutant: look for unpaid_off behind `if (!isWrite(operation)) return`.
+test('an instance that is off for payment serves nothing, says what to do, and is back when the bill is paid', async () => {
+  const party = await authority.addInstance()
+  const token = party.root()
+  const operations = [{ op: 'delete', key: 'kept' }]
+  const all = async () => [
+    await outcome(token, 'PUT /v1/kv/entries/kept', { body: { value: 1 } }),
+    await outcome(token, 'GET /v1/kv/entries/kept'),
+    await outcome(token),
+    await outcome(token, 'GET /v1/kv/health'),
+    await outcome(party.root({ ops: ['operator'], ks: ['*/*'] }), 'GET /v1/audit'),
+    await outcome(token, 'POST /v1/kv/entries/batch', { body: { operations } }),
+    await outcome(token, 'DELETE /v1/kv/entries/missing'),
+  ]
+  const served = ['200', '200', '200', '200', '200', '200', '404 NOT_FOUND']
+  assert.deepEqual(await all(), served)
+  await party.change({ state: 'suspended', state_reason: 'unpaid_off' })
+  assert.deepEqual(
+    await all(),
+    served.map(() => '402 PAYMENT_REQUIRED'),
+  )
+  assert.match((await party.call(token, LIST)).error.message, /pay the open bill/)
+  await party.change({ state: 'active', state_reason: null })
+  assert.deepEqual(await all(), served)
 })
 
 test('a deleted instance and one that the cell never had are both nobody', async () => {

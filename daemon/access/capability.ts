@@ -26,6 +26,8 @@ export interface Caller {
   holder: string
   /** What the audit names. */
   actor: string
+  /** Throws when the instance's state, or the age of what the cell knows, forbids the operation now. */
+  requireServed(operation: Operation): void
 }
 
 export interface CapabilityOptions {
@@ -49,6 +51,7 @@ const REFUSALS: ErrorCode[] = [
   'CAPABILITY_EXPIRED',
   'CAPABILITY_REVOKED',
   'PAYMENT_REQUIRED',
+  'PLAN_NOT_COVERED',
   'FORBIDDEN',
   'IDENTITY_MISMATCH',
   'RATE_LIMITED',
@@ -57,7 +60,10 @@ const REFUSALS: ErrorCode[] = [
 ]
 
 export interface CapabilityAccess {
-  capability(operation: Exclude<Operation, 'operator'>): Access<Caller>
+  /**
+   * With `servedByHandler` the handler must call requireServed() itself: what is asked for stands in the body, which is read later.
+   */
+  capability(operation: Exclude<Operation, 'operator'>, options?: { servedByHandler: boolean }): Access<Caller>
   operator(): Access<Caller>
 }
 
@@ -120,12 +126,10 @@ export function capabilityAccess({
     instance: Instance | undefined,
     operation: Operation,
     domain: Domain | undefined,
+    servedByHandler: boolean,
   ): Caller {
     if (!instance || instance.state === 'deleted')
-      throw failures.refuse(
-        arrival.peer,
-        new ApiError('UNAUTHENTICATED', 'The capability is for an instance that this cell does not have.'),
-      )
+      throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
     rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation))
     requireIdentity(arrival.headers, capability.root)
     if (operation === 'operator') requireOperator(capability)
@@ -134,8 +138,11 @@ export function capabilityAccess({
         details: { operation },
       })
     const database = databaseOf(arrival.headers, capability.ks, domain)
-    requireState(instance, operation)
-    requireFresh(authority, operation, feedStaleS)
+    const requireServed = (asked: Operation) => {
+      requireState(instance, asked)
+      requireFresh(authority, asked, feedStaleS)
+    }
+    if (!servedByHandler) requireServed(operation)
     const { sub, jti } = capability.root
     // Management seals its own tokens with a leaf that bears the root's jti: that leaf is the root's holder, not a sub-agent.
     const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
@@ -146,10 +153,16 @@ export function capabilityAccess({
       ks: capability.ks,
       holder: `${sub ?? jti}${child ? `/${child}` : ''}`,
       actor: `${sub ?? 'capability'}:${capability.jtis.at(-1)}`,
+      requireServed,
     }
   }
 
-  function access(operation: Operation, accessClass: string, errors: ErrorCode[]): Access<Caller> {
+  function access(
+    operation: Operation,
+    accessClass: string,
+    errors: ErrorCode[],
+    servedByHandler = false,
+  ): Access<Caller> {
     const domain =
       DOMAINS_OF[operation].length === 1 || operation === 'cycles:run' ? DOMAINS_OF[operation][0] : undefined
     return {
@@ -161,16 +174,25 @@ export function capabilityAccess({
         const capability = authenticate(arrival)
         const instance = authority.findInstance(capability.root.svc)
         if (instance instanceof Promise)
-          return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain))
-        return admit(arrival, capability, instance, operation, domain)
+          return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain, servedByHandler))
+        return admit(arrival, capability, instance, operation, domain, servedByHandler)
       },
     }
   }
 
   return {
-    capability: (operation) => access(operation, 'capability', ['OPERATION_NOT_ALLOWED']),
+    capability: (operation, { servedByHandler } = { servedByHandler: false }) =>
+      access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], servedByHandler),
     operator: () => access('operator', 'operator', ['OPERATOR_REQUIRED']),
   }
+}
+
+/** Deleted and never heard of are the same to a caller; also to one whose write comes while the instance is being erased. */
+export function instanceGone(): ApiError {
+  return new ApiError(
+    'UNAUTHENTICATED',
+    'The capability is for an instance that this cell does not have. Ask management for its endpoint, or for a new capability.',
+  )
 }
 
 type Headers = Arrival['headers']
@@ -212,9 +234,14 @@ function databaseOf(headers: Headers, ks: readonly string[], domain: Domain | un
   return database
 }
 
-/** Suspended for payment: reads and deletions stay, writes wait for the bill. Suspended otherwise: reads stay too. */
+/**
+ * Suspended, for payment or otherwise: reads and deletions stay, writes wait. Unpaid for so long that it is off (CONTRACT 4.3): nothing
+ * is served, and what is stored waits for the bill or for its deletion.
+ */
 function requireState({ state, stateReason }: Instance, operation: Operation): void {
-  if (state !== 'suspended' || !isWrite(operation)) return
+  if (state !== 'suspended') return
+  if (stateReason === 'unpaid_off') throw switchedOff()
+  if (!isWrite(operation)) return
   if (stateReason === 'plan_not_covered')
     throw new ApiError(
       'PLAN_NOT_COVERED',
@@ -223,6 +250,13 @@ function requireState({ state, stateReason }: Instance, operation: Operation): v
   if (stateReason === 'unpaid')
     throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment. Reads and deletions go on.')
   throw new ApiError('FORBIDDEN', 'The service is suspended. Reads and deletions go on; resume it to write.')
+}
+
+export function switchedOff(): ApiError {
+  return new ApiError(
+    'PAYMENT_REQUIRED',
+    'The tenant has been suspended for payment too long: the service is off, and nothing is read, exported or deleted. Its data is kept for now; pay the open bill to have it back.',
+  )
 }
 
 function isWrite(operation: Operation): boolean {

@@ -138,3 +138,15 @@ test('a suspended instance takes nothing new in', async () => {
   await using server = await partnerServer({ instance: { state: 'suspended', stateReason: 'unpaid' } })
   assert.deepEqual((await server.post('/projections')).error.code, 'PAYMENT_REQUIRED')
 })
+
+test('a suspended instance still advises, and one that is off for payment does not', async () => {
+  for (const [stateReason, status] of [
+    ['unpaid', 200],
+    ['unpaid_off', 402],
+  ] as const) {
+    const credential = { routes: ['projections', 'advice'] }
+    await using server = await partnerServer({ credential, instance: { state: 'suspended', stateReason } })
+    assert.equal((await server.post('/advice')).status, status, stateReason)
+    assert.equal((await server.post('/projections')).status, 402)
+  }
+})

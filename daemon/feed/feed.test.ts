@@ -3,9 +3,11 @@ import { after, before, test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestAuthority, type Told, testAuthority } from '../test-authority.ts'
+import { type TestAuthority, testAuthority } from '../test-authority.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
-import { addUsage, applyPage, finishReport, leaveLease, readChanges, readReport, takeLease } from './store.ts'
+import type { Told } from '../test-feed.ts'
+import { finishReport, readReport } from './reports/store.ts'
+import { addUsage, applyPage, leaveLease, readChanges, takeLease } from './store.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority
@@ -183,7 +185,7 @@ test('a revocation leaves when it can hit nothing any more, and one of the cellâ
     )
       .map(({ value }) => value)
       .sort()
-  await finishReport(authority.pool, { observed: [], usage: [], revocations: [] })
+  await finishReport(authority.pool, { observed: [], usage: [], revocations: [], deletions: [] })
   assert.deepEqual(await left(), [jtis.open, jtis.untold].sort())
   await finishReport(authority.pool, await readReport(authority.pool, 0))
   assert.deepEqual(await left(), [jtis.open])
@@ -192,8 +194,8 @@ test('a revocation leaves when it can hit nothing any more, and one of the cellâ
 test('usage is told when its minute is over, once', async () => {
   const { pool } = authority
   const count = { instanceId: 'svc_counted', requests: 3, writes: 1 }
-  await addUsage(pool, 'replica', [count])
-  await addUsage(pool, 'replica', [count])
+  await addUsage(pool, 'replica', 1, [count])
+  await addUsage(pool, 'replica', 2, [count])
   const mine = async () => (await readReport(pool, 0)).usage.filter(({ svc }) => svc === 'svc_counted')
   assert.deepEqual(await mine(), [])
   await daemon.sql(`update loci.usage_minutes set minute = minute - interval '2 minutes'`)
@@ -201,4 +203,42 @@ test('usage is told when its minute is over, once', async () => {
   assert.deepEqual([row?.requests, row?.writes], [6, 2])
   await finishReport(pool, await readReport(pool, 0))
   assert.deepEqual(await mine(), [])
+})
+
+// Mutant: without `where old.flush < excluded.flush` in addUsage the repeat counts again.
+test('counts that are sent again because their outcome was lost are counted once', async () => {
+  const { pool } = authority
+  const count = { instanceId: newId('svc'), requests: 3, writes: 1 }
+  await addUsage(pool, 'unsure', 1, [count])
+  await addUsage(pool, 'unsure', 1, [count])
+  // Another minute must not make it another count.
+  await daemon.sql(`update loci.usage_minutes set minute = minute - interval '2 minutes' where instance_id = $1`, [
+    count.instanceId,
+  ])
+  await addUsage(pool, 'unsure', 1, [count])
+  await addUsage(pool, 'unsure', 2, [count])
+  const [sum] = await daemon.sql(
+    'select sum(requests)::int as requests, sum(writes)::int as writes from loci.usage_minutes where instance_id = $1',
+    [count.instanceId],
+  )
+  assert.deepEqual(sum, { requests: 6, writes: 2 })
+})
+
+// Mutant: without the generations in the condition of feed_instances yesterday's state is back.
+test('what is older than what the cell has changes nothing', async () => {
+  const own = await authority.addInstance({ generation: 5, plan: 'pro' })
+  const read = async () =>
+    (await daemon.sql('select plan, state, generation from loci.instances where id = $1', [own.svc]))[0]
+  const told = (generation: number, plan: string) =>
+    authority.tell({
+      kind: 'instance',
+      body: {
+        ...{ org: own.org, ten: own.ten, svc: own.svc, service_type: 'memory', limits: own.limits, config: {} },
+        ...{ generation, plan, state: 'active', state_reason: null },
+      },
+    })
+  await told(4, 'free')
+  assert.deepEqual(await read(), { plan: 'pro', state: 'active', generation: 5 })
+  await told(6, 'free')
+  assert.deepEqual(await read(), { plan: 'free', state: 'active', generation: 6 })
 })

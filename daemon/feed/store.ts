@@ -106,15 +106,29 @@ export async function leaveLease(sql: Sql, replica: string): Promise<void> {
   })
 }
 
+export interface FeedPage {
+  fence: number
+  /** Null while a cell that did not know how far it had read has not heard everything: if it ends now, it begins again. */
+  epoch: string | null
+  next: number
+  items: FeedItem[]
+  /** The cell did not know how far it had read: it is new, or restored from a backup. What was erased may be back. */
+  isAfresh?: boolean
+}
+
+export interface Applied {
+  /** Instances that are not as they were. */
+  changed: number
+  /** One that was deleted lives again: what the feed said of it before, its partner credentials, went with its first life. */
+  isAnyRevived: boolean
+}
+
 /**
  * Applies a page of the feed and remembers how far it went, in one transaction behind the fence. What the feed does not
  * mention stays as it is, also in a full resync: a restored control database must not take a revocation or a key away.
  * Returns false when the lease was lost.
  */
-export async function applyPage(
-  pool: Pool,
-  page: { fence: number; epoch: string; next: number; items: FeedItem[] },
-): Promise<boolean> {
+export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | false> {
   return transaction(pool, async (sql) => {
     const { rows } = await sql.query<{ changeSeq: number }>({
       name: 'feed_fence',
@@ -124,19 +138,59 @@ export async function applyPage(
     })
     const seq = rows[0]?.changeSeq
     if (seq === undefined) return false
-    const bodies = (kind: FeedItem['kind']) =>
-      JSON.stringify(page.items.filter((item) => item.kind === kind).map(({ body }) => body))
-    for (const [kind, { name, text }] of Object.entries(APPLY)) {
-      if (!page.items.some((item) => item.kind === kind)) continue
-      const { rows: changed } = await sql.query<AppliedRevocation>({
-        name,
-        text,
-        values: [bodies(kind as FeedItem['kind']), seq],
-      })
-      if (kind === 'revocation') await auditRevocations(sql, changed)
+    const bodies = <Kind extends FeedItem['kind']>(kind: Kind) =>
+      page.items.flatMap((item) => (item.kind === kind ? [item.body as BodyOf<Kind>] : []))
+    const instances = bodies('instance')
+    const again = page.isAfresh ? await eraseAgain(sql, instances, seq) : 0
+    const { changed, isAnyRevived } = await applyInstances(sql, instances, seq)
+    for (const kind of ['key', 'revocation', 'partner_credential'] as const) {
+      const told = bodies(kind)
+      if (told.length === 0) continue
+      const { name, text } = APPLY[kind]
+      const { rows } = await sql.query<AppliedRevocation>({ name, text, values: [JSON.stringify(told), seq] })
+      if (kind === 'revocation') await auditRevocations(sql, rows)
     }
-    return true
+    return { changed: changed + again, isAnyRevived }
   })
+}
+
+type BodyOf<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
+
+/**
+ * In the order of generations: what is older than what the cell has (a control database that was restored) changes nothing, and
+ * what is deleted comes back only with a higher one, when nothing is left of its first life.
+ */
+export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<Applied> {
+  if (instances.length === 0) return { changed: 0, isAnyRevived: false }
+  const told = JSON.stringify(instances)
+  await sql.query({
+    name: 'feed_await',
+    text: `update loci.instances old set awaiting = i.body from jsonb_array_elements($1::jsonb) as i(body)
+      where old.id = i.body->>'svc' and old.state = 'deleted' and old.purged_at is null and i.body->>'state' <> 'deleted'
+        and (i.body->>'generation')::bigint > greatest(old.generation, (old.awaiting->>'generation')::bigint)`,
+    values: [told],
+  })
+  const { rows: dead } = await sql.query<{ id: string }>({
+    name: 'feed_dead',
+    text: `select id from loci.instances where id = any($1) and state = 'deleted' and purged_at is not null`,
+    values: [instances.filter(({ state }) => state !== 'deleted').map(({ svc }) => svc)],
+  })
+  const { rows: changed } = await sql.query<{ id: string }>({
+    ...APPLY.instance,
+    values: [told, seq],
+  })
+  const revived = new Set(changed.map(({ id }) => id))
+  return { changed: changed.length, isAnyRevived: dead.some(({ id }) => revived.has(id)) }
+}
+
+/** What a backup brought back is named deleted by the feed as before: it is erased again, whatever the cell believes to have done. */
+async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<number> {
+  const { rowCount } = await sql.query({
+    name: 'feed_erase_again',
+    text: `update loci.instances set purged_at = null, change_seq = $2 where id = any($1) and state = 'deleted' and purged_at is not null`,
+    values: [instances.filter(({ state }) => state === 'deleted').map(({ svc }) => svc), seq],
+  })
+  return rowCount
 }
 
 interface AppliedRevocation {
@@ -168,12 +222,17 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
   instance: {
     name: 'feed_instances',
     text: `insert into loci.instances as old (id, organization_id, tenant_id, service_type, plan, state, state_reason, generation, limits, config, change_seq)
-      select svc, org, ten, service_type, plan, state, state_reason, generation, limits, coalesce(config, '{}'), $2
+      select svc, org, ten, service_type, plan, state, state_reason, generation, limits, case when state = 'deleted' then '{}' else coalesce(config, '{}') end, $2
       from jsonb_to_recordset($1::jsonb) as i(svc text, org text, ten text, service_type text, plan text, state text, state_reason text, generation bigint, limits jsonb, config jsonb)
       on conflict (id) do update set plan = excluded.plan, state = excluded.state, state_reason = excluded.state_reason, generation = excluded.generation,
-        limits = excluded.limits, config = excluded.config, change_seq = excluded.change_seq, updated_at = now()
-      where (old.plan, old.state, old.state_reason, old.generation, old.limits, old.config)
-        is distinct from (excluded.plan, excluded.state, excluded.state_reason, excluded.generation, excluded.limits, excluded.config)`,
+        limits = excluded.limits, config = excluded.config, change_seq = excluded.change_seq, updated_at = now(), purged_at = null, awaiting = null,
+        next_expiry_at = case when excluded.state = 'deleted' then null else old.next_expiry_at end
+      where case when old.state <> 'deleted' then excluded.generation >= old.generation
+            and (old.plan, old.state, old.state_reason, old.generation, old.limits, old.config)
+              is distinct from (excluded.plan, excluded.state, excluded.state_reason, excluded.generation, excluded.limits, excluded.config)
+          when old.purged_at is not null then excluded.generation > old.generation
+          else excluded.state = 'deleted' and excluded.generation > greatest(old.generation, (old.awaiting->>'generation')::bigint) end
+      returning id`,
   },
   key: {
     name: 'feed_keys',
@@ -197,6 +256,7 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
     text: `insert into loci.partner_credentials as old (id, instance_id, organization_id, tenant_id, partner, database, projection_classes, routes, digest, state, expires_at, change_seq)
       select id, svc, org, ten, partner, database, projection_classes, routes, decode(digest, 'hex'), state, expires_at, $2
       from jsonb_to_recordset($1::jsonb) as i(id text, svc text, org text, ten text, partner text, database text, projection_classes text[], routes text[], digest text, state text, expires_at timestamptz)
+      where not exists (select from loci.instances n where n.id = i.svc and n.state = 'deleted')
       on conflict (id) do update set projection_classes = excluded.projection_classes, routes = excluded.routes, digest = excluded.digest,
         state = excluded.state, expires_at = excluded.expires_at, change_seq = excluded.change_seq
       where (old.projection_classes, old.routes, old.digest, old.state, old.expires_at)
@@ -204,18 +264,28 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
   },
 }
 
-/** Adds what this replica has counted; the minute is the database's, which all replicas share. */
+/**
+ * Adds what this replica has counted; the minute is the database's, which all replicas share. `flush` numbers what a replica sends: a
+ * batch that is sent again, because nobody knows whether it was taken, changes nothing when it was.
+ */
 export async function addUsage(
   sql: Sql,
   replica: string,
+  flush: number,
   counts: { instanceId: string; requests: number; writes: number }[],
 ): Promise<void> {
   await sql.query({
     name: 'usage_add',
-    text: `insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
-      select "instanceId", date_trunc('minute', clock_timestamp()), $1, requests, writes from jsonb_to_recordset($2::jsonb) as c("instanceId" text, requests bigint, writes bigint)
+    text: `with fresh as (
+        insert into loci.usage_flushes as old (replica, flush, at) values ($1, $2, clock_timestamp())
+        on conflict (replica) do update set flush = excluded.flush, at = excluded.at where old.flush < excluded.flush
+        returning replica
+      )
+      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
+      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes
+      from fresh, jsonb_to_recordset($3::jsonb) as c("instanceId" text, requests bigint, writes bigint)
       on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests, writes = old.writes + excluded.writes`,
-    values: [replica, JSON.stringify(counts)],
+    values: [replica, flush, JSON.stringify(counts)],
   })
 }
 
@@ -240,73 +310,8 @@ export async function exchangeRates(
   return new Map(rows.map(({ instanceId, others }) => [instanceId, others]))
 }
 
-export async function forgetRates(sql: Sql): Promise<void> {
+/** What replicas have left behind that are long gone. */
+export async function forgetReplicas(sql: Sql): Promise<void> {
   await sql.query({ text: `delete from loci.instance_rates where at < clock_timestamp() - interval '1 hour'` })
-}
-
-export interface ReportRows {
-  observed: { svc: string; generation: number; state: string; changeSeq: number }[]
-  usage: { svc: string; minute: Date; replica: string; requests: number; writes: number }[]
-  revocations: {
-    kind: string
-    value: string
-    not_before: Date | null
-    expires_at: Date
-    audit_id: string | null
-    changeSeq: number
-  }[]
-}
-
-const OBSERVED_MAX = 1_000
-
-/**
- * Everything of one page of the feed has one number: what would be cut off in its midst would never be told, hence the ties.
- * A minute is over a moment later than the clock says: whoever counted in it may not have committed yet.
- */
-export async function readReport(sql: Sql, observedSince: number): Promise<ReportRows & { more: boolean }> {
-  const observed = await sql.query<ReportRows['observed'][number]>({
-    name: 'report_observed',
-    text: `select id as svc, generation, state, change_seq as "changeSeq" from loci.instances where change_seq > $1
-      order by change_seq fetch first ${OBSERVED_MAX} rows with ties`,
-    values: [observedSince],
-  })
-  const usage = await sql.query<ReportRows['usage'][number]>({
-    name: 'report_usage',
-    text: `select instance_id as svc, minute, replica, requests, writes from loci.usage_minutes
-      where minute < date_trunc('minute', clock_timestamp() - interval '5 seconds') order by minute limit 1000`,
-  })
-  const revocations = await sql.query<ReportRows['revocations'][number]>({
-    name: 'report_revocations',
-    text: `select kind, value, not_before, expires_at, audit_id, change_seq as "changeSeq" from loci.revocations
-      where origin = 'cell' and reported_at is null order by change_seq limit 1000`,
-  })
-  return {
-    observed: observed.rows,
-    usage: usage.rows,
-    revocations: revocations.rows,
-    more: observed.rows.length >= OBSERVED_MAX,
-  }
-}
-
-/** After management took the report: what was told is not told again, and revocations that can hit nothing any more leave. */
-export async function finishReport(pool: Pool, { usage, revocations }: ReportRows): Promise<void> {
-  await transaction(pool, async (sql) => {
-    await sql.query({
-      name: 'report_usage_done',
-      text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
-      values: [JSON.stringify(usage)],
-    })
-    // By number too: one that was made again meanwhile, for a later moment, has not been told yet.
-    await sql.query({
-      name: 'report_revocations_done',
-      text: `update loci.revocations r set reported_at = clock_timestamp()
-        from jsonb_to_recordset($1::jsonb) as d(kind text, value text, "changeSeq" bigint)
-        where r.origin = 'cell' and r.kind = d.kind and r.value = d.value and r.change_seq = d."changeSeq"`,
-      values: [JSON.stringify(revocations)],
-    })
-    await sql.query({
-      name: 'revocations_prune',
-      text: `delete from loci.revocations where expires_at < clock_timestamp() - interval '1 hour' and (origin = 'management' or reported_at is not null)`,
-    })
-  })
+  await sql.query({ text: `delete from loci.usage_flushes where at < clock_timestamp() - interval '7 days'` })
 }

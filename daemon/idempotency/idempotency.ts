@@ -4,7 +4,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Reply, reply } from '@loci/chassis/route.ts'
-import type { SealingKey } from '@loci/chassis/settings.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'

@@ -1,4 +1,5 @@
 import type { Sql } from '@loci/postgres/pool.ts'
+import { instanceGone } from '../access/capability.ts'
 
 export interface Scope {
   instanceId: string
@@ -13,11 +14,12 @@ export interface Scope {
  * none, and its row is taken over.
  */
 export async function claimKey(sql: Sql, scope: Scope, fingerprint: Buffer, sealedWith: string): Promise<boolean> {
-  await sql.query({
-    name: 'context_set',
-    text: `select set_config('loci.instance', $1, true)`,
+  const { rows } = await sql.query<{ isThere: boolean }>({
+    name: 'instance_enter',
+    text: 'select loci.enter_instance($1) as "isThere"',
     values: [scope.instanceId],
   })
+  if (!rows[0]?.isThere) throw instanceGone()
   // A few of the instance's old ones go with each new one, so that they never pile up and nobody has to sweep.
   await sql.query({
     name: 'idempotency_prune',

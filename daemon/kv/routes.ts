@@ -1,6 +1,6 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import type { SealingKey } from '@loci/chassis/settings.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import {
   entry,
   entryBatch,
@@ -13,7 +13,7 @@ import {
 } from '@loci/contract/kv.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller, CapabilityAccess } from '../access/capability.ts'
+import { type Caller, type CapabilityAccess, instanceGone } from '../access/capability.ts'
 import { idempotencyKeyOf, once } from '../idempotency/idempotency.ts'
 import type { Batches } from './batches.ts'
 import { readPage } from './damage.ts'
@@ -147,13 +147,15 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         ...shared,
         method: 'POST',
         path: '/v1/kv/entries/batch',
-        access: access.capability('kv:write'),
+        access: access.capability('kv:write', { servedByHandler: true }),
         summary: 'Several puts and deletes, all or nothing.',
         body: entryBatch,
         answers: { 200: entryBatchResult },
         errors: ['QUOTA_EXCEEDED', 'OPERATION_NOT_ALLOWED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
       },
       async ({ caller, body, headers }) => {
+        // Whoever may only delete (a suspended instance) may delete many at once.
+        caller.requireServed(body.operations.every(({ op }) => op === 'delete') ? 'kv:delete' : 'kv:write')
         const idempotencyKey = idempotencyKeyOf(headers)
         if (body.operations.some(({ op }) => op === 'delete') && !caller.ops.has('kv:delete')) {
           throw new ApiError('OPERATION_NOT_ALLOWED', 'A batch that deletes needs the operation kv:delete.', {
@@ -217,6 +219,7 @@ async function writeBatch(sql: Sql, caller: Caller, writes: Write[]): Promise<ob
 }
 
 function requireDone(caller: Caller, { key }: Write, outcome: WriteOutcome): WriteOutcome {
+  if (outcome.outcome === 'gone') throw instanceGone()
   if (outcome.outcome === 'damaged') throw damaged(key)
   if (outcome.outcome === 'databases') throw databasesExceeded(caller.instance.limits.databases)
   if (outcome.outcome === 'conflict') {

@@ -34,7 +34,8 @@ export interface Write {
 }
 
 export interface WriteOutcome {
-  outcome: 'done' | 'conflict' | 'missing' | 'databases' | 'damaged'
+  /** `gone`: the instance was deleted while the write was on its way. */
+  outcome: 'done' | 'conflict' | 'missing' | 'databases' | 'damaged' | 'gone'
   version: number
   createdAt: Date
   updatedAt: Date
@@ -193,6 +194,20 @@ export async function readUsage(sql: Sql, instanceId: string): Promise<Usage> {
     values: [instanceId],
   })
   return rows[0] as Usage
+}
+
+/** What each of the instances holds, by its id. */
+export async function listTotals(
+  sql: Sql,
+  instanceIds: string[],
+): Promise<Map<string, { records: number; bytes: number }>> {
+  if (instanceIds.length === 0) return new Map()
+  const { rows } = await sql.query<{ instanceId: string; records: number; bytes: number }>({
+    name: 'kv_totals',
+    text: 'select instance_id as "instanceId", keys as records, bytes from loci.kv_totals($1)',
+    values: [instanceIds],
+  })
+  return new Map(rows.map(({ instanceId, records, bytes }) => [instanceId, { records, bytes }]))
 }
 
 export async function expireSome(sql: Sql, limit: number): Promise<number> {

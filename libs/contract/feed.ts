@@ -20,8 +20,13 @@ const instanceBody = z.object({
   service_type: z.string(),
   plan: z.string(),
   state: z.enum(['active', 'suspended', 'deleted']),
-  state_reason: z.string().nullable(),
-  generation: z.int(),
+  state_reason: z.string().nullable().meta({
+    description:
+      'Why it is suspended: `suspended` (by its owner), `unpaid`, `unpaid_off` (unpaid so long that reads are off too), `plan_not_covered`.',
+  }),
+  generation: z.int().meta({
+    description: 'Rises with each change; a cell ignores what is lower than what it has, and tells its own.',
+  }),
   limits: instanceLimits,
   config: z.record(z.string(), z.unknown()),
 })

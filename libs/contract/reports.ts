@@ -25,9 +25,22 @@ const cellRevocation = z
 export const reportRequest = z
   .object({
     report_id: z.uuid(),
+    // `deleted` says that nothing of the instance is left in the cell; until then nothing is said of that generation.
     observed: rows(
       z.object({
         svc: idOf('svc'),
+        generation: count.max(2 ** 40),
+        state: z.enum(['active', 'suspended', 'deleted', 'failed']),
+      }),
+    ),
+    // Instances that management said it does not know, with what the cell knows of them: its database was restored.
+    unknown: rows(
+      z.object({
+        svc: idOf('svc'),
+        org: idOf('org'),
+        ten: idOf('ten'),
+        service_type: z.string().max(100),
+        plan: z.enum(['free', 'starter', 'pro', 'enterprise']),
         generation: count.max(2 ** 40),
         state: z.enum(['active', 'suspended', 'deleted', 'failed']),
       }),

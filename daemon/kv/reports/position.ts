@@ -2,7 +2,7 @@
 // a walk believes what it carries.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { SealingKey } from '@loci/chassis/settings.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { Mode, Position } from './consistency.ts'
 
 const SEAL_BYTES = 16

@@ -2,7 +2,7 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
-import type { SealingKey } from '@loci/chassis/settings.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { kvConsistency, kvConsistencyQuery, kvHealth } from '@loci/contract/kv.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../../access/capability.ts'

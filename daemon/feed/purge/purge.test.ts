@@ -1,0 +1,352 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { newId } from '@loci/contract/ids.ts'
+import { openPool } from '@loci/postgres/pool.ts'
+import { commitEntries } from '../../kv/store.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../../test-authority.ts'
+import { type TestDaemon, testDaemon } from '../../test-daemon.ts'
+import { type TestFeed, testFeed } from '../../test-feed.ts'
+import { readReport } from '../reports/store.ts'
+import { leaveLease, takeLease } from '../store.ts'
+import { finishPurge, listPurges, purgeSome } from './store.ts'
+
+/** Of the cell's database, without a management: what the test says is put into it as the feed would. */
+let daemon: TestDaemon
+let authority: TestAuthority
+before(async () => {
+  daemon = await testDaemon()
+  authority = await testAuthority(daemon)
+})
+after(async () => {
+  await authority?.[Symbol.asyncDispose]()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const CANARY = 'canary-4f1e'
+
+/** A daemon that listens to a feed of its own, on a database of its own. */
+async function listeningCell() {
+  const feed = await testFeed()
+  const cell = await testDaemon({ settings: feed.settings })
+  const told = await testAuthority(cell, feed)
+  return {
+    feed,
+    cell,
+    told,
+    async [Symbol.asyncDispose]() {
+      await told[Symbol.asyncDispose]()
+      await feed[Symbol.asyncDispose]()
+      await cell[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function until<Value>(look: () => Promise<Value | undefined | false>, withinMs = 8_000): Promise<Value> {
+  for (const endsAt = performance.now() + withinMs; ; ) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > endsAt) throw new Error(`not within ${withinMs} ms: ${look}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const isToldDeleted = (feed: TestFeed, svc: string, generation: number) => async () =>
+  feed.reports.find(({ observed }) =>
+    observed.some((one) => one.svc === svc && one.state === 'deleted' && one.generation === generation),
+  )
+
+/** Something in every table that an instance can have rows in. */
+async function fill(cell: TestDaemon, told: TestAuthority, own: TestInstance): Promise<void> {
+  const token = own.root()
+  const calls = [
+    own.call(token, 'PUT /v1/kv/entries/plan', { body: { value: CANARY } }),
+    own.call(token, `PUT /v1/kv/entries/${CANARY}`, { body: { value: 1, ttlMs: 3_600_000 } }),
+    own.call(token, 'POST /v1/kv/entries/batch', {
+      body: { operations: [{ op: 'put', key: 'batch', value: CANARY }] },
+      headers: { 'idempotency-key': CANARY },
+    }),
+    own.call(token, 'GET /v1/kv/health'),
+  ]
+  for (const { status, text } of await Promise.all(calls)) assert.equal(status, 200, text)
+  assert.equal((await own.call(token, 'GET /v1/kv/consistency?mode=full')).status, 200)
+  await told.tell({ kind: 'partner_credential', body: credentialOf(own) })
+  await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
+    own.svc,
+  ])
+  await cell.sql(
+    `insert into loci.usage_minutes (instance_id, minute, replica, requests, writes) values ($1, date_trunc('minute', now()), 'r', 1, 1)`,
+    [own.svc],
+  )
+}
+
+function credentialOf({ svc, org, ten }: TestInstance) {
+  return {
+    ...{ id: newId('ptr'), svc, org, ten, partner: CANARY, database: 'default', projection_classes: ['event'] },
+    digest: createHash('sha256').update(svc).digest('hex'),
+    routes: ['projections'],
+    state: 'active' as const,
+    expires_at: null,
+  }
+}
+
+/** Rows of an instance in every table that names one, from the catalog: a later table can not be forgotten. */
+async function rowsOf(cell: TestDaemon, svc: string): Promise<Record<string, number>> {
+  const tables = await cell.sql<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'instance_id'
+     where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+  )
+  const counts: Record<string, number> = {}
+  for (const { name } of tables) {
+    const rows = await cell.sql<{ n: number }>(`select count(*)::int as n from loci.${name} where instance_id = $1`, [
+      svc,
+    ])
+    counts[name] = rows[0]?.n ?? 0
+  }
+  return counts
+}
+
+/** What stays: counts that leave with their report, and the ledger itself. */
+const STAYS = ['deletions', 'usage_minutes']
+
+// Mutants: leave any name out of the list in purge_some; report without `purged_at is not null`.
+test('what the feed says is deleted is gone from every table, and only then told, with its entry in the ledger', async () => {
+  await using it = await listeningCell()
+  const { cell, told, feed } = it
+  const own = await told.addInstance()
+  const other = await told.addInstance()
+  for (const one of [own, other]) await fill(cell, told, one)
+  const before = await rowsOf(cell, own.svc)
+  for (const [table, rows] of Object.entries(before))
+    if (table !== 'deletions') assert.ok(rows > 0, `fill() puts nothing into ${table}`)
+  const others = await rowsOf(cell, other.svc)
+  const chain = () => cell.sql(`select count(*)::int as n from loci.audit where chain = $1`, [own.svc])
+
+  await own.change({ state: 'deleted', config: { note: CANARY } })
+
+  const report = await until(isToldDeleted(feed, own.svc, 2))
+  const left = Object.entries(await rowsOf(cell, own.svc)).filter(([table]) => !STAYS.includes(table))
+  assert.deepEqual(
+    left.filter(([, rows]) => rows > 0),
+    [],
+  )
+  assert.deepEqual(await rowsOf(cell, other.svc), others, 'the neighbour has lost nothing')
+  assert.deepEqual(
+    report.deletions.map(({ svc, database }) => ({ svc, database })),
+    [{ svc: own.svc, database: undefined }],
+  )
+  await until(async () => (await cell.sql('select 1 from loci.deletions where reported_at is null')).length === 0)
+  assert.deepEqual(await chain(), [{ n: 1 }], 'its chain stays and says what was done')
+  const [row] = await cell.sql('select config, next_expiry_at from loci.instances where id = $1', [own.svc])
+  assert.deepEqual(row, { config: {}, next_expiry_at: null })
+  assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
+})
+
+test('nothing is said of a deletion that is not over; whoever takes over goes on, and who lost the lease does nothing', async () => {
+  const { pool } = authority
+  const own = await authority.addInstance()
+  const operations = Array.from({ length: 30 }, (_, at) => ({ op: 'put', key: `k${at}`, value: at }))
+  await own.call(own.root(), 'POST /v1/kv/entries/batch', { body: { operations } })
+  await own.change({ state: 'deleted' })
+  const purge = (await listPurges(pool, 10)).find(({ instanceId }) => instanceId === own.svc)
+  assert.ok(purge)
+  const isReported = async () => (await readReport(pool, 0)).observed.some(({ svc }) => svc === own.svc)
+  const first = await takeLease(pool, 'test', 60_000)
+  assert.ok(first)
+
+  assert.equal(await purgeSome(pool, first.fence, purge, 12), 12)
+  // The holder is killed here: nothing but the tables knows how far it had come.
+  await leaveLease(pool, 'test')
+  const second = await takeLease(pool, 'test', 60_000)
+  assert.ok(second && second.fence > first.fence)
+
+  assert.equal(await purgeSome(pool, first.fence, purge, 12), undefined)
+  assert.equal(await finishPurge(pool, first.fence, purge), undefined)
+  assert.equal(await isReported(), false)
+  assert.deepEqual(
+    (await listPurges(pool, 10)).filter(({ instanceId }) => instanceId === own.svc),
+    [purge],
+  )
+  assert.equal(await purgeSome(pool, second.fence, purge, 12), 12)
+  const rest = await purgeSome(pool, second.fence, purge, 12)
+  assert.ok(rest !== undefined && rest < 12)
+  assert.equal(await finishPurge(pool, second.fence, purge), 'gone')
+  assert.equal(await isReported(), true)
+  assert.equal(await finishPurge(pool, second.fence, purge), undefined, 'once')
+  assert.equal(await purgeSome(pool, second.fence, purge, 12), undefined)
+})
+
+// Mutant: leave the look at the state out of kv_write, or set the context in claimKey() without entering.
+test('a replica that has not heard of the deletion writes nothing behind the back of the one who erases', async () => {
+  const own = await authority.addInstance()
+  const token = own.root()
+  assert.equal((await own.call(token, 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
+  // Without a number: no replica hears of it.
+  await daemon.sql(`update loci.instances set state = 'deleted', generation = 2 where id = $1`, [own.svc])
+  const lease = await takeLease(authority.pool, 'test', 60_000)
+  assert.ok(lease)
+  const purge = { instanceId: own.svc, generation: 2 }
+  await purgeSome(authority.pool, lease.fence, purge, 100)
+
+  const batch = { body: { operations: [] }, headers: { 'idempotency-key': 'late' } }
+  const late = [
+    await own.call(token, 'PUT /v1/kv/entries/a', { body: { value: 1 } }),
+    await own.call(token, 'DELETE /v1/kv/entries/a'),
+    await own.call(token, 'POST /v1/kv/entries/batch', batch),
+    await own.call(token, 'POST /v1/kv/entries/batch', { body: { operations: [{ op: 'put', key: 'b', value: 1 }] } }),
+  ]
+  assert.deepEqual(
+    late.map(({ status, error }) => [status, error.code]),
+    late.map(() => [401, 'UNAUTHENTICATED']),
+  )
+  for (const path of ['health', 'consistency?mode=full'])
+    assert.notEqual((await own.call(token, `GET /v1/kv/${path}`)).status, 500, path)
+  const left = Object.entries(await rowsOf(daemon, own.svc)).filter(([table, n]) => n > 0 && !STAYS.includes(table))
+  assert.deepEqual(left, [])
+  await finishPurge(authority.pool, lease.fence, purge)
+})
+
+// Mutant: purge_some without pg_advisory_xact_lock: it does not wait, and the write of the open transaction stays.
+test('erasing waits for a write that is under way', async () => {
+  const own = await authority.addInstance()
+  // The first write of a database locks the instance's row, which the feed waits for as well.
+  assert.equal((await own.call(own.root(), 'PUT /v1/kv/entries/first', { body: { value: 1 } })).status, 200)
+  const writer = openPool({ url: daemon.database.appUrl, applicationName: 'w', connectionsMax: 1, onError: () => {} })
+  const client = await writer.client()
+  const write = { database: 'default', op: 'put' as const, key: 'k', value: '1', ttlMs: null, ifMatch: null }
+  const statement = `select outcome from loci.kv_write($1, 10, '{default}', '{put}', '{k}', '{1}', '{null}', '{null}')`
+  await client.query({ text: 'begin' })
+  await client.query({ text: statement, values: [own.svc] })
+  await own.change({ state: 'deleted' })
+  const lease = await takeLease(authority.pool, 'test', 60_000)
+  assert.ok(lease)
+  const erasing = purgeSome(authority.pool, lease.fence, { instanceId: own.svc, generation: 2 }, 100)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await client.query({ text: 'commit' })
+  client.release()
+
+  assert.equal(await erasing, 3, 'both entries and their database')
+  const [outcome] = await commitEntries(writer, own.svc, [{ write, databasesMax: 10 }])
+  assert.equal(outcome?.outcome, 'gone')
+  await finishPurge(authority.pool, lease.fence, { instanceId: own.svc, generation: 2 })
+  await writer.close()
+})
+
+// Mutants: apply what is named again while the old one is being erased; no resync after it was made again.
+test('an instance that is named again while it is erased waits for the end, and comes back empty with its credentials', async () => {
+  await using it = await listeningCell()
+  const { cell, told, feed } = it
+  const own = await told.addInstance()
+  await fill(cell, told, own)
+  const blocker = openPool({ url: cell.database.appUrl, applicationName: 'b', connectionsMax: 1, onError: () => {} })
+  const client = await blocker.client()
+  await client.query({ text: 'begin' })
+  await client.query({ text: 'select loci.enter_instance($1)', values: [own.svc] })
+
+  await own.change({ state: 'deleted' })
+  await own.change({ state: 'active' })
+  const state = async () =>
+    (await cell.sql('select state, generation from loci.instances where id = $1', [own.svc]))[0] as object
+  assert.deepEqual(await state(), { state: 'deleted', generation: 2 })
+  assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
+  await client.query({ text: 'commit' })
+  client.release()
+  await blocker.close()
+
+  await until(async () =>
+    feed.reports.find(({ observed }) => observed.some((one) => one.svc === own.svc && one.generation === 3)),
+  )
+  assert.deepEqual(await state(), { state: 'active', generation: 3 })
+  const list = await own.call(own.root(), 'GET /v1/kv/entries')
+  assert.deepEqual(list.json(), { entries: [], nextCursor: null })
+  assert.ok(
+    feed.reports.some(({ deletions }) => deletions.some(({ svc }) => svc === own.svc)),
+    'the ledger has its first life',
+  )
+  await until(async () => (await rowsOf(cell, own.svc)).partner_credentials === 1)
+})
+
+test('a deleted instance comes back with a higher generation only, and its credentials are not told to it before', async () => {
+  await using it = await listeningCell()
+  const { cell, told, feed } = it
+  const own = await told.addInstance()
+  const body = { ...(await bodyOf(cell, own)), state: 'active' as const }
+  await own.change({ state: 'deleted' })
+  await until(isToldDeleted(feed, own.svc, 2))
+
+  for (const generation of [1, 2]) await told.tell({ kind: 'instance', body: { ...body, generation } })
+  await told.tell({ kind: 'partner_credential', body: credentialOf(own) })
+  assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
+  assert.equal((await rowsOf(cell, own.svc)).partner_credentials, 0)
+
+  await told.tell({ kind: 'instance', body: { ...body, generation: 3 } })
+  assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 200)
+  await until(async () => (await rowsOf(cell, own.svc)).partner_credentials === 1)
+})
+
+async function bodyOf(cell: TestDaemon, { org, ten, svc, limits }: TestInstance) {
+  const [row] = await cell.sql<{ generation: number }>('select generation from loci.instances where id = $1', [svc])
+  return {
+    ...{ org, ten, svc, limits, service_type: 'memory', plan: 'pro', state_reason: null, config: {} },
+    generation: row?.generation ?? 1,
+  }
+}
+
+// Mutants: no eraseAgain() (the second case stays); a deleted item of the feed that changes only the state (both stay).
+for (const backup of ['of the whole cell', 'of the tables of the tenant alone'] as const)
+  test(`a restored backup ${backup} is erased again by the next full resync`, async () => {
+    await using base = await testDaemon()
+    await using feed = await testFeed()
+    const own = await (async () => {
+      await using first = await testDaemon({ replicaOf: base, settings: feed.settings })
+      await using told = await testAuthority(first, feed)
+      const made = await told.addInstance()
+      await fill(first, told, made)
+      await base.sql(
+        `create schema backup; create table backup.entries as table loci.entries; create table backup.databases as table loci.databases;
+         create table backup.instances as table loci.instances`,
+      )
+      await made.change({ state: 'deleted' })
+      await until(isToldDeleted(feed, made.svc, 2))
+      return made
+    })()
+
+    if (backup === 'of the whole cell')
+      await base.sql('delete from loci.instances; insert into loci.instances table backup.instances')
+    await base.sql(
+      `insert into loci.entries table backup.entries; insert into loci.databases table backup.databases; update loci.cell set feed_epoch = null`,
+    )
+    assert.ok(Number((await rowsOf(base, own.svc)).entries) > 0)
+    const reportsBefore = feed.reports.length
+    await using _restored = await testDaemon({ replicaOf: base, settings: feed.settings })
+
+    await until(async () => (await rowsOf(base, own.svc)).entries === 0)
+    await until(async () =>
+      feed.reports
+        .slice(reportsBefore)
+        .some(({ deletions, observed }) =>
+          [deletions, observed].every((list) => list.some(({ svc }) => svc === own.svc)),
+        ),
+    )
+  })
+
+test('a large instance goes in batches, and a small one need not wait for it', async () => {
+  await using it = await listeningCell()
+  const { cell, told, feed } = it
+  const [large, small] = [await told.addInstance(), await told.addInstance()]
+  for (const one of [large, small])
+    assert.equal((await one.call(one.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
+  await cell.sql(
+    `insert into loci.entries select instance_id, database, 'k' || n, value, version, created_at, updated_at, null, digest
+     from loci.entries, generate_series(1, 20000) n where instance_id = $1`,
+    [large.svc],
+  )
+  await large.change({ state: 'deleted' })
+  const startedAt = performance.now()
+  await small.change({ state: 'deleted' })
+  await until(isToldDeleted(feed, small.svc, 2))
+  const smallMs = performance.now() - startedAt
+  await until(isToldDeleted(feed, large.svc, 2), 30_000)
+  assert.ok(smallMs < 5_000, `${smallMs} ms`)
+  assert.equal((await rowsOf(cell, large.svc)).entries, 0)
+})

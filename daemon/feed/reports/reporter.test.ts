@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
+import { type TestAuthority, testAuthority } from '../../test-authority.ts'
+import { type TestDaemon, testDaemon } from '../../test-daemon.ts'
+import { type TestFeed, testFeed } from '../../test-feed.ts'
+
+interface ListeningCell {
+  feed: TestFeed
+  cell: TestDaemon
+  told: TestAuthority
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** A daemon that listens to a feed of its own, on a database of its own. */
+async function listeningCell(): Promise<ListeningCell> {
+  const feed = await testFeed()
+  const cell = await testDaemon({ settings: feed.settings })
+  const told = await testAuthority(cell, feed)
+  return {
+    feed,
+    cell,
+    told,
+    async [Symbol.asyncDispose]() {
+      await told[Symbol.asyncDispose]()
+      await feed[Symbol.asyncDispose]()
+      await cell[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const observedIn = (reports: TestFeed['sent'], svc: string, generation: number) =>
+  reports.find(({ observed }) => observed.some((one) => one.svc === svc && one.generation === generation))
+
+// Mutant: without reporter.wake() after a page it takes the rest of the 5 s beat.
+test('a new instance is observed a moment after its page, not at the next beat', async () => {
+  await using it = await listeningCell()
+  const tookMs: number[] = []
+  for (let round = 0; round < 20; round += 1) {
+    const own = await it.told.addInstance()
+    await eventually(() => observedIn(it.feed.reports, own.svc, 1))
+    const startedAt = performance.now()
+    it.feed.publish({ kind: 'instance', body: { ...bodyOf(own), generation: 2, plan: `plan-${round}` } })
+    const report = await eventually(() => it.feed.reports.find((one) => observedIn([one], own.svc, 2)))
+    tookMs.push(report.at - startedAt)
+  }
+  tookMs.sort((a, b) => a - b)
+  assert.ok((tookMs[10] as number) < 100 && (tookMs[18] as number) < 250, `${tookMs.map(Math.round)} ms`)
+})
+
+function bodyOf({ org, ten, svc, limits }: Awaited<ReturnType<TestAuthority['addInstance']>>) {
+  return {
+    ...{ org, ten, svc, limits, service_type: 'memory', plan: 'pro', state: 'active' as const, state_reason: null },
+    ...{ generation: 1, config: {} },
+  }
+}
+
+test('many changes at once go up in a few reports', async () => {
+  await using it = await listeningCell()
+  const own = await it.told.addInstance()
+  await eventually(() => observedIn(it.feed.reports, own.svc, 1))
+  const before = it.feed.sent.length
+  for (let generation = 2; generation <= 40; generation += 1)
+    it.feed.publish({ kind: 'instance', body: { ...bodyOf(own), generation } })
+  await eventually(() => observedIn(it.feed.reports, own.svc, 40))
+  assert.ok(it.feed.sent.length - before < 20, String(it.feed.sent.length - before))
+})
+
+// Mutants: startOver() without unknown.clear(), or without observedSince = 0.
+test('an instance that management does not know stays, and is told again after every full resync', async () => {
+  await using it = await listeningCell()
+  const { feed, told } = it
+  const known = await told.addInstance()
+  const lost = await told.addInstance()
+  await eventually(() => observedIn(feed.reports, lost.svc, 1))
+  // The control database is restored from before the second one was made.
+  feed.unknown.add(lost.svc)
+  feed.restore()
+  feed.publish({ kind: 'instance', body: { ...bodyOf(known), generation: 7 } })
+  await eventually(() => observedIn(feed.reports, known.svc, 7))
+  await eventually(() => feed.sent.filter((report) => observedIn([report], lost.svc, 1)).length > 1)
+  const { unknown } = await eventually(() => feed.reports.find((report) => report.unknown.length > 0))
+  const described = { service_type: 'memory', plan: 'pro', generation: 1, state: 'active' }
+  assert.deepEqual(unknown, [{ svc: lost.svc, org: lost.org, ten: lost.ten, ...described }])
+  assert.equal((await lost.call(lost.root(), 'GET /v1/kv/entries')).status, 200, 'nothing was dropped')
+
+  const reportsBefore = feed.reports.length
+  feed.unknown.delete(lost.svc)
+  feed.restore()
+  feed.publish({ kind: 'instance', body: { ...bodyOf(known), generation: 3 } })
+
+  const report = await eventually(() => observedIn(feed.reports.slice(reportsBefore), lost.svc, 1))
+  assert.ok(observedIn([report], known.svc, 7), 'its own generation, which is higher than what management says')
+})
+
+// Mutant: hear() that does nothing: what happens to an adopted instance is not told until the next full resync.
+test('an instance that management has adopted is told like any other', async () => {
+  await using it = await listeningCell()
+  const { feed, told } = it
+  const lost = await told.addInstance()
+  await eventually(() => observedIn(feed.reports, lost.svc, 1))
+  feed.unknown.add(lost.svc)
+  feed.restore()
+  await eventually(() => feed.reports.some(({ unknown }) => unknown.length > 0))
+  feed.unknown.delete(lost.svc)
+  feed.publish({ kind: 'instance', body: { ...bodyOf(lost), generation: 2 } })
+  await eventually(() => observedIn(feed.reports, lost.svc, 2))
+})
+
+test('usage carries what the instance holds', async () => {
+  await using it = await listeningCell()
+  const own = await it.told.addInstance()
+  const idle = await it.told.addInstance()
+  const operations = ['a', 'bb', 'ccc'].map((key) => ({ op: 'put', key, value: 'v' }))
+  for (const headers of [{}, { 'x-loci-database': 'notes' }]) {
+    const token = own.root({ ks: ['kv/*'] })
+    const { status, text } = await own.call(token, 'POST /v1/kv/entries/batch', { body: { operations }, headers })
+    assert.equal(status, 200, text)
+  }
+  await it.cell.sql(
+    `insert into loci.usage_minutes (instance_id, minute, replica, requests, writes)
+     select id, date_trunc('minute', now()) - interval '2 minutes', 'r', 5, 2 from unnest($1::text[]) id`,
+    [[own.svc, idle.svc]],
+  )
+  it.feed.publish({ kind: 'instance', body: { ...bodyOf(idle), generation: 2 } })
+
+  const report = await eventually(() => it.feed.reports.find(({ usage }) => usage.length > 0))
+  const held = new Map(report.usage.map(({ svc, records, bytes }) => [svc, { records, bytes }]))
+  assert.deepEqual(held.get(own.svc), { records: 6, bytes: 2 * (1 + 2 + 3 + 3 * 3) })
+  assert.deepEqual(held.get(idle.svc), { records: 0, bytes: 0 })
+})

@@ -1,0 +1,110 @@
+// What goes up with a report, and what is noted when it was taken.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+
+export interface ReportRows {
+  observed: { svc: string; generation: number; state: string; changeSeq: number }[]
+  usage: { svc: string; minute: Date; replica: string; requests: number; writes: number }[]
+  revocations: {
+    kind: string
+    value: string
+    not_before: Date | null
+    expires_at: Date
+    audit_id: string | null
+    changeSeq: number
+  }[]
+  deletions: { svc: string; database: string; at: Date }[]
+}
+
+const ROWS_MAX = 1_000
+
+/**
+ * Everything of one page of the feed has one number: what would be cut off in its midst would never be told, hence the ties.
+ * A deleted instance is told when nothing of it is left, and not before. A minute is over a moment later than the clock says: whoever
+ * counted in it may not have committed yet. Deletions of `unknown` ones wait: management would refuse the whole report.
+ */
+export async function readReport(
+  sql: Sql,
+  observedSince: number,
+  unknown: string[] = [],
+): Promise<ReportRows & { more: boolean }> {
+  const { rows: observed } = await sql.query<ReportRows['observed'][number]>({
+    name: 'report_observed',
+    text: `select id as svc, generation, state, change_seq as "changeSeq" from loci.instances
+      where change_seq > $1 and (state <> 'deleted' or purged_at is not null)
+      order by change_seq fetch first ${ROWS_MAX} rows with ties`,
+    values: [observedSince],
+  })
+  const { rows: usage } = await sql.query<ReportRows['usage'][number]>({
+    name: 'report_usage',
+    text: `select instance_id as svc, minute, replica, requests, writes from loci.usage_minutes
+      where minute < date_trunc('minute', clock_timestamp() - interval '5 seconds') order by minute limit ${ROWS_MAX}`,
+  })
+  const { rows: revocations } = await sql.query<ReportRows['revocations'][number]>({
+    name: 'report_revocations',
+    text: `select kind, value, not_before, expires_at, audit_id, change_seq as "changeSeq" from loci.revocations
+      where origin = 'cell' and reported_at is null order by change_seq limit ${ROWS_MAX}`,
+  })
+  const { rows: deletions } = await sql.query<ReportRows['deletions'][number]>({
+    name: 'report_deletions',
+    text: `select instance_id as svc, database, at from loci.deletions
+      where reported_at is null and instance_id <> all($1) order by at limit ${ROWS_MAX}`,
+    values: [unknown],
+  })
+  const more = [observed, usage, revocations, deletions].some(({ length }) => length >= ROWS_MAX)
+  return { observed, usage, revocations, deletions, more }
+}
+
+/** What the cell knows of instances that management does not. */
+export async function describeInstances(sql: Sql, instanceIds: string[]): Promise<InstanceDescription[]> {
+  if (instanceIds.length === 0) return []
+  const { rows } = await sql.query<InstanceDescription>({
+    name: 'report_unknown',
+    text: `select id as svc, organization_id as org, tenant_id as ten, service_type, plan, generation, state from loci.instances
+      where id = any($1) and (state <> 'deleted' or purged_at is not null) order by id limit ${ROWS_MAX}`,
+    values: [instanceIds],
+  })
+  return rows
+}
+
+export interface InstanceDescription {
+  svc: string
+  org: string
+  ten: string
+  service_type: string
+  plan: string
+  generation: number
+  state: string
+}
+
+/** After management took the report: what was told is not told again, and revocations that can hit nothing any more leave. */
+export async function finishReport(pool: Pool, { usage, revocations, deletions }: ReportRows): Promise<void> {
+  await transaction(pool, async (sql) => {
+    await sql.query({
+      name: 'report_usage_done',
+      text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
+      values: [JSON.stringify(usage)],
+    })
+    // By number too: one that was made again meanwhile, for a later moment, has not been told yet.
+    await sql.query({
+      name: 'report_revocations_done',
+      text: `update loci.revocations r set reported_at = clock_timestamp()
+        from jsonb_to_recordset($1::jsonb) as d(kind text, value text, "changeSeq" bigint)
+        where r.origin = 'cell' and r.kind = d.kind and r.value = d.value and r.change_seq = d."changeSeq"`,
+      values: [JSON.stringify(revocations)],
+    })
+    // By its moment too, for the same reason.
+    await sql.query({
+      name: 'report_deletions_done',
+      text: `update loci.deletions l set reported_at = clock_timestamp()
+        from jsonb_to_recordset($1::jsonb) as d(svc text, database text, at timestamptz)
+        where l.instance_id = d.svc and l.database = d.database and l.at = d.at`,
+      values: [JSON.stringify(deletions)],
+    })
+    await sql.query({
+      name: 'revocations_prune',
+      text: `delete from loci.revocations where expires_at < clock_timestamp() - interval '1 hour' and (origin = 'management' or reported_at is not null)`,
+    })
+  })
+}

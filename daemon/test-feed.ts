@@ -1,0 +1,115 @@
+// A management for a daemon under test, as far as the feed and the reports go: it tells what the test publishes, by long poll, and
+// keeps what is reported. The daemon's own loops do the rest.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { newKeyPair } from '@loci/capability/jws.ts'
+import { eventually } from '@loci/chassis/test-request.ts'
+import type { FeedItem } from '@loci/contract/feed.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { type Report, reportRequest } from '@loci/contract/reports.ts'
+import type { DaemonSettings } from './settings.ts'
+
+export type Body<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
+/** An item of the feed before it has a number. */
+export type Told = { [Kind in FeedItem['kind']]: { kind: Kind; body: Body<Kind> } }[FeedItem['kind']]
+
+export interface TestFeed {
+  /** For a daemon that is to listen to it. */
+  settings: Pick<DaemonSettings, 'managementUrl' | 'cellId' | 'cellKey'>
+  publish(...told: Told[]): void
+  /** Resolves when the daemon has applied everything that is published. */
+  heard(): Promise<void>
+  /** The control database came back from a backup, or from another server: nothing is told but what is published from now on. */
+  restore(): void
+  /** Instances that it does not place in the cell: a report that names one is refused whole. */
+  unknown: Set<string>
+  /** Everything that was taken, with the moment (performance.now()) at which it came. */
+  reports: (Report & { at: number })[]
+  /** Every report, refused ones included. */
+  sent: Report[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export async function testFeed(): Promise<TestFeed> {
+  let items = new Map<string, FeedItem>()
+  let epochs = 1
+  let seq = 0
+  let wake = () => {}
+  let polled: { epoch: string | null; after: number } | undefined
+  const unknown = new Set<string>()
+  const reports: TestFeed['reports'] = []
+  const sent: Report[] = []
+
+  async function readFeed(query: URLSearchParams): Promise<object> {
+    polled = { epoch: query.get('epoch'), after: Number(query.get('after')) }
+    const isFull = query.get('epoch') !== `epoch-${epochs}` || Number(query.get('after')) > seq
+    const after = isFull ? 0 : Number(query.get('after'))
+    const waitMs = Number(query.get('wait')) * 1_000
+    if (!isFull && after >= seq && waitMs > 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        setTimeout(resolve, waitMs).unref()
+      })
+      query.set('wait', '0')
+      return readFeed(query)
+    }
+    const found = [...items.values()].filter((item) => item.seq > after).sort((a, b) => a.seq - b.seq)
+    return { epoch: `epoch-${epochs}`, full: isFull, next: seq, more: false, items: found }
+  }
+
+  function takeReport(report: Report): [number, object] {
+    sent.push(report)
+    const named = [...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc)
+    const instances = [...new Set(named)].filter((svc) => unknown.has(svc))
+    if (instances.length > 0) return [404, { error: { code: 'NOT_FOUND', details: { instances } } }]
+    reports.push({ ...report, at: performance.now() })
+    return [200, { accepted: true }]
+  }
+
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const [status, body] =
+      pathname === '/cell/v1/feed'
+        ? [200, await readFeed(searchParams)]
+        : takeReport(reportRequest.parse(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+
+  return {
+    settings: {
+      managementUrl: `http://127.0.0.1:${port}`,
+      cellId: newId('cell'),
+      cellKey: newKeyPair().privateJwk,
+    },
+    publish(...told) {
+      for (const one of told) {
+        seq += 1
+        const key = 'svc' in one.body && one.kind === 'instance' ? one.body.svc : JSON.stringify(one.body)
+        items.set(`${one.kind} ${key}`, { ...one, seq, key } as FeedItem)
+      }
+      wake()
+    },
+    async heard() {
+      await eventually(() => polled?.epoch === `epoch-${epochs}` && polled.after === seq)
+    },
+    restore() {
+      items = new Map()
+      epochs += 1
+      seq = 0
+      wake()
+    },
+    unknown,
+    reports,
+    sent,
+    async [Symbol.asyncDispose]() {
+      wake()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
