@@ -72,6 +72,18 @@ test('an integer of a query is an integer with its bounds, not text', () => {
   ])
 })
 
+test('a route that refuses for a header says that it reads it', () => {
+  const { operation } = documentOf([
+    { path: '/plain' },
+    { method: 'POST', path: '/keyed', errors: ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] },
+    { method: 'PUT', path: '/versioned', errors: ['VERSION_CONFLICT'] },
+  ])
+  const headersOf = (line: string) => (operation(line).parameters ?? []).map((one) => `${one.in} ${one.name}`)
+  assert.deepEqual(headersOf('GET /plain'), [])
+  assert.deepEqual(headersOf('POST /keyed'), ['header Idempotency-Key'])
+  assert.deepEqual(headersOf('PUT /versioned'), ['header If-Match'])
+})
+
 test('a parameter of a path is required', () => {
   const { operation } = documentOf([{ path: '/a/{id}', params: z.object({ id: z.string() }) }])
   assert.deepEqual(operation('GET /a/{id}').parameters, [

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './errors.ts'
-import { errorBody } from './wire.ts'
+import { errorBody, flatErrorBody } from './wire.ts'
 
 /** What a document needs to know about a route; the chassis hands its routes over in this form. */
 export interface RouteDescription {
@@ -17,6 +17,8 @@ export interface RouteDescription {
   body?: { schema: z.ZodType; required: boolean }
   answers: Record<number, Answer>
   errors: ErrorCode[]
+  /** Its refusals have the seed's flat shape. */
+  flatErrors?: boolean
 }
 
 export type Answer = z.ZodType | { contentType: string; description: string }
@@ -54,7 +56,11 @@ export function openapiDocument(options: DocumentOptions): Json {
 }
 
 function operation(route: RouteDescription, schemas: Record<string, Json>): Json {
-  const parameters = [...parametersOf('path', route.params, schemas), ...parametersOf('query', route.query, schemas)]
+  const parameters = [
+    ...parametersOf('path', route.params, schemas),
+    ...parametersOf('query', route.query, schemas),
+    ...headersOf(route),
+  ]
   return {
     operationId: operationId(route),
     summary: route.summary,
@@ -101,6 +107,25 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, sc
   }))
 }
 
+/** A route that can refuse for a header reads that header: the codes say which, so the two can not disagree. */
+function headersOf({ errors }: RouteDescription): Json[] {
+  const header = (name: string, description: string, maxLength: number) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string', minLength: 1, maxLength },
+  })
+  return [
+    ...(errors.some((code) => code.startsWith('IDEMPOTENCY_'))
+      ? [header('Idempotency-Key', 'A repeat with the same key is answered as the first was, for 24 hours.', 255)]
+      : []),
+    ...(errors.includes('VERSION_CONFLICT')
+      ? [header('If-Match', 'The quoted version that must be the current one, as in `"3"`; `*`: it must exist.', 100)]
+      : []),
+  ]
+}
+
 function responses(route: RouteDescription, schemas: Record<string, Json>): Json {
   const all: Record<string, Json> = {}
   for (const [status, answer] of Object.entries(route.answers)) {
@@ -114,7 +139,9 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
   }
   const byStatus = Map.groupBy(route.errors, (code) => ERRORS[code].status)
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    const error = { schema: { $ref: '#/components/schemas/Error' } }
+    const error = {
+      schema: route.flatErrors ? jsonSchema(flatErrorBody, 'output', schemas) : { $ref: '#/components/schemas/Error' },
+    }
     const known = all[status]
     all[status] = {
       description: [known?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`)]

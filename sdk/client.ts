@@ -1,0 +1,318 @@
+// Typed calls of both programs: one request, its retries, its error. It uses fetch and nothing else, so it runs in browsers too.
+//
+// A request is repeated only where a repeat can not do harm: GET, PUT, DELETE, and a POST whose route honours an Idempotency-Key,
+// which the client makes and keeps over its attempts. Everything else is sent once.
+
+import { HEADER } from '@loci/contract/headers.ts'
+import { DAEMON_KEYED, type DaemonOperations } from './daemon.ts'
+import { LociError, refusalOf } from './error.ts'
+import { MANAGEMENT_KEYED, type ManagementOperations } from './management.ts'
+
+export type HeaderFields = Readonly<Record<string, string | undefined>>
+
+interface Patience {
+  /** How long one attempt may take, its body included. */
+  attemptMs?: number | undefined
+  /** How long a call may take with all its attempts and the waits between them. */
+  deadlineMs?: number | undefined
+  attemptsMax?: number | undefined
+}
+
+/** Thirty seconds, because a fail-over of the store takes twenty: a call rides it out. */
+const PATIENCE = { attemptMs: 10_000, deadlineMs: 30_000, attemptsMax: 12 }
+const BACKOFF_MS_MIN = 200
+const BACKOFF_MS_MAX = 5_000
+
+export interface ConnectOptions extends Patience {
+  /** Without a credential: those stand in headers alone. */
+  url: string
+  /** Asked before each attempt, so that a renewed credential is used at once. */
+  headers?: (() => HeaderFields | Promise<HeaderFields>) | undefined
+  fetch?: typeof globalThis.fetch | undefined
+}
+
+export interface CallOptions extends Patience {
+  headers?: HeaderFields | undefined
+  signal?: AbortSignal | undefined
+}
+
+interface Operation {
+  given: object
+  answers: object
+}
+
+type Given<Op extends Operation> = Omit<Op['given'], 'headers'> &
+  Omit<CallOptions, 'headers'> & {
+    headers?: (Op['given'] extends { headers?: infer Named } ? Named & HeaderFields : HeaderFields) | undefined
+  }
+
+export type Answer<Op extends Operation> = {
+  [Status in keyof Op['answers']]: {
+    status: Status
+    body: Op['answers'][Status]
+    headers: Headers
+    requestId: string | undefined
+  }
+}[keyof Op['answers']]
+
+export interface Client<Operations extends Record<keyof Operations, Operation>> {
+  /** `call('GET /v1/kv/entries/{key}', { path: { key: 'a/b' } })`; every refusal is thrown as a LociError. */
+  call<Name extends keyof Operations & string>(
+    name: Name,
+    // Without anything that must be given, the second argument may be left out.
+    ...given: Record<never, never> extends Operations[Name]['given']
+      ? [given?: Given<Operations[Name]>]
+      : [given: Given<Operations[Name]>]
+  ): Promise<Answer<Operations[Name]>>
+}
+
+export function connectManagement({
+  apiKey,
+  ...options
+}: ConnectOptions & { apiKey?: string | undefined }): Client<ManagementOperations> {
+  return connect(options, { [HEADER.apiKey]: apiKey }, MANAGEMENT_KEYED)
+}
+
+export function connectDaemon({
+  capability,
+  database,
+  ...options
+}: ConnectOptions & { capability?: string | undefined; database?: string | undefined }): Client<DaemonOperations> {
+  return connect(options, { [HEADER.capability]: capability, [HEADER.database]: database }, DAEMON_KEYED)
+}
+
+interface Loose extends CallOptions {
+  path?: Record<string, string | number>
+  query?: Record<string, unknown>
+  body?: unknown
+  idempotencyKey?: string
+}
+
+interface Request {
+  method: string
+  /** Path and query, to be put after the base. */
+  target: string
+  headers: HeaderFields
+  body: string | undefined
+  repeatable: boolean
+  /** Its repeat, after an answer that was lost, would meet the version it made itself and look like a conflict. */
+  conditional: boolean
+}
+
+/** For any document of ours; `keyed` are the operations that honour an Idempotency-Key. */
+export function connect<Operations extends Record<keyof Operations, Operation>>(
+  options: ConnectOptions,
+  credential: HeaderFields,
+  keyed: ReadonlySet<string>,
+): Client<Operations> {
+  const home = baseOf(options.url)
+  const send = options.fetch ?? ((...given: Parameters<typeof fetch>) => fetch(...given))
+  headersOf(credential)
+
+  const call = async (name: string, given: Loose = {}) => {
+    const request = prepare(name, given, keyed.has(name))
+    const { attemptMs, deadlineMs, attemptsMax } = { ...PATIENCE, ...defined(options), ...defined(given) }
+    const endsAt = performance.now() + deadlineMs
+    let base = home
+    let followed = false
+    for (let attempt = 1; ; attempt += 1) {
+      given.signal?.throwIfAborted()
+      const headers = headersOf({ ...credential, ...(await options.headers?.()), ...request.headers })
+      const ms = Math.max(1, Math.min(attemptMs, endsAt - performance.now()))
+      const outcome = await ask(send, base, request, headers, ms, given.signal)
+      if (!(outcome instanceof LociError)) return outcome
+      outcome.attempts = attempt
+      // Followed once: only the server that was named in the options is believed.
+      const endpoint = followed ? undefined : movedTo(outcome, home)
+      if (endpoint !== undefined) {
+        base = endpoint
+        followed = true
+        continue
+      }
+      const waitMs = backoffMs(attempt) + (outcome.retryAfterMs ?? 0)
+      const hopeless = attempt >= attemptsMax || performance.now() + waitMs >= endsAt
+      if (hopeless || !mayRepeat(request, outcome)) throw outcome
+      await sleep(waitMs, given.signal)
+    }
+  }
+  return { call } as unknown as Client<Operations>
+}
+
+/** The options that were given, so that an `undefined` does not hide a default. */
+function defined({ attemptMs, deadlineMs, attemptsMax }: Patience): Partial<typeof PATIENCE> {
+  return {
+    ...(attemptMs === undefined ? {} : { attemptMs }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(attemptsMax === undefined ? {} : { attemptsMax }),
+  }
+}
+
+function prepare(name: string, given: Loose, keyed: boolean): Request {
+  const [method = '', template = ''] = name.split(' ')
+  const path = template.replaceAll(/\{([^}]+)\}/g, (_, parameter: string) =>
+    segmentOf(parameter, given.path?.[parameter]),
+  )
+  const query = new URLSearchParams()
+  for (const [field, value] of Object.entries(given.query ?? {})) {
+    if (value !== undefined) query.append(field, String(value))
+  }
+  const headers: Record<string, string | undefined> = { accept: 'application/json, text/*' }
+  if (given.body !== undefined) headers['content-type'] = 'application/json'
+  if (keyed) {
+    headers[HEADER.idempotencyKey] = given.idempotencyKey ?? newKey()
+    // The seed's services route answers the same key with another body as if it were the same; strict makes that an error.
+    headers['idempotency-strict'] = 'true'
+  }
+  for (const [field, value] of Object.entries(given.headers ?? {})) headers[field.toLowerCase()] = value
+  return {
+    method,
+    target: query.size > 0 ? `${path}?${query}` : path,
+    headers,
+    body: given.body === undefined ? undefined : JSON.stringify(given.body),
+    repeatable: keyed || method === 'GET' || method === 'PUT' || method === 'DELETE',
+    conditional: headers['if-match'] !== undefined,
+  }
+}
+
+/** `.` and `..` can not be sent, encoded or not: a URL drops them, and the request would go to another route. */
+function segmentOf(parameter: string, value: string | number | undefined): string {
+  const text = value === undefined ? '' : String(value)
+  if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {
+    throw invalid(`'${text}' can not stand in a path as {${parameter}}; choose another one.`)
+  }
+  return encodeURIComponent(text)
+}
+
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function baseOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+    throw invalid('the url must begin with http:// or https://')
+  }
+  // Not quoted: what is refused here may be a password.
+  if (parsed.username || parsed.password || parsed.search || parsed.hash) {
+    throw invalid('the url must have no user, query or fragment; give the credential as an option of its own')
+  }
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '')
+}
+
+/** Made before fetch sees them: its own complaint would quote the credential, and look like a failure of the network. */
+function headersOf(fields: HeaderFields): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue
+    try {
+      headers.set(name, value)
+    } catch {
+      throw invalid(`the value of the header ${name} has characters that no header can carry; was it cut or wrapped?`)
+    }
+  }
+  return headers
+}
+
+function invalid(message: string): LociError {
+  return new LociError('INVALID_REQUEST', message, { status: 0 })
+}
+
+interface Answered {
+  status: number
+  body: unknown
+  headers: Headers
+  requestId: string | undefined
+}
+
+async function ask(
+  send: typeof fetch,
+  base: string,
+  { method, target, body }: Request,
+  headers: Headers,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<Answered | LociError> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), ms)
+  try {
+    const response = await send(base + target, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      // A redirect would carry the credential to wherever it points.
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([timeout.signal, signal]) : timeout.signal,
+    })
+    return read(response, await response.text())
+  } catch (cause) {
+    signal?.throwIfAborted()
+    return timeout.signal.aborted
+      ? new LociError('TIMEOUT', `${base} did not answer within ${Math.round(ms)} ms.`, { status: 0, retryable: true })
+      : new LociError('NETWORK_FAILURE', `${base} could not be reached, or went away before it had answered.`, {
+          status: 0,
+          retryable: true,
+          cause,
+        })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function read(response: Response, text: string): Answered | LociError {
+  const { status, headers } = response
+  const requestId = headers.get(HEADER.requestId) ?? undefined
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(headers.get('content-type') ?? '')
+  let body: unknown = text === '' ? undefined : text
+  if (isJson) {
+    try {
+      body = JSON.parse(text)
+    } catch (cause) {
+      const message = `the answer says that it is JSON and is not (status ${status}).`
+      return new LociError('UNEXPECTED_ANSWER', message, { status, requestId, cause })
+    }
+  }
+  return response.ok ? { status, body, headers, requestId } : refusalOf(response, body)
+}
+
+/** CONTRACT 8: a cell that no longer has the instance says where it is. */
+function movedTo({ code, status, details }: LociError, from: string): string | undefined {
+  if (status !== 421 || code !== 'SERVICE_MOVED') return undefined
+  const { endpoint } = (details ?? {}) as { endpoint?: unknown }
+  try {
+    const base = baseOf(String(endpoint))
+    // Who was asked over https must not make us say the credential in the clear.
+    return from.startsWith('https:') && !base.startsWith('https:') ? undefined : base
+  } catch {
+    return undefined
+  }
+}
+
+function mayRepeat({ repeatable, conditional }: Request, error: LociError): boolean {
+  const { code, status, retryable, retryAfterMs } = error
+  if (!repeatable) return false
+  if (code === 'IDEMPOTENCY_IN_PROGRESS' || status === 408) return true
+  if (code === 'NETWORK_FAILURE' || code === 'TIMEOUT') return !conditional
+  if (code === 'UNEXPECTED_ANSWER') return retryable && !conditional
+  // Without a time to come back, a 503 is a sub-service that an operator switched off.
+  return (status === 429 || status === 503) && retryAfterMs !== undefined
+}
+
+/** Between half and all of a span that doubles: clients that failed together do not come back together. */
+function backoffMs(attempt: number): number {
+  const span = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempt - 1))
+  return span * (0.5 + Math.random() / 2)
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,508 @@
+// Generated from docs/api/daemon.openapi.json by scripts/documents.ts; run that, do not edit this.
+
+export type DaemonOperations = {
+  /** Acts of the administration of this cell, newest first. */
+  'GET /admin/audit': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: AdminAuditList
+    }
+  }
+  /** Revoke a capability by the jti of any of its links, or everything older than a moment of an organization, tenant or service. */
+  'POST /admin/revocations': {
+    given: {
+      body: RevocationRequest
+    }
+    answers: {
+      200: RevocationResponse
+    }
+  }
+  /** Switch sub-services off for the whole cell. */
+  'POST /admin/services/disable': {
+    given: {
+      body: SwitchRequest
+    }
+    answers: {
+      200: SwitchResponse
+    }
+  }
+  /** Switch sub-services on for the whole cell. */
+  'POST /admin/services/enable': {
+    given: {
+      body: SwitchRequest
+    }
+    answers: {
+      200: SwitchResponse
+    }
+  }
+  /** The switches of the cell, and what this replica has seen of each sub-service. */
+  'GET /admin/services/status': {
+    given: {}
+    answers: {
+      200: SwitchStatus
+    }
+  }
+  /** The documentation as a page. */
+  'GET /docs': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** Is the process alive? Touches no dependency. */
+  'GET /health/live': {
+    given: {}
+    answers: {
+      200: HealthResponse
+    }
+  }
+  /** Should requests be sent here? */
+  'GET /health/ready': {
+    given: {}
+    answers: {
+      200: ReadyResponse
+    }
+  }
+  /** Has the process started, and in what state is each part? */
+  'GET /health/startup': {
+    given: {}
+    answers: {
+      200: StartupResponse
+    }
+  }
+  /** Prometheus metrics. */
+  'GET /metrics': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** This document. */
+  'GET /openapi.json': {
+    given: {}
+    answers: {
+      200: unknown
+    }
+  }
+  /** What was done to this instance, newest first. */
+  'GET /v1/audit': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: AuditList
+    }
+  }
+  /** The path of every registered route. */
+  'GET /v1/conductor/endpoints': {
+    given: {}
+    answers: {
+      200: ConductorEndpoints
+    }
+  }
+  /** Every dependency and sub-service, each really asked. */
+  'GET /v1/health/all': {
+    given: {}
+    answers: {
+      200: HealthAllResponse
+    }
+  }
+  /** Is the process alive? Touches no dependency. */
+  'GET /v1/health/live': {
+    given: {}
+    answers: {
+      200: HealthResponse
+    }
+  }
+  /** Should requests be sent here? */
+  'GET /v1/health/ready': {
+    given: {}
+    answers: {
+      200: ReadyResponse
+    }
+  }
+  /** Has the process started, and in what state is each part? */
+  'GET /v1/health/startup': {
+    given: {}
+    answers: {
+      200: StartupResponse
+    }
+  }
+  /** Verify the digests of entries and the counters of their databases; `full` goes on by cursor. */
+  'GET /v1/kv/consistency': {
+    given: {
+      query?: {
+        mode?: 'incremental' | 'full' | undefined
+        cursor?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: KvConsistency
+    }
+  }
+  /** List entries in order of code points. */
+  'GET /v1/kv/entries': {
+    given: {
+      query?: {
+        prefix?: string | undefined
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: EntryList
+    }
+  }
+  /** Several puts and deletes, all or nothing. */
+  'POST /v1/kv/entries/batch': {
+    given: {
+      body: EntryBatch
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: EntryBatchResult
+    }
+  }
+  /** Write an entry; with If-Match only over that version. */
+  'PUT /v1/kv/entries/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'If-Match'?: string | undefined
+      } | undefined
+      body: EntryWrite
+    }
+    answers: {
+      200: Entry
+    }
+  }
+  /** Read an entry. */
+  'GET /v1/kv/entries/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+    }
+    answers: {
+      200: Entry
+    }
+  }
+  /** Delete an entry; with If-Match only that version. */
+  'DELETE /v1/kv/entries/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'If-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: EntryDeleted
+    }
+  }
+  /** Write, commit and read back a probe; how durable the store is and what it holds. */
+  'GET /v1/kv/health': {
+    given: {}
+    answers: {
+      200: KvHealth
+    }
+  }
+  /** Where the process is in its life, and how it came there. */
+  'GET /v1/lifecycle/status': {
+    given: {}
+    answers: {
+      200: LifecycleStatus
+    }
+  }
+  /** Version and uptime of the daemon. */
+  'GET /v1/system/info': {
+    given: {}
+    answers: {
+      200: SystemInfo
+    }
+  }
+}
+
+/** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
+export const DAEMON_KEYED: ReadonlySet<string> = new Set([
+  'POST /v1/kv/entries/batch',
+])
+
+/** Any value that a later server may add: compare with those you know, and take the others too. */
+type Other = string & {}
+
+export type AdminAuditList = {
+  entries: ({
+    id: string
+    seq: number
+    at: string
+    actor: string
+    action: string
+    subject: string
+    outcome: string
+    database: string | null
+    hash: string
+    redacted: boolean
+    request_id: string | null
+    prev_hash: string | null
+  })[]
+  next_cursor: string | null
+}
+
+export type AuditList = {
+  entries: ({
+    id: string
+    seq: number
+    at: string
+    actor: string
+    action: string
+    subject: string
+    outcome: string
+    database: string | null
+    hash: string
+    redacted: boolean
+    requestId: string | null
+    prevHash: string | null
+  })[]
+  nextCursor: string | null
+}
+
+export type ConductorEndpoints = {
+  endpoints: string[]
+  total: number
+}
+
+export type Entry = {
+  key: string
+  value: unknown
+  version: number
+  createdAt: string
+  updatedAt: string
+  expiresAt: string | null
+  digest: string
+}
+
+export type EntryBatch = {
+  operations: ({
+    op: 'put'
+    key: string
+    value: unknown
+    ttlMs?: number | undefined
+  } | {
+    op: 'delete'
+    key: string
+  })[]
+}
+
+export type EntryBatchResult = {
+  results: ({
+    op: 'put' | 'delete' | Other
+    key: string
+    version: number
+    deleted?: boolean
+    expiresAt?: string | null
+    digest?: string
+  })[]
+}
+
+export type EntryDeleted = {
+  deleted: true
+  key: string
+  version: number
+}
+
+export type EntryList = {
+  entries: Entry[]
+  nextCursor: string | null
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
+export type EntryWrite = {
+  value: unknown
+  ttlMs?: number | undefined
+}
+
+export type HealthAllResponse = {
+  status: 'ok' | 'degraded' | 'starting' | 'draining' | Other
+  checks: { [field: string]: {
+    status: string
+    latencyMs?: number
+    detail?: string
+  } }
+  latencyMs: number
+  timestamp: string
+}
+
+export type HealthResponse = {
+  status: 'ok'
+}
+
+export type KvConsistency = {
+  status: 'consistent' | 'inconsistent' | 'unknown' | Other
+  mode: 'incremental' | 'full' | Other
+  summary: {
+    rows: number
+    bytes: number
+    issues: number
+  }
+  checks: ({
+    name: string
+    checked: number
+    failed: number
+  })[]
+  issues: ({
+    severity: string
+    type: string
+    domain: string
+    database: string
+    ref: string | null
+    detail: string
+    repair: string
+  })[]
+  rootDigest: string
+  coverage: {
+    complete: boolean
+    nextCursor: string | null
+  }
+  startedAt: string
+  durationMs: number
+}
+
+export type KvHealth = {
+  status: 'ok' | 'degraded' | 'failed' | Other
+  engine: 'postgresql'
+  engineVersion: string
+  schemaVersion: number
+  probe: {
+    writeMs: number | null
+    commitMs: number | null
+    readMs: number | null
+  }
+  durability: {
+    fsync: string
+    synchronousCommit: string
+    dataChecksums: string
+  }
+  replication: ({
+    name: string
+    state: string
+    lagBytes: number | null
+    sync: string
+  })[]
+  databases: ({
+    name: string
+    keys: number
+    bytes: number
+  })[]
+  latencyMs: number
+  checkedAt: string
+}
+
+export type LifecycleStatus = {
+  state: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other
+  since: string
+  acceptingRequests: boolean
+  reasons: string[]
+  transitions: ({
+    from: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other | null
+    to: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other
+    at: string
+    reason: string
+  })[]
+  drain: {
+    deadline: string | null
+    inFlight: number
+  }
+}
+
+export type ReadyResponse = {
+  status: 'ok' | 'degraded' | Other
+}
+
+export type RevocationRequest = {
+  jti?: string | undefined
+  org?: string | undefined
+  ten?: string | undefined
+  svc?: string | undefined
+  not_before?: string | undefined
+}
+
+export type RevocationResponse = {
+  revoked: true
+  audit_id: string
+}
+
+export type StartupResponse = {
+  status: 'ok'
+  services: { [field: string]: string }
+}
+
+export type SwitchRequest = {
+  services?: string[] | undefined
+  service?: string | undefined
+  reason?: string | undefined
+  drain_timeout_ms?: number | undefined
+  auto_revert_ms?: number | undefined
+  dry_run?: boolean | undefined
+}
+
+export type SwitchResponse = {
+  success: boolean
+  updates: ({
+    service: string
+    previous: 'enabled' | 'disabled' | Other
+    current: 'enabled' | 'disabled' | Other
+    changed: boolean
+    effective_at: string
+    drained: boolean
+    audit_id: string | null
+  })[]
+  failed_services: ({
+    service: string
+    code: string
+    message: string
+    dependents: string[]
+  })[]
+}
+
+export type SwitchStatus = {
+  services: ({
+    name: string
+    enabled: boolean
+    required: boolean
+    state: string
+    since: string
+    depends_on: string[]
+    in_flight: number
+    requests_total: number
+    errors_total: number
+    last_error: {
+      code: string
+      at: string
+      request_id: string
+    } | null
+    changed_by: string | null
+    auto_revert_at: string | null
+  })[]
+}
+
+export type SystemInfo = {
+  version: string
+  uptime: number
+  build: 'release'
+  product: 'loci'
+}

@@ -1,0 +1,1469 @@
+// Generated from docs/api/management.openapi.json by scripts/documents.ts; run that, do not edit this.
+
+export type ManagementOperations = {
+  /** The public keys that capabilities are signed with. */
+  'GET /.well-known/loci-capability-keys.json': {
+    given: {}
+    answers: {
+      200: CapabilityKeys
+    }
+  }
+  /** With keys:write the API keys of the organization, else those of the person behind the caller. */
+  'GET /api/v1/api-keys': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: ApiKeyList
+    }
+  }
+  /** Make an API key with at most what the caller has. Its secret is shown once. */
+  'POST /api/v1/api-keys': {
+    given: {
+      body: ApiKeyMake
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: ApiKeyIssued
+    }
+  }
+  /** Delete an API key; it stops working at once. */
+  'DELETE /api/v1/api-keys/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Give an API key that one has made a new secret; the old one works until the overlap ends. */
+  'POST /api/v1/api-keys/{id}/rotate': {
+    given: {
+      path: {
+        id: string
+      }
+      body?: ApiKeyRotate | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: ApiKeyIssued
+    }
+  }
+  /** Who did what in the organization, newest first; each entry carries the hash of the one before. */
+  'GET /api/v1/audit-events': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+        organization_id?: string | 'platform' | undefined
+      } | undefined
+    }
+    answers: {
+      200: AuditEventList
+    }
+  }
+  /** The cells, newest first, how full they are and how far behind their feeds. */
+  'GET /api/v1/cells': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: CellList
+    }
+  }
+  /** Register a cell with the key that its daemons sign with. */
+  'POST /api/v1/cells': {
+    given: {
+      body: CellRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: Cell
+    }
+  }
+  /** Change the capacity, the endpoint or the keys of a cell; a key that is left out ends at once. */
+  'PATCH /api/v1/cells/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      body: CellChange
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Cell
+    }
+  }
+  /** What happened in the organization, in the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`. */
+  'GET /api/v1/events': {
+    given: {
+      query?: {
+        after?: number | undefined
+        limit?: number | undefined
+        wait?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: Events
+    }
+  }
+  /** Accept an invitation: the person behind the caller, whose address must be the invited one, joins. */
+  'POST /api/v1/invitations/accept': {
+    given: {
+      body: InvitationAccept
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: InvitationAccepted
+    }
+  }
+  /** What became of a command; with ?wait= the answer comes when it is over, or when the time is. */
+  'GET /api/v1/operations/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        wait?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: Operation
+    }
+  }
+  /** The organizations that the caller may ask about: of an API key its one. */
+  'GET /api/v1/organizations': {
+    given: {}
+    answers: {
+      200: OrganizationList
+    }
+  }
+  /** Make an organization; the person behind the caller owns it. The API key stays in the one it has. */
+  'POST /api/v1/organizations': {
+    given: {
+      body: OrganizationMake
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: OrganizationMade
+    }
+  }
+  /** Invite an address. The link is shown once and is good for seven days; a second invitation replaces it. */
+  'POST /api/v1/organizations/{id}/invitations': {
+    given: {
+      path: {
+        id: string
+      }
+      body: InvitationMake
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: InvitationMade
+    }
+  }
+  /** Invitations that can still be accepted, newest first, without their links. */
+  'GET /api/v1/organizations/{id}/invitations': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: InvitationList
+    }
+  }
+  /** Withdraw an invitation: its link stops working at once. */
+  'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}': {
+    given: {
+      path: {
+        id: string
+        invitation_id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Who belongs to the organization, and in which role. */
+  'GET /api/v1/organizations/{id}/members': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: MemberList
+    }
+  }
+  /** Give a member another role. Their API keys follow at once. */
+  'PATCH /api/v1/organizations/{id}/members/{user_id}': {
+    given: {
+      path: {
+        id: string
+        user_id: string
+      }
+      body: MemberChange
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Member
+    }
+  }
+  /** Remove a member, and with it the API keys that the member made. */
+  'DELETE /api/v1/organizations/{id}/members/{user_id}': {
+    given: {
+      path: {
+        id: string
+        user_id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Billing events whose tenant is not known, newest first; dead after 30 days. */
+  'GET /api/v1/parked-events': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: ParkedEventList
+    }
+  }
+  /** Instances that a cell holds and management does not know, oldest first. */
+  'GET /api/v1/quarantine': {
+    given: {}
+    answers: {
+      200: QuarantineList
+    }
+  }
+  /** Tell the cell to erase an instance that nobody owns. There is no way back. */
+  'DELETE /api/v1/quarantine/{cell_id}/{service_id}': {
+    given: {
+      path: {
+        cell_id: string
+        service_id: string
+      }
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Create a service. It is made in the background: follow Operation-Location. */
+  'POST /api/v1/services': {
+    given: {
+      body: CreateServiceRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: CreateServiceResponse
+    }
+  }
+  /** The services of the organization, newest first; deleted ones only when asked for. */
+  'GET /api/v1/services': {
+    given: {
+      query?: {
+        tenant_id?: string | undefined
+        service_type?: string | undefined
+        status?: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | undefined
+        limit?: number | undefined
+        offset?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: ListServicesResponse
+    }
+  }
+  /** One service. */
+  'GET /api/v1/services/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+    }
+    answers: {
+      200: Service
+    }
+  }
+  /** Rename a service, or change its plan or config: 202 with an operation when its cell must be told. */
+  'PATCH /api/v1/services/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      body: PatchServiceRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Service
+      202: Operation
+    }
+  }
+  /** Delete a service and everything in it. Its quota is free at once. */
+  'DELETE /api/v1/services/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: Operation
+    }
+  }
+  /** Place a service that has failed in a cell of your choice. One that holds data can not be moved yet. */
+  'POST /api/v1/services/{id}/move': {
+    given: {
+      path: {
+        id: string
+      }
+      body: MoveServiceRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: Operation
+    }
+  }
+  /** Issue a credential for a partner, bound to one database of the service. Its token is shown once. */
+  'POST /api/v1/services/{id}/partner-credentials': {
+    given: {
+      path: {
+        id: string
+      }
+      body: PartnerCredentialRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: PartnerCredentialIssued
+    }
+  }
+  /** The partner credentials of the service, newest first, and never their tokens. */
+  'GET /api/v1/services/{id}/partner-credentials': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: PartnerCredentialList
+    }
+  }
+  /** Take a partner credential back. Every daemon refuses it within seconds. */
+  'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}': {
+    given: {
+      path: {
+        id: string
+        credential_id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Give a partner credential a new secret under the same id. The old one ends at once, without an overlap: for one, issue a second credential and delete the first when the partner has changed over. */
+  'POST /api/v1/services/{id}/partner-credentials/{credential_id}/rotate': {
+    given: {
+      path: {
+        id: string
+        credential_id: string
+      }
+      body?: unknown | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: PartnerCredentialIssued
+    }
+  }
+  /** Take writes again. */
+  'POST /api/v1/services/{id}/resume': {
+    given: {
+      path: {
+        id: string
+      }
+      body?: { [field: string]: unknown } | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: Operation
+    }
+  }
+  /** Look at the service again at once; a failed one is tried anew. */
+  'POST /api/v1/services/{id}/retry': {
+    given: {
+      path: {
+        id: string
+      }
+      body?: { [field: string]: unknown } | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: Operation
+    }
+  }
+  /** Refuse writes to the service until it is resumed. Nothing is lost. */
+  'POST /api/v1/services/{id}/suspend': {
+    given: {
+      path: {
+        id: string
+      }
+      body?: { [field: string]: unknown } | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      202: Operation
+    }
+  }
+  /** What a service was asked and holds, by minute, hour or day. */
+  'GET /api/v1/services/{id}/usage': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        from?: string | undefined
+        to?: string | undefined
+        step?: 'minute' | 'hour' | 'day' | undefined
+      } | undefined
+    }
+    answers: {
+      200: Usage
+    }
+  }
+  /** The tenants that the caller may use, newest first. */
+  'GET /api/v1/tenants': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: TenantList
+    }
+  }
+  /** Make a tenant. Without a slug it gets one that is made from its name. */
+  'POST /api/v1/tenants': {
+    given: {
+      body: TenantMake
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: Tenant
+    }
+  }
+  /** One tenant. */
+  'GET /api/v1/tenants/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+    }
+    answers: {
+      200: Tenant
+    }
+  }
+  /** Rename a tenant. Its slug stays. */
+  'PATCH /api/v1/tenants/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      body: TenantChange
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Tenant
+    }
+  }
+  /** Delete a tenant that has no services; the default tenant stays. */
+  'DELETE /api/v1/tenants/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** What the payment provider has said about the tenant and what became of it, newest first. */
+  'GET /api/v1/tenants/{id}/billing/events': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: BillingEventList
+    }
+  }
+  /** Take the events of a subscription out of a register, so that it no longer speaks: for a provider that began to count anew. */
+  'POST /api/v1/tenants/{id}/billing/registers/reset': {
+    given: {
+      path: {
+        id: string
+      }
+      body: RegisterReset
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: RegisterResetResult
+    }
+  }
+  /** Where a tenant stands: its plan, its billing, what it may use and what it uses. */
+  'GET /api/v1/tenants/{id}/status': {
+    given: {
+      path: {
+        id: string
+      }
+    }
+    answers: {
+      200: TenantStatus
+    }
+  }
+  /** Issue a token for a service of the tenant. It is shown once. */
+  'POST /api/v1/tenants/{id}/tokens': {
+    given: {
+      path: {
+        id: string
+      }
+      body: TokenRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: TokenResponse
+    }
+  }
+  /** The tokens of the tenant, newest first, and never their text. Needs tenants:read or tokens:write. */
+  'GET /api/v1/tenants/{id}/tokens': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+        service_id?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: TokenList
+    }
+  }
+  /** Take a token back, or a registered child by its jti. Every daemon refuses it within seconds. */
+  'DELETE /api/v1/tenants/{id}/tokens/{token_id}': {
+    given: {
+      path: {
+        id: string
+        token_id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: Deleted
+    }
+  }
+  /** Register a link that was made offline from a token, so that it is listed and can be deleted by its jti. */
+  'POST /api/v1/tenants/{id}/tokens/{token_id}/children': {
+    given: {
+      path: {
+        id: string
+        token_id: string
+      }
+      body: TokenChildRequest
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      201: TokenChild
+    }
+  }
+  /** What all services of a tenant together were asked and hold, by minute, hour or day. */
+  'GET /api/v1/tenants/{id}/usage': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        from?: string | undefined
+        to?: string | undefined
+        step?: 'minute' | 'hour' | 'day' | undefined
+      } | undefined
+    }
+    answers: {
+      200: Usage
+    }
+  }
+  /** Whether the webhook of the payment provider is there, and whose it is. */
+  'GET /api/webhooks/billing': {
+    given: {}
+    answers: {
+      200: BillingWebhookStatus
+    }
+  }
+  /** A billing event of the payment provider. Give metadata.sequence or metadata.occurred_at: with either, no order of delivery and no repetition changes the outcome. */
+  'POST /api/webhooks/billing': {
+    given: {
+      body: BillingEvent
+    }
+    answers: {
+      200: BillingReceived
+    }
+  }
+  /** What the cell must know and does not yet: instances, keys, revocations, partner credentials. */
+  'GET /cell/v1/feed': {
+    given: {
+      query?: {
+        after?: number | undefined
+        epoch?: string | undefined
+        wait?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: FeedResponse
+    }
+  }
+  /** What the cell has observed and counted, and what it revoked and deleted by itself. */
+  'POST /cell/v1/reports': {
+    given: {
+      body: ReportRequest
+    }
+    answers: {
+      200: ReportResponse
+    }
+  }
+  /** The documentation as a page. */
+  'GET /docs': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** Where the process is in its life, and how it came there. */
+  'GET /health/lifecycle': {
+    given: {}
+    answers: {
+      200: ManagementLifecycleStatus
+    }
+  }
+  /** Is the process alive? Touches no dependency. */
+  'GET /health/live': {
+    given: {}
+    answers: {
+      200: HealthResponse
+    }
+  }
+  /** Should requests be sent here? */
+  'GET /health/ready': {
+    given: {}
+    answers: {
+      200: ReadyResponse
+    }
+  }
+  /** Has the process started, and in what state is each part? */
+  'GET /health/startup': {
+    given: {}
+    answers: {
+      200: StartupResponse
+    }
+  }
+  /** Prometheus metrics. */
+  'GET /metrics': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** This document. */
+  'GET /openapi.json': {
+    given: {}
+    answers: {
+      200: unknown
+    }
+  }
+}
+
+/** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
+export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
+  'POST /api/v1/api-keys',
+  'DELETE /api/v1/api-keys/{id}',
+  'POST /api/v1/api-keys/{id}/rotate',
+  'POST /api/v1/cells',
+  'PATCH /api/v1/cells/{id}',
+  'POST /api/v1/invitations/accept',
+  'POST /api/v1/organizations',
+  'POST /api/v1/organizations/{id}/invitations',
+  'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}',
+  'PATCH /api/v1/organizations/{id}/members/{user_id}',
+  'DELETE /api/v1/organizations/{id}/members/{user_id}',
+  'POST /api/v1/services',
+  'PATCH /api/v1/services/{id}',
+  'DELETE /api/v1/services/{id}',
+  'POST /api/v1/services/{id}/move',
+  'POST /api/v1/services/{id}/partner-credentials',
+  'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}',
+  'POST /api/v1/services/{id}/partner-credentials/{credential_id}/rotate',
+  'POST /api/v1/services/{id}/resume',
+  'POST /api/v1/services/{id}/retry',
+  'POST /api/v1/services/{id}/suspend',
+  'POST /api/v1/tenants',
+  'PATCH /api/v1/tenants/{id}',
+  'DELETE /api/v1/tenants/{id}',
+  'POST /api/v1/tenants/{id}/billing/registers/reset',
+  'POST /api/v1/tenants/{id}/tokens',
+  'DELETE /api/v1/tenants/{id}/tokens/{token_id}',
+  'POST /api/v1/tenants/{id}/tokens/{token_id}/children',
+])
+
+/** Any value that a later server may add: compare with those you know, and take the others too. */
+type Other = string & {}
+
+export type ApiKey = {
+  id: string
+  user_id: string
+  name: string
+  scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
+  tenant_ids: string[] | null
+  created_at: string
+  expires_at: string | null
+  previous_until: string | null
+}
+
+export type ApiKeyIssued = {
+  id: string
+  user_id: string
+  name: string
+  scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
+  tenant_ids: string[] | null
+  created_at: string
+  expires_at: string | null
+  previous_until: string | null
+  secret: string
+}
+
+export type ApiKeyList = {
+  api_keys: ApiKey[]
+  next_cursor: string | null
+}
+
+export type ApiKeyMake = {
+  name: string
+  scopes?: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff')[] | undefined
+  tenant_ids?: string[] | undefined
+  expires_in?: number | undefined
+}
+
+export type ApiKeyRotate = {
+  overlap_seconds?: number | undefined
+}
+
+export type AuditEventList = {
+  entries: ({
+    id: string
+    seq: number
+    at: string
+    actor: string
+    action: string
+    subject: string
+    outcome: string
+    request_id: string | null
+    detail: { [field: string]: unknown }
+    hash: string
+    prev_hash: string | null
+  })[]
+  next_cursor: string | null
+}
+
+export type BillingEvent = {
+  eventType: 'subscription.created' | 'subscription.updated' | 'subscription.cancelled' | 'subscription.deleted' | 'payment.succeeded' | 'payment.failed' | 'invoice.payment_succeeded' | 'invoice.payment_failed'
+  tenantId: string
+  customerId?: string | undefined
+  subscriptionId?: string | undefined
+  plan: 'free' | 'starter' | 'pro' | 'enterprise'
+  status: 'active' | 'cancelled' | 'past_due' | 'unpaid'
+  currentPeriodStart?: string | undefined
+  currentPeriodEnd?: string | undefined
+  metadata?: { [field: string]: string } | undefined
+}
+
+export type BillingEventList = {
+  events: ({
+    id: string
+    event_type: string
+    subscription_id: string | null
+    plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+    status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other
+    effect: 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead' | Other
+    sequence: number | null
+    occurred_at: string | null
+    received_at: string
+    current_period_start: string | null
+    current_period_end: string | null
+  })[]
+  next_cursor: string | null
+}
+
+export type BillingReceived = {
+  received: true
+}
+
+export type BillingWebhookStatus = {
+  status: 'active'
+  webhook: string
+  timestamp: string
+}
+
+export type CapabilityKeys = {
+  keys: ({
+    kty: 'OKP'
+    crv: 'Ed25519'
+    x: string
+    kid: string
+    alg: 'EdDSA'
+    use: 'sig'
+  })[]
+}
+
+export type Cell = {
+  id: string
+  name: string
+  region: string
+  capacity: number
+  placed: number
+  endpoint: string
+  public_keys: string[]
+  tenant_id: string | null
+  created_at: string
+  heard_at: string | null
+  heard_seq: number
+  feed_seq: number
+  lag: number
+}
+
+export type CellChange = {
+  capacity?: number | undefined
+  endpoint?: string | undefined
+  public_keys?: string[] | undefined
+}
+
+export type CellList = {
+  cells: Cell[]
+  next_cursor: string | null
+}
+
+export type CellRequest = {
+  name: string
+  region: string
+  capacity: number
+  endpoint: string
+  public_key: string
+  tenant_id?: string | undefined
+}
+
+export type CreateServiceRequest = {
+  service_type: string
+  name: string
+  slug?: string | undefined
+  plan?: 'free' | 'starter' | 'pro' | 'enterprise' | undefined
+  region?: string | undefined
+  config?: { [field: string]: unknown } | undefined
+  tenant_id?: string | undefined
+}
+
+export type CreateServiceResponse = {
+  service_id: string
+  service_type: string
+  name: string
+  slug: string
+  endpoint?: string
+  status: 'provisioning'
+  created_at: string
+  estimated_ready_in: number
+}
+
+export type Deleted = {
+  deleted: true
+}
+
+export type Event = {
+  id: string
+  seq: number
+  type: string
+  at: string
+  subject: string
+  data: { [field: string]: unknown }
+}
+
+export type Events = {
+  events: Event[]
+  next: number
+  truncated?: true
+}
+
+export type FeedResponse = {
+  epoch: string
+  full: boolean
+  next: number
+  more: boolean
+  items: ({
+    seq: number
+    kind: 'instance'
+    key: string
+    body: {
+      org: string
+      ten: string
+      svc: string
+      service_type: string
+      plan: string
+      state: 'active' | 'suspended' | 'deleted' | Other
+      state_reason: string | null
+      generation: number
+      limits: {
+        databases: number
+        records: number
+        bytes: number
+        requests_per_second: number
+        burst: number
+        streams: number
+      }
+      config: { [field: string]: unknown }
+    }
+  } | {
+    seq: number
+    kind: 'key'
+    key: string
+    body: {
+      kid: string
+      x: string
+      state: 'active' | 'retiring' | 'removed' | Other
+      retire_at: string | null
+    }
+  } | {
+    seq: number
+    kind: 'revocation'
+    key: string
+    body: {
+      svc: string | '*'
+      jti: string
+      expires_at: string
+    } | {
+      kind: 'org' | 'ten' | 'svc' | Other
+      id: string
+      not_before: string
+      expires_at: string
+    }
+  } | {
+    seq: number
+    kind: 'partner_credential'
+    key: string
+    body: {
+      id: string
+      partner: string
+      svc: string
+      org: string
+      ten: string
+      database: string
+      projection_classes: string[]
+      routes: string[]
+      digest: string
+      state: 'active' | 'revoked' | Other
+      expires_at: string | null
+    }
+  })[]
+}
+
+export type HealthResponse = {
+  status: 'ok'
+}
+
+export type Invitation = {
+  id: string
+  email: string
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  invited_by: string
+  created_at: string
+  expires_at: string
+}
+
+export type InvitationAccept = {
+  token: string
+}
+
+export type InvitationAccepted = {
+  organization_id: string
+  name: string
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+}
+
+export type InvitationList = {
+  invitations: Invitation[]
+  next_cursor: string | null
+}
+
+export type InvitationMade = {
+  id: string
+  email: string
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  invited_by: string
+  created_at: string
+  expires_at: string
+  token: string
+  link: string
+}
+
+export type InvitationMake = {
+  email: string
+  role: 'owner' | 'admin' | 'member' | 'viewer'
+}
+
+export type ListServicesResponse = {
+  services: ({
+    id: string
+    service_type_id: string
+    tenant_id: string
+    name: string
+    slug: string
+    endpoint: string | null
+    plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+    status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | Other
+    created_at: string
+    [field: string]: unknown
+  })[]
+  pagination: {
+    total: number
+    limit: number
+    offset: number
+  }
+}
+
+export type ManagementLifecycleStatus = {
+  state: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other
+  since: string
+  accepting_requests: boolean
+  reasons: string[]
+  transitions: ({
+    from: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other | null
+    to: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other
+    at: string
+    reason: string
+  })[]
+  drain: {
+    deadline: string | null
+    in_flight: number
+  }
+}
+
+export type Member = {
+  user_id: string
+  email: string
+  name: string | null
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  created_at: string
+}
+
+export type MemberChange = {
+  role: 'owner' | 'admin' | 'member' | 'viewer'
+}
+
+export type MemberList = {
+  members: Member[]
+  next_cursor: string | null
+}
+
+export type MoveServiceRequest = {
+  cell_id: string
+}
+
+export type Operation = {
+  id: string
+  service_id: string
+  kind: 'provision' | 'update' | 'suspend' | 'resume' | 'move' | 'delete' | Other
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'superseded' | Other
+  percent: number
+  steps: ({
+    name: string
+    status: string
+    started_at: string | null
+    completed_at: string | null
+    detail: string | null
+  })[]
+  error?: {
+    code: string
+    message: string
+  }
+  created_at: string
+  updated_at: string
+}
+
+export type Organization = {
+  id: string
+  name: string
+  plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  created_at: string
+}
+
+export type OrganizationList = {
+  organizations: Organization[]
+  next_cursor: string | null
+}
+
+export type OrganizationMade = {
+  id: string
+  name: string
+  plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  created_at: string
+  default_tenant_id: string
+}
+
+export type OrganizationMake = {
+  name: string
+}
+
+export type ParkedEventList = {
+  events: ({
+    id: string
+    event_type: string
+    subscription_id: string | null
+    plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+    status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other
+    effect: 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead' | Other
+    sequence: number | null
+    occurred_at: string | null
+    received_at: string
+    current_period_start: string | null
+    current_period_end: string | null
+    tenant_id: string
+  })[]
+  next_cursor: string | null
+}
+
+export type PartnerCredentialIssued = {
+  id: string
+  service_id: string
+  name: string
+  partner: string
+  database: string
+  projection_classes: string[]
+  routes: string[]
+  created_at: string
+  expires_at: string | null
+  rotated_at: string | null
+  last_used_at: string | null
+  token: string
+}
+
+export type PartnerCredentialList = {
+  partner_credentials: ({
+    id: string
+    service_id: string
+    name: string
+    partner: string
+    database: string
+    projection_classes: string[]
+    routes: string[]
+    created_at: string
+    expires_at: string | null
+    rotated_at: string | null
+    last_used_at: string | null
+  })[]
+  next_cursor: string | null
+}
+
+export type PartnerCredentialRequest = {
+  name: string
+  database: string
+  projection_classes?: string[] | undefined
+  routes?: string[] | undefined
+  expires_in?: number | undefined
+}
+
+export type PatchServiceRequest = {
+  name?: string | undefined
+  plan?: 'free' | 'starter' | 'pro' | 'enterprise' | undefined
+  config?: { [field: string]: unknown } | undefined
+}
+
+export type QuarantineList = {
+  instances: ({
+    service_id: string
+    cell_id: string
+    organization_id: string
+    tenant_id: string
+    service_type: string
+    plan: string
+    state: string
+    generation: number
+    first_seen_at: string
+    last_seen_at: string
+  })[]
+}
+
+export type ReadyResponse = {
+  status: 'ok' | 'degraded' | Other
+}
+
+export type RegisterReset = {
+  subscription_id: string
+  register: 'sequence' | 'occurred_at'
+}
+
+export type RegisterResetResult = {
+  subscription_id: string
+  register: 'sequence' | 'occurred_at' | Other
+  events: number
+}
+
+export type ReportRequest = {
+  report_id: string
+  observed?: ({
+    svc: string
+    generation: number
+    state: 'active' | 'suspended' | 'deleted' | 'failed'
+  })[] | undefined
+  unknown?: ({
+    svc: string
+    org: string
+    ten: string
+    service_type: string
+    plan: 'free' | 'starter' | 'pro' | 'enterprise'
+    generation: number
+    state: 'active' | 'suspended' | 'deleted' | 'failed'
+  })[] | undefined
+  usage?: ({
+    svc: string
+    minute: string
+    dedup: string
+    requests: number
+    writes: number
+    records: number
+    bytes: number
+  })[] | undefined
+  revocations?: ({
+    kind: 'jti' | 'org' | 'ten' | 'svc'
+    value: string
+    not_before: string | null
+    expires_at: string
+    audit_id: string | null
+  })[] | undefined
+  deletions?: ({
+    svc: string
+    database?: string | undefined
+    at: string
+  })[] | undefined
+  last_used?: ({
+    credential: string
+    at: string
+  })[] | undefined
+}
+
+export type ReportResponse = {
+  accepted: true
+}
+
+export type Service = {
+  id: string
+  service_type_id: string
+  tenant_id: string
+  name: string
+  slug: string
+  endpoint: string | null
+  plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted' | Other
+  created_at: string
+  region: string
+  config: { [field: string]: unknown }
+  service_type: string
+  cell: string | null
+  status_reason: string | null
+  operation_id: string | null
+  updated_at: string
+}
+
+export type StartupResponse = {
+  status: 'ok'
+  services: { [field: string]: string }
+}
+
+export type Tenant = {
+  id: string
+  organization_id: string
+  name: string
+  slug: string
+  plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  status: 'active' | 'past_due' | 'suspended' | 'closed' | Other
+  is_default: boolean
+  created_at: string
+  updated_at: string
+}
+
+export type TenantChange = {
+  name: string
+}
+
+export type TenantList = {
+  tenants: Tenant[]
+  next_cursor: string | null
+}
+
+export type TenantMake = {
+  name: string
+  slug?: string | undefined
+}
+
+export type TenantStatus = {
+  tenant_id: string
+  organization_id: string
+  status: 'active' | 'past_due' | 'suspended' | 'closed' | Other
+  status_reason: string | null
+  plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  billing: {
+    status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other | null
+    subscription_id: string | null
+    current_period_start: string | null
+    current_period_end: string | null
+    grace_ends_at: string | null
+    last_event_at: string | null
+  }
+  limits: {
+    services: {
+      limit: number
+      used: number
+    }
+    databases: {
+      limit: number
+    }
+    records: {
+      limit: number
+    }
+    bytes: {
+      limit: number
+    }
+    requests_per_second: {
+      limit: number
+    }
+  }
+  services: {
+    total: number
+    by_status: { [field: string]: number }
+  }
+  updated_at: string
+}
+
+export type TokenChild = {
+  jti: string
+  parent_id: string
+  expires_at: string
+  registered_at: string
+  revoked_at: string | null
+}
+
+export type TokenChildRequest = {
+  jti: string
+  exp: number
+}
+
+export type TokenList = {
+  tokens: ({
+    token_id: string
+    name: string | null
+    tenant_id: string
+    service_id: string
+    ops: string[]
+    keyspaces: string[]
+    sub: string | null
+    max_delegation_depth: number
+    issued_at: string
+    expires_at: string
+    revoked_at: string | null
+    last_used_at: string | null
+    children: ({
+      jti: string
+      parent_id: string
+      expires_at: string
+      registered_at: string
+      revoked_at: string | null
+    })[]
+    children_total: number
+  })[]
+  next_cursor: string | null
+}
+
+export type TokenRequest = {
+  service_id?: string | undefined
+  name?: string | undefined
+  ops?: string[] | undefined
+  databases?: string[] | undefined
+  ttl_seconds?: number | undefined
+  max_delegation_depth?: number | undefined
+  holder_key?: unknown | undefined
+}
+
+export type TokenResponse = {
+  token_id: string
+  token: string
+  token_type: 'loci-capability'
+  header: string
+  organization_id: string
+  tenant_id: string
+  service_id: string
+  ops: string[]
+  keyspaces: string[]
+  issued_at: string
+  expires_at: string
+  expires_in: number
+  delegation?: {
+    chain: string
+    key: {
+      kty: 'OKP'
+      crv: 'Ed25519'
+      x: string
+      d: string
+    }
+  }
+}
+
+export type Usage = {
+  usage: ({
+    at: string
+    requests: number
+    writes: number
+    records: number
+    bytes: number
+  })[]
+  from: string
+  to: string
+  step: 'minute' | 'hour' | 'day' | Other
+}
