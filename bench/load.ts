@@ -13,7 +13,10 @@ export interface LoadOptions {
   /** `{n}` in it, or in a header, stands for a number below `variants`, another one with each request; `{n%16}` for its rest. */
   path: string
   variants?: number
-  headers?: Record<string, string>
+  /** Every variant is sent once, by whichever connection comes first: there must be more of them than can be sent. */
+  once?: boolean
+  /** Of a list each variant has one at random. */
+  headers?: Record<string, string | string[]>
   body?: string
   connections: number
   seconds: number
@@ -52,10 +55,12 @@ async function generate(options: LoadOptions, onBegin: () => void): Promise<Load
   const { connections, seconds, warmUpSeconds = 0 } = options
   const latencies = createHistogram()
   const statuses: Record<string, number> = {}
+  let sent = 0
   const tally = { isCounting: false, isOver: false, requests: 0, errors: 0 }
   const target: Target = {
     url: new URL(options.url),
     requests: Array.from({ length: options.variants ?? 1 }, (_, n) => requestBytes(options, n)),
+    ...(options.once ? { nextOnce: () => sent++ } : {}),
     isOver: () => tally.isOver,
     onAnswer(status, ms) {
       if (!tally.isCounting) return
@@ -93,6 +98,8 @@ async function generate(options: LoadOptions, onBegin: () => void): Promise<Load
 interface Target {
   url: URL
   requests: Buffer[]
+  /** The number of the next request, where each is sent once. */
+  nextOnce?(): number
   isOver(): boolean
   onAnswer(status: string, ms: number): void
   onError(): void
@@ -101,7 +108,7 @@ interface Target {
 const RECONNECT_MS = 10
 
 function openConnection(target: Target): void {
-  const { url, requests, isOver, onAnswer, onError } = target
+  const { url, requests, nextOnce, isOver, onAnswer, onError } = target
   let next = Math.floor(Math.random() * requests.length)
   let sentAt = 0
   let isWaiting = true
@@ -126,8 +133,10 @@ function openConnection(target: Target): void {
     isWaiting = true
     sentAt = performance.now()
     // A step that shares no factor with common counts walks through all of them in no obvious order.
-    next = (next + 7_919) % requests.length
-    socket.write(requests[next] as Buffer)
+    next = nextOnce ? nextOnce() : (next + 7_919) % requests.length
+    const request = requests[next]
+    if (!request) throw new Error(`all ${requests.length} variants are sent: give more`)
+    socket.write(request)
   }
   socket.once('connect', send)
   socket.on('error', () => {})
@@ -174,7 +183,9 @@ function requestBytes({ url, method = 'GET', path, headers = {}, body }: LoadOpt
   }
   const fill = (text: string) =>
     text.replace(/\{n(?:%(\d+))?\}/g, (_, modulus?: string) => String(modulus ? n % Number(modulus) : n))
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${fill(value)}\r\n`)
+  const one = (value: string | string[]) =>
+    typeof value === 'string' ? value : (value[Math.floor(Math.random() * value.length)] as string)
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${fill(one(value))}\r\n`)
   return Buffer.from(`${method} ${fill(path)} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
 }
 

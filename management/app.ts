@@ -1,7 +1,6 @@
 // Every feature of management and what it is handed, on one screen.
 
 import { addressSet } from '@loci/chassis/addresses.ts'
-import { documentOf } from '@loci/chassis/documents.ts'
 import { createLifecycle } from '@loci/chassis/lifecycle.ts'
 import { createLimiter } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -10,48 +9,44 @@ import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { createServer } from '@loci/chassis/server.ts'
-import type { Required } from '@loci/chassis/settings.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
-import { watchDatabase } from '@loci/postgres/watch.ts'
+import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
-import { keepAuditPartitions } from './audit/store.ts'
+import { createRates } from './access/rates.ts'
+import { findApiKey, findOrganizationPlan, takeRate } from './access/store.ts'
+import { webhookAccess } from './access/webhook.ts'
+import { apiKeyRoutes } from './api-keys/routes.ts'
+import { auditRoutes } from './audit/routes.ts'
+import { startBackground } from './background.ts'
+import { adoptParked } from './billing/billing.ts'
+import { createBillingClock } from './billing/clock.ts'
+import { billingRoutes } from './billing/routes.ts'
+import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys } from './cells/store.ts'
+import { managementDocument } from './document.ts'
+import { eventRoutes } from './events/routes.ts'
+import { listEventEnds } from './events/store.ts'
 import { feedRoutes } from './feed/routes.ts'
 import { listFeedEnds } from './feed/store.ts'
-import { createWaiting } from './feed/waiting.ts'
 import { lifecycleRoutes } from './health/routes.ts'
-import { keepKeys, requireOpenable } from './keys/keys.ts'
+import { createIdempotency } from './idempotency/idempotency.ts'
 import { keyRoutes } from './keys/routes.ts'
-import { createSealer, SealingKeyMissing } from './keys/sealing.ts'
+import { createSealer } from './keys/sealing.ts'
+import { createOperationEnds } from './operations/end.ts'
+import { operationRoutes } from './operations/routes.ts'
+import { organizationRoutes } from './organizations/routes.ts'
+import { partnerCredentialRoutes } from './partner-credentials/routes.ts'
+import { createReconciler } from './provisioning/reconciler.ts'
+import { provisioningRoutes } from './provisioning/routes.ts'
 import { reportRoutes } from './reports/routes.ts'
-import { forgetReportIds } from './reports/store.ts'
-import { deleteExpired } from './revocations/store.ts'
 import { MIGRATIONS } from './schema.ts'
-
-export const MANAGEMENT_SETTINGS = [
-  'listen',
-  'publicUrl',
-  'databaseUrl',
-  'databaseCa',
-  'databaseConnectionsMax',
-  'sealingKeys',
-  'trustedProxies',
-  'requireHttps',
-  'tlsCert',
-  'tlsKey',
-  'concurrencyMax',
-  'queueMax',
-  'queueMs',
-  'drainGraceMs',
-  'drainMs',
-  'logLevel',
-] as const
-
-export type ManagementSettings = Required<(typeof MANAGEMENT_SETTINGS)[number]>
-
-const BEAT_MS = 1_000
-const UPKEEP_MS = 60_000
+import { serviceRoutes } from './services/routes.ts'
+import type { ManagementSettings } from './settings.ts'
+import { tenantRoutes } from './tenants/routes.ts'
+import { tokenRoutes } from './tokens/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
+import { createWaiting } from './waiting.ts'
 
 export async function createManagement({
   settings,
@@ -83,12 +78,41 @@ export async function createManagement({
     connectionsMax: settings.databaseConnectionsMax,
   })
   // Probes, waiting polls and upkeep must not queue behind the requests that they watch over.
-  const background = openPool({ ...database, applicationName: 'loci-management-background', connectionsMax: 2 })
+  const background = openPool({ ...database, applicationName: 'loci-management-background', connectionsMax: 6 })
   const sealer = createSealer(settings.sealingKeys)
   const waiting = createWaiting({ readEnds: (cellIds) => listFeedEnds(background, cellIds) })
   lifecycle.onMove(({ to }) => {
     if (to === 'draining') waiting.endAll()
   })
+  const eventsWaiting = createWaiting({ readEnds: (ids) => listEventEnds(background, ids) })
+  lifecycle.onMove(({ to }) => {
+    if (to === 'draining') eventsWaiting.endAll()
+  })
+  const rates = createRates((bucket, perMinute, burst) => takeRate(pool, bucket, perMinute, burst))
+  const caller = callerAccess({
+    findApiKey: (id) => findApiKey(pool, id),
+    findOrganizationPlan: (id) => findOrganizationPlan(pool, id),
+    sealingKeys: settings.sealingKeys,
+    gateways: addressSet(settings.trustedGateways),
+    gatewaySecrets: settings.gatewaySecrets,
+    staffEmails: settings.staffEmails,
+    isBilled: settings.billingWebhookSecrets.length > 0,
+    rates,
+  })
+  const idempotency = createIdempotency(pool, settings.sealingKeys)
+  const creations = createIdempotency(pool, settings.sealingKeys, 'mark')
+  const market = { isBilled: settings.billingWebhookSecrets.length > 0, regions: settings.regions }
+  const tell = (cellId: string) => waiting.tell(cellId)
+  const tellEvents = (organizationId: string) => eventsWaiting.tell(organizationId)
+  const reconciler = createReconciler({ pool: background, rules: market, log, tell })
+  const { look } = reconciler
+  const ends = createOperationEnds(pool, eventsWaiting)
+  const billingClock = createBillingClock({ pool: background, log, kick: reconciler.kick })
+  const shadowed = metrics.counter(
+    'loci_billing_shadowed_total',
+    'Billing events that nobody hears, because others of the subscription carry a sequence or a time and they do not.',
+    [],
+  )
   const cell = cellAccess({ findCellKeys: (id) => findCellKeys(pool, id), publicUrl: settings.publicUrl })
 
   const inFlight = () => server.inFlight()
@@ -98,7 +122,31 @@ export async function createManagement({
     ...lifecycleRoutes({ lifecycle, inFlight }),
     ...keyRoutes({ pool }),
     ...feedRoutes({ cell, pool, waiting }),
-    ...reportRoutes({ cell, pool, tell: (cellId) => waiting.tell(cellId) }),
+    ...reportRoutes({ cell, pool, tell, tellEvents, look }),
+    ...serviceRoutes({ caller, rates, pool, market, idempotency, creations, ends, look }),
+    ...provisioningRoutes({ caller, pool, idempotency, tell, look }),
+    ...operationRoutes({ caller, ends }),
+    ...organizationRoutes({ caller, idempotency, pool, publicUrl: settings.publicUrl }),
+    ...tenantRoutes({ caller, idempotency, pool, onTenantMade: adoptParked }),
+    ...billingRoutes({
+      caller,
+      webhook: webhookAccess(settings.billingWebhookSecrets),
+      idempotency,
+      pool,
+      signingSecrets: settings.billingSigningSecrets,
+      provider: settings.billingProvider,
+      isBilled: market.isBilled,
+      kick: reconciler.kick,
+      tellEvents,
+      onShadowed: () => shadowed.inc(),
+    }),
+    ...apiKeyRoutes({ caller, idempotency, pool, sealingKeys: settings.sealingKeys }),
+    ...auditRoutes({ caller, pool }),
+    ...tokenRoutes({ caller, pool, idempotency, issuer: { sealer, publicUrl: settings.publicUrl }, tell }),
+    ...partnerCredentialRoutes({ caller, pool, idempotency, tell }),
+    ...usageRoutes({ caller, pool }),
+    ...cellRoutes({ caller, pool, idempotency }),
+    ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
     ...documentRoutes(() => managementDocument(routes, version)),
   ]
 
@@ -123,12 +171,19 @@ export async function createManagement({
     'Requests that wait for a database connection.',
     () => pool.counts().waiting,
   )
+  let overdue = { count: 0, oldestS: 0 }
+  metrics.gauge(
+    'loci_provisioning_overdue',
+    'Services that somebody should have looked at by now.',
+    () => overdue.count,
+  )
+  metrics.gauge('loci_provisioning_overdue_seconds', 'How long the oldest of them is overdue.', () => overdue.oldestS)
   metrics.gauge('loci_ready', '1 while readiness answers 200.', () =>
     lifecycle.state === 'ready' || lifecycle.state === 'degraded' ? 1 : 0,
   )
 
   const stopping = new AbortController()
-  let stopBackground = () => {}
+  let stopBackground = async () => {}
 
   return {
     routes,
@@ -149,68 +204,26 @@ export async function createManagement({
       if (prepared.refused) throw new StartRefused(prepared.refused)
       for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
       lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
-      await refuseUnopenable(() => requireOpenable(background, sealer))
-      await keepAuditPartitions(background)
-      await keepKeys(background, sealer)
-      const watch = watchDatabase({
+      stopBackground = await startBackground({
         sql: background,
-        everyMs: BEAT_MS,
-        report: (problem) => lifecycle.report('postgres', problem),
-        onError: (error) => log.warn({ error, component: 'postgres' }, 'the database does not answer'),
-
-        // What goes wrong with a key is no trouble of the database, and must not be told as if it were.
-        also: () =>
-          keepKeys(background, sealer).catch((error) => log.error({ error }, 'keeping the signing keys failed')),
+        sealer,
+        lifecycle,
+        log,
+        reconciler,
+        billingClock,
+        onOverdue: (now) => {
+          overdue = now
+        },
       })
-      const upkeep = setInterval(() => void keepHouse(), UPKEEP_MS)
-      stopBackground = () => {
-        watch.stop()
-        clearInterval(upkeep)
-      }
       lifecycle.move('ready', 'everything is read')
       return { url }
     },
     async close(): Promise<void> {
       stopping.abort()
-      stopBackground()
+      await stopBackground()
       waiting.endAll()
+      eventsWaiting.endAll()
       await Promise.all([pool.close(), background.close()])
     },
   }
-
-  async function keepHouse(): Promise<void> {
-    try {
-      await keepAuditPartitions(background)
-      await forgetReportIds(background)
-      await deleteExpired(background)
-    } catch (error) {
-      log.error({ error }, 'upkeep failed and is tried again')
-    }
-  }
-}
-
-/** A process that can not sign must not say that it is ready: every token it is asked for would fail. */
-async function refuseUnopenable(open: () => Promise<void>): Promise<void> {
-  try {
-    await open()
-  } catch (error) {
-    throw error instanceof SealingKeyMissing ? new StartRefused([error.message]) : error
-  }
-}
-
-export function managementDocument(routes: Route[], version: string): Record<string, unknown> {
-  return documentOf(routes, {
-    title: 'loci management',
-    version,
-    description:
-      'The control plane: organizations, tenants, services, tokens, billing. Errors are listed in docs/api/errors.md.',
-    letterCase: 'snake',
-    securitySchemes: {
-      cell: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'A JWS of type loci-cell+jwt, signed with the key of a registered cell, for at most a minute.',
-      },
-    },
-  })
 }

@@ -13,6 +13,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/test-database.ts'
 import { MIGRATIONS } from './schema.ts'
+import { testManagement } from './test-management.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 
@@ -204,6 +205,59 @@ test('a wrong call ends with 64 and says how it is called', async () => {
     const isMissing = /There is no/.test(stderr)
     assert.equal(code, isMissing ? 1 : 64, args.join(' '))
   }
+})
+
+test('bootstrap makes the first organization, its owner and a key that works, once; after that there are commands for more', async () => {
+  const key = randomBytes(32)
+  await using management = await testManagement({ settings: { sealingKeys: [{ id: 'one', key }] } })
+  const env = {
+    ...settings(management.database.appUrl),
+    LOCI_SEALING_KEYS: `one:${key.toString('base64')}`,
+  }
+  const using = (apiKey: string, path: string) => management.get(path, { 'x-api-key': apiKey })
+  const wrong = await run(env, 'bootstrap', '--owner-email', 'ada')
+  assert.deepEqual([wrong.code, wrong.stdout], [64, ''])
+  assert.match(wrong.stderr, /--owner-email/)
+
+  const calls = [['ada@example.com'], ['Bob@example.com', '--organization', 'Acme']].map(([email, ...rest]) =>
+    run(env, 'bootstrap', '--owner-email', email as string, ...rest),
+  )
+  const [done, refused] = (await Promise.all(calls)).sort((a, b) => Number(a.code) - Number(b.code)) as [
+    Outcome,
+    Outcome,
+  ]
+
+  assert.deepEqual([done.code, refused.code, refused.stdout], [0, 1, ''], done.stderr)
+  const first = JSON.parse(done.stdout)
+  assert.match(refused.stderr, new RegExp(`${first.organization_id}.*nothing was made.*organizations add`))
+  const tenants = (await using(first.api_key, '/api/v1/tenants')).json<{ tenants: { id: string }[] }>().tenants
+  assert.deepEqual(
+    tenants.map(({ id }) => id),
+    [first.tenant_id],
+  )
+  assert.equal((await using(first.api_key, '/api/v1/audit-events')).status, 200)
+
+  const added = await run(env, 'organizations', 'add', '--name', 'Second', '--owner-email', 'staff@loci.example')
+  const second = JSON.parse(added.stdout)
+  const mint = (...args: string[]) =>
+    run(env, 'api-keys', 'mint', '--org', second.organization_id, '--name', 'ops', ...args)
+  const staff = await mint('--email', 'STAFF@loci.example', '--staff', 'true')
+  const plain = await mint('--email', 'staff@loci.example', '--scopes', 'tenants:read')
+  const platform = '/api/v1/audit-events?organization_id=platform'
+  assert.equal((await using(JSON.parse(staff.stdout).api_key, platform)).status, 200)
+  assert.deepEqual(JSON.parse(plain.stdout).scopes, ['tenants:read'])
+  assert.equal((await using(JSON.parse(plain.stdout).api_key, platform)).status, 403)
+
+  const others = await Promise.all([
+    mint('--email', 'nobody@example.com'),
+    mint('--email', 'staff@loci.example', '--scopes', 'tenants:fly'),
+    mint('--email', 'staff@loci.example', '--staff', 'yes'),
+    run(env, 'api-keys', 'mint', '--org', newId('org'), '--name', 'x', '--email', 'a@example.com'),
+  ])
+  assert.deepEqual(
+    others.map(({ code }) => code),
+    [1, 64, 64, 1],
+  )
 })
 
 test('commands that sign need the sealing keys, the right ones, and say so before they do anything', async () => {

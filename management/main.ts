@@ -1,6 +1,5 @@
 // Management's entry: the only file of it that reads the environment.
 
-import { parseArgs } from 'node:util'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
@@ -25,7 +24,8 @@ const code = await runProgram({
       summary: 'serve the control plane (the default)',
       async run(config) {
         // Read here and not above: a command need not wait for the server's parts.
-        const { createManagement, MANAGEMENT_SETTINGS } = await import('./app.ts')
+        const { createManagement } = await import('./app.ts')
+        const { MANAGEMENT_SETTINGS } = await import('./settings.ts')
         const { createLog } = await import('@loci/chassis/log.ts')
         const settings = requireSettings(config, MANAGEMENT_SETTINGS)
         const log = createLog({ level: settings.logLevel, program: 'management' })
@@ -71,20 +71,6 @@ const code = await runProgram({
       },
     },
     ...operatorCommands({ out, err }),
-    bootstrap: {
-      summary: 'make the first organization, its owner and an API key: bootstrap --owner-email ada@example.com',
-      async run(_config, args) {
-        const { values } = parseArgs({ args, options: { 'owner-email': { type: 'string' } }, strict: false })
-        const email = values['owner-email']
-        if (typeof email !== 'string' || !/^[^\s@]+@[^\s@]+$/.test(email)) {
-          err('bootstrap needs --owner-email with the address that the owner signs in with\n')
-          return 64
-        }
-        // The command and its arguments are settled; organizations are not built yet, and saying "done" would be a lie.
-        err('bootstrap: this version has no organizations yet; nothing was made\n')
-        return 69
-      },
-    },
   },
 })
 if (code !== undefined) process.exit(code)

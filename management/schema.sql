@@ -2,6 +2,23 @@
 
 CREATE SCHEMA loci;
 
+CREATE FUNCTION loci.api_key_of(p_id text) RETURNS TABLE(id text, organization_id text, user_id text, scopes text[], tenant_ids text[], digest text, pepper text, previous_digest text, previous_pepper text, previous_until timestamp with time zone, expires_at timestamp with time zone, revoked_at timestamp with time zone, role text, email text, plan text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  -- plpgsql keeps the plan. Every request asks this, and in a function of SQL it was planned anew each time, for 0.6 ms.
+  return query select k.id, k.organization_id, k.user_id, k.scopes, k.tenant_ids, k.digest, k.pepper, k.previous_digest, k.previous_pepper,
+    k.previous_until, k.expires_at, k.revoked_at, m.role, u.email, o.plan
+  from loci.api_keys k
+    join loci.organizations o on o.id = k.organization_id
+    join loci.users u on u.id = k.user_id
+    left join loci.members m on m.organization_id = k.organization_id and m.user_id = k.user_id
+  where k.id = p_id;
+end
+$$;
+
 CREATE FUNCTION loci.audit_append(p_chain text, p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -20,6 +37,62 @@ begin
   perform set_config('loci.organization', v_context, true);
   update loci.audit_chains h set seq = v_head.seq + 1, hash = v_hash where h.chain = p_chain;
 end
+$$;
+
+CREATE FUNCTION loci.count_services() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if tg_op = 'INSERT' then
+    insert into loci.service_counts as c (organization_id, tenant_id, service_type, status, count)
+      select n.organization_id, t.id, n.service_type, n.status, count(*) from added n, lateral (values (''), (n.tenant_id)) as t (id)
+      group by 1, 2, 3, 4 order by 1, 2, 3, 4
+      on conflict (organization_id, tenant_id, service_type, status) do update set count = c.count + excluded.count;
+  else
+    insert into loci.service_counts as c (organization_id, tenant_id, service_type, status, count)
+      select d.organization_id, t.id, d.service_type, d.status, sum(d.n)
+      from (
+        select organization_id, tenant_id, service_type, status, 1 as n from added
+        union all
+        select organization_id, tenant_id, service_type, status, -1 from removed
+      ) as d, lateral (values (''), (d.tenant_id)) as t (id)
+      group by 1, 2, 3, 4 having sum(d.n) <> 0 order by 1, 2, 3, 4
+      on conflict (organization_id, tenant_id, service_type, status) do update set count = c.count + excluded.count;
+  end if;
+  return null;
+end
+$$;
+
+CREATE FUNCTION loci.event_append(p_organization text, p_id text, p_at timestamp with time zone, p_type text, p_subject text, p_data jsonb) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_seq bigint;
+begin
+  insert into loci.event_heads as h (organization_id, seq) values (p_organization, 1)
+    on conflict (organization_id) do update set seq = h.seq + 1 returning seq into v_seq;
+  insert into loci.events (organization_id, seq, id, type, at, subject, data)
+    values (p_organization, v_seq, p_id, p_type, p_at, p_subject, p_data);
+  return v_seq;
+end
+$$;
+
+CREATE FUNCTION loci.idempotency_answer(p_organization text, p_caller text, p_route text, p_key text) RETURNS TABLE(fingerprint bytea, sealed_with text, status integer, body json, headers json, ref text)
+    LANGUAGE plpgsql
+    AS $$
+begin
+  perform set_config('loci.organization', p_organization, true);
+  return query select i.fingerprint, i.sealed_with, i.status, i.body, i.headers, i.ref from loci.idempotency i
+    where i.organization_id = p_organization and i.caller = p_caller and i.route = p_route and i.key = p_key
+      and i.status > 0 and i.created_at >= clock_timestamp() - interval '24 hours';
+end
+$$;
+
+CREATE FUNCTION loci.invitation_of(digest text) RETURNS TABLE(id text, organization_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select i.id, i.organization_id from loci.invitations i where i.digest = invitation_of.digest
 $$;
 
 CREATE FUNCTION loci.keep_audit_partitions() RETURNS void
@@ -52,6 +125,44 @@ begin
 end
 $_$;
 
+CREATE FUNCTION loci.keep_event_partitions() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $_$
+declare
+  day date;
+  old name;
+  name text;
+begin
+  perform pg_advisory_xact_lock(7026300004);
+  for day in select generate_series(current_date - 1, current_date + 3, interval '1 day')::date loop
+    name := format('events_%s', to_char(day, 'YYYYMMDD'));
+    if to_regclass('loci.' || name) is null then
+      execute format('create table loci.%I partition of loci.events for values from (%L) to (%L)', name, day, day + 1);
+      execute format('alter table loci.%I enable row level security', name);
+      execute format('alter table loci.%I force row level security', name);
+      execute format('create policy one_organization on loci.%I using (organization_id = nullif(current_setting(''loci.organization'', true), ''''))', name);
+    end if;
+  end loop;
+  for old in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'loci.events'::regclass and c.relname ~ '^events_\d{8}$'
+      and to_date(substr(c.relname, 8), 'YYYYMMDD') < current_date - 7
+  loop
+    execute format('drop table loci.%I', old);
+  end loop;
+end
+$_$;
+
+CREATE FUNCTION loci.memberships_of(user_id text) RETURNS TABLE(organization_id text, name text, plan text, role text, created_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select m.organization_id, o.name, o.plan, m.role, o.created_at from loci.members m join loci.organizations o on o.id = m.organization_id
+  where m.user_id = memberships_of.user_id
+$$;
+
 CREATE FUNCTION loci.owner_of(id text) RETURNS TABLE(organization_id text, tenant_id text, service_id text, cell_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -69,6 +180,48 @@ CREATE FUNCTION loci.owner_of(id text) RETURNS TABLE(organization_id text, tenan
     select p.organization_id, p.service_id from loci.partner_credentials p where p.id = owner_of.id
   ) held join loci.services s on s.organization_id = held.organization_id and s.id = held.service_id
 $$;
+
+CREATE FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) RETURNS TABLE(remaining integer, reset_ms integer, wait_ms integer)
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_now float8 := extract(epoch from clock_timestamp()) * 1000;
+  v_step float8 := 60000.0 / p_per_minute;
+  v_tat float8;
+begin
+  insert into loci.rate_limits as r (bucket, tat) values (p_bucket, v_now + v_step)
+    on conflict (bucket) do update set tat = greatest(r.tat, v_now) + v_step
+      where greatest(r.tat, v_now) - v_now <= v_step * (p_burst - 1)
+    returning tat into v_tat;
+  if v_tat is not null then
+    return query select floor((v_step * p_burst - (v_tat - v_now)) / v_step)::int, ceil(v_tat - v_now)::int, null::int;
+  else
+    select r.tat into v_tat from loci.rate_limits r where r.bucket = p_bucket;
+    v_tat := coalesce(v_tat, v_now);
+    return query select 0, ceil(v_tat - v_now)::int, greatest(1, ceil(v_tat - v_now - v_step * (p_burst - 1)))::int;
+  end if;
+end
+$$;
+
+CREATE TABLE loci.api_keys (
+    id text NOT NULL,
+    organization_id text NOT NULL,
+    user_id text NOT NULL,
+    name text NOT NULL,
+    scopes text[] NOT NULL,
+    tenant_ids text[],
+    digest text NOT NULL,
+    pepper text NOT NULL,
+    previous_digest text,
+    previous_pepper text,
+    previous_until timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
+ALTER TABLE ONLY loci.api_keys FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.audit (
     chain text NOT NULL,
@@ -89,96 +242,6 @@ PARTITION BY RANGE (at);
 
 ALTER TABLE ONLY loci.audit FORCE ROW LEVEL SECURITY;
 
-CREATE TABLE loci.audit_202610 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202610 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202611 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202611 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202612 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202612 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202701 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202701 FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.audit_202702 (
-    chain text NOT NULL,
-    id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    actor text NOT NULL,
-    action text NOT NULL,
-    subject text NOT NULL,
-    outcome text NOT NULL,
-    request_id text,
-    detail jsonb NOT NULL,
-    digest text NOT NULL,
-    seq bigint NOT NULL,
-    prev_hash text,
-    hash text NOT NULL
-);
-
-ALTER TABLE ONLY loci.audit_202702 FORCE ROW LEVEL SECURITY;
-
 CREATE TABLE loci.audit_chains (
     chain text NOT NULL,
     seq bigint NOT NULL,
@@ -186,6 +249,29 @@ CREATE TABLE loci.audit_chains (
 );
 
 COMMENT ON TABLE loci.audit_chains IS 'without row-level security: the head of each chain, ids and hashes only';
+
+CREATE TABLE loci.billing_events (
+    organization_id text NOT NULL,
+    tenant_id text NOT NULL,
+    id text NOT NULL,
+    arrival bigint NOT NULL,
+    inbox_key text,
+    event_type text NOT NULL,
+    customer_id text,
+    subscription_id text NOT NULL,
+    plan text NOT NULL,
+    status text NOT NULL,
+    current_period_start text,
+    current_period_end text,
+    sequence bigint,
+    occurred_at timestamp with time zone,
+    digest text NOT NULL,
+    effect text NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    CONSTRAINT billing_events_effect_check CHECK ((effect = ANY (ARRAY['applied'::text, 'superseded'::text, 'shadowed'::text, 'parked'::text, 'dead'::text])))
+);
+
+ALTER TABLE ONLY loci.billing_events FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.cell_report_ids (
     cell_id text NOT NULL,
@@ -209,6 +295,7 @@ CREATE TABLE loci.cells (
     heard_seq_at timestamp with time zone,
     heard_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    placed integer DEFAULT 0 NOT NULL,
     CONSTRAINT cells_capacity_check CHECK ((capacity > 0)),
     CONSTRAINT cells_public_keys_check CHECK (((jsonb_typeof(public_keys) = 'array'::text) AND ((jsonb_array_length(public_keys) >= 1) AND (jsonb_array_length(public_keys) <= 2))))
 );
@@ -223,6 +310,42 @@ CREATE TABLE loci.deletions (
 );
 
 COMMENT ON TABLE loci.deletions IS 'without row-level security: replayed whole by a restored cell; ids and names of databases';
+
+CREATE TABLE loci.due_services (
+    service_id text NOT NULL,
+    organization_id text NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.due_services IS 'without row-level security: scanned by workers for all organizations at once; ids and times';
+
+CREATE TABLE loci.due_tenants (
+    tenant_id text NOT NULL,
+    organization_id text NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.due_tenants IS 'without row-level security: scanned by workers for all organizations at once; ids and times';
+
+CREATE TABLE loci.event_heads (
+    organization_id text NOT NULL,
+    seq bigint NOT NULL
+);
+
+COMMENT ON TABLE loci.event_heads IS 'without row-level security: one number for each organization, watched for all of them at once';
+
+CREATE TABLE loci.events (
+    organization_id text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL,
+    type text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    subject text NOT NULL,
+    data jsonb NOT NULL
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.events FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.feed_epoch (
     only_row boolean DEFAULT true NOT NULL,
@@ -244,6 +367,47 @@ CREATE TABLE loci.feed_items (
 
 COMMENT ON TABLE loci.feed_items IS 'without row-level security: of a cell, which has instances of many organizations; ids, limits, public keys and digests';
 
+CREATE TABLE loci.idempotency (
+    organization_id text NOT NULL,
+    caller text NOT NULL,
+    route text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    sealed_with text NOT NULL,
+    status integer NOT NULL,
+    body json,
+    headers json,
+    ref text,
+    created_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY loci.idempotency FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.invitations (
+    id text NOT NULL,
+    organization_id text NOT NULL,
+    email text NOT NULL,
+    role text NOT NULL,
+    digest text NOT NULL,
+    invited_by text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])))
+);
+
+ALTER TABLE ONLY loci.invitations FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.members (
+    organization_id text NOT NULL,
+    user_id text NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])))
+);
+
+ALTER TABLE ONLY loci.members FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -254,10 +418,30 @@ CREATE TABLE loci.migrations (
 
 COMMENT ON TABLE loci.migrations IS 'without row-level security: versions of the schema, no tenant';
 
+CREATE TABLE loci.operations (
+    id text NOT NULL,
+    organization_id text NOT NULL,
+    service_id text NOT NULL,
+    kind text NOT NULL,
+    status text NOT NULL,
+    steps jsonb NOT NULL,
+    error jsonb,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT operations_check CHECK (((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'superseded'::text])) = (finished_at IS NOT NULL))),
+    CONSTRAINT operations_kind_check CHECK ((kind = ANY (ARRAY['provision'::text, 'update'::text, 'suspend'::text, 'resume'::text, 'move'::text, 'delete'::text]))),
+    CONSTRAINT operations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'superseded'::text])))
+);
+
+ALTER TABLE ONLY loci.operations FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.organizations (
     id text NOT NULL,
     name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    plan text DEFAULT 'free'::text NOT NULL,
+    CONSTRAINT organizations_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'starter'::text, 'pro'::text, 'enterprise'::text])))
 );
 
 COMMENT ON TABLE loci.organizations IS 'without row-level security: looked up before an organization is chosen (sign-in, commands); id and name only';
@@ -276,10 +460,41 @@ CREATE TABLE loci.partner_credentials (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone
+    last_used_at timestamp with time zone,
+    rotated_at timestamp with time zone
 );
 
 ALTER TABLE ONLY loci.partner_credentials FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.quarantine (
+    cell_id text NOT NULL,
+    service_id text NOT NULL,
+    organization_id text NOT NULL,
+    tenant_id text NOT NULL,
+    service_type text NOT NULL,
+    plan text NOT NULL,
+    state text NOT NULL,
+    generation bigint NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE loci.quarantine IS 'without row-level security: of cells, seen by staff alone; ids and states';
+
+CREATE UNLOGGED TABLE loci.rate_limits (
+    bucket text NOT NULL,
+    tat double precision NOT NULL
+);
+
+COMMENT ON TABLE loci.rate_limits IS 'without row-level security: ids of callers and a time each';
+
+CREATE TABLE loci.ready_times (
+    placement text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    ms integer NOT NULL
+);
+
+COMMENT ON TABLE loci.ready_times IS 'without row-level security: durations by region, of nobody';
 
 CREATE TABLE loci.revocations (
     cell_id text DEFAULT ''::text NOT NULL,
@@ -297,6 +512,16 @@ CREATE TABLE loci.revocations (
 );
 
 COMMENT ON TABLE loci.revocations IS 'without row-level security: given to every cell, also to one that is added later; ids only';
+
+CREATE TABLE loci.service_counts (
+    organization_id text NOT NULL,
+    tenant_id text NOT NULL,
+    service_type text NOT NULL,
+    status text NOT NULL,
+    count bigint NOT NULL
+);
+
+ALTER TABLE ONLY loci.service_counts FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.services (
     id text NOT NULL,
@@ -317,9 +542,17 @@ CREATE TABLE loci.services (
     observed_state text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    wanted_state text DEFAULT 'active'::text NOT NULL,
+    status_reason text,
+    published_digest text,
+    operation_id text,
+    deadline_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    deleted_at timestamp with time zone,
     CONSTRAINT services_desired_state_check CHECK ((desired_state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text]))),
     CONSTRAINT services_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'starter'::text, 'pro'::text, 'enterprise'::text]))),
-    CONSTRAINT services_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'active'::text, 'updating'::text, 'suspended'::text, 'failed'::text, 'deleting'::text, 'deleted'::text])))
+    CONSTRAINT services_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'active'::text, 'updating'::text, 'suspended'::text, 'failed'::text, 'deleting'::text, 'deleted'::text]))),
+    CONSTRAINT services_wanted_state_check CHECK ((wanted_state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 
 ALTER TABLE ONLY loci.services FORCE ROW LEVEL SECURITY;
@@ -348,6 +581,21 @@ CREATE TABLE loci.tenants (
     status text NOT NULL,
     generation bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_default boolean DEFAULT false NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    deleted_at timestamp with time zone,
+    status_reason text,
+    gate text DEFAULT 'open'::text NOT NULL,
+    billing_status text,
+    subscription_id text,
+    current_period_start text,
+    current_period_end text,
+    grace_ends_at timestamp with time zone,
+    last_event_at timestamp with time zone,
+    arrivals bigint DEFAULT 0 NOT NULL,
+    notices text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT tenants_billing_status_check CHECK ((billing_status = ANY (ARRAY['active'::text, 'cancelled'::text, 'past_due'::text, 'unpaid'::text]))),
+    CONSTRAINT tenants_gate_check CHECK ((gate = ANY (ARRAY['open'::text, 'writes_refused'::text, 'off'::text, 'delete'::text]))),
     CONSTRAINT tenants_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'starter'::text, 'pro'::text, 'enterprise'::text]))),
     CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['active'::text, 'past_due'::text, 'suspended'::text, 'closed'::text])))
 );
@@ -361,7 +609,8 @@ CREATE TABLE loci.token_children (
     service_id text NOT NULL,
     parent_jti text NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    registered_at timestamp with time zone DEFAULT now() NOT NULL
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone
 );
 
 ALTER TABLE ONLY loci.token_children FORCE ROW LEVEL SECURITY;
@@ -402,36 +651,29 @@ CREATE TABLE loci.usage_minutes (
 
 ALTER TABLE ONLY loci.usage_minutes FORCE ROW LEVEL SECURITY;
 
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202610 FOR VALUES FROM ('2026-10-01 00:00:00+00') TO ('2026-11-01 00:00:00+00');
+CREATE TABLE loci.users (
+    id text NOT NULL,
+    issuer text,
+    subject text,
+    email text NOT NULL,
+    name text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT users_check CHECK (((issuer IS NULL) = (subject IS NULL)))
+);
 
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202611 FOR VALUES FROM ('2026-11-01 00:00:00+00') TO ('2026-12-01 00:00:00+00');
+COMMENT ON TABLE loci.users IS 'without row-level security: a person may belong to several organizations and is looked up before one is chosen';
 
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202612 FOR VALUES FROM ('2026-12-01 00:00:00+00') TO ('2027-01-01 00:00:00+00');
+ALTER TABLE ONLY loci.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (organization_id, id);
 
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202701 FOR VALUES FROM ('2027-01-01 00:00:00+00') TO ('2027-02-01 00:00:00+00');
-
-ALTER TABLE ONLY loci.audit ATTACH PARTITION loci.audit_202702 FOR VALUES FROM ('2027-02-01 00:00:00+00') TO ('2027-03-01 00:00:00+00');
+ALTER TABLE ONLY loci.audit_chains
+    ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (chain);
 
 ALTER TABLE ONLY loci.audit
     ADD CONSTRAINT audit_pkey PRIMARY KEY (chain, seq, at);
 
-ALTER TABLE ONLY loci.audit_202610
-    ADD CONSTRAINT audit_202610_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202611
-    ADD CONSTRAINT audit_202611_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202612
-    ADD CONSTRAINT audit_202612_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202701
-    ADD CONSTRAINT audit_202701_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_202702
-    ADD CONSTRAINT audit_202702_pkey PRIMARY KEY (chain, seq, at);
-
-ALTER TABLE ONLY loci.audit_chains
-    ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (chain);
+ALTER TABLE ONLY loci.billing_events
+    ADD CONSTRAINT billing_events_pkey PRIMARY KEY (organization_id, id);
 
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_pkey PRIMARY KEY (cell_id, jti);
@@ -445,14 +687,38 @@ ALTER TABLE ONLY loci.cells
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_pkey PRIMARY KEY (cell_id, service_id, database);
 
+ALTER TABLE ONLY loci.due_services
+    ADD CONSTRAINT due_services_pkey PRIMARY KEY (service_id);
+
+ALTER TABLE ONLY loci.due_tenants
+    ADD CONSTRAINT due_tenants_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY loci.event_heads
+    ADD CONSTRAINT event_heads_pkey PRIMARY KEY (organization_id);
+
+ALTER TABLE ONLY loci.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (organization_id, seq, at);
+
 ALTER TABLE ONLY loci.feed_epoch
     ADD CONSTRAINT feed_epoch_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY loci.feed_items
     ADD CONSTRAINT feed_items_pkey PRIMARY KEY (cell_id, kind, key);
 
+ALTER TABLE ONLY loci.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (organization_id, caller, route, key);
+
+ALTER TABLE ONLY loci.invitations
+    ADD CONSTRAINT invitations_pkey PRIMARY KEY (organization_id, id);
+
+ALTER TABLE ONLY loci.members
+    ADD CONSTRAINT members_pkey PRIMARY KEY (organization_id, user_id);
+
 ALTER TABLE ONLY loci.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY loci.operations
+    ADD CONSTRAINT operations_pkey PRIMARY KEY (organization_id, id);
 
 ALTER TABLE ONLY loci.organizations
     ADD CONSTRAINT organizations_pkey PRIMARY KEY (id);
@@ -460,20 +726,23 @@ ALTER TABLE ONLY loci.organizations
 ALTER TABLE ONLY loci.partner_credentials
     ADD CONSTRAINT partner_credentials_pkey PRIMARY KEY (organization_id, id);
 
+ALTER TABLE ONLY loci.quarantine
+    ADD CONSTRAINT quarantine_pkey PRIMARY KEY (cell_id, service_id);
+
+ALTER TABLE ONLY loci.rate_limits
+    ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (bucket);
+
 ALTER TABLE ONLY loci.revocations
     ADD CONSTRAINT revocations_pkey PRIMARY KEY (cell_id, kind, svc, value);
 
-ALTER TABLE ONLY loci.services
-    ADD CONSTRAINT services_organization_id_slug_key UNIQUE (organization_id, slug);
+ALTER TABLE ONLY loci.service_counts
+    ADD CONSTRAINT service_counts_pkey PRIMARY KEY (organization_id, tenant_id, service_type, status);
 
 ALTER TABLE ONLY loci.services
     ADD CONSTRAINT services_pkey PRIMARY KEY (organization_id, id);
 
 ALTER TABLE ONLY loci.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (kid);
-
-ALTER TABLE ONLY loci.tenants
-    ADD CONSTRAINT tenants_organization_id_slug_key UNIQUE (organization_id, slug);
 
 ALTER TABLE ONLY loci.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (organization_id, id);
@@ -487,13 +756,48 @@ ALTER TABLE ONLY loci.tokens
 ALTER TABLE ONLY loci.usage_minutes
     ADD CONSTRAINT usage_minutes_pkey PRIMARY KEY (organization_id, service_id, minute, dedup);
 
+ALTER TABLE ONLY loci.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+CREATE INDEX api_keys_by_id ON loci.api_keys USING btree (id);
+
+CREATE UNIQUE INDEX billing_events_inbox ON loci.billing_events USING btree (inbox_key) WHERE (inbox_key IS NOT NULL);
+
+CREATE INDEX billing_events_of_tenant ON loci.billing_events USING btree (organization_id, tenant_id, arrival DESC);
+
+CREATE INDEX due_services_by_time ON loci.due_services USING btree (due_at);
+
+CREATE INDEX due_tenants_by_time ON loci.due_tenants USING btree (due_at);
+
 CREATE UNIQUE INDEX feed_items_by_seq ON loci.feed_items USING btree (cell_id, seq);
+
+CREATE INDEX idempotency_old ON loci.idempotency USING btree (organization_id, created_at);
+
+CREATE UNIQUE INDEX invitations_by_digest ON loci.invitations USING btree (digest);
+
+CREATE INDEX members_of_user ON loci.members USING btree (user_id);
+
+CREATE INDEX operations_of_service ON loci.operations USING btree (organization_id, service_id, created_at);
 
 CREATE INDEX organizations_by_name ON loci.organizations USING btree (name);
 
 CREATE INDEX partner_credentials_by_id ON loci.partner_credentials USING btree (id);
 
+CREATE INDEX partner_credentials_listed ON loci.partner_credentials USING btree (organization_id, service_id, id DESC) WHERE (revoked_at IS NULL);
+
+CREATE INDEX ready_times_newest ON loci.ready_times USING btree (placement, at DESC);
+
 CREATE INDEX services_by_id ON loci.services USING btree (id);
+
+CREATE UNIQUE INDEX services_by_slug ON loci.services USING btree (organization_id, slug) WHERE (status <> 'deleted'::text);
+
+CREATE INDEX services_listed ON loci.services USING btree (organization_id, id DESC) WHERE (status <> 'deleted'::text);
+
+CREATE INDEX services_listed_status ON loci.services USING btree (organization_id, status, id DESC) INCLUDE (service_type);
+
+CREATE INDEX services_listed_tenant ON loci.services USING btree (organization_id, tenant_id, id DESC) INCLUDE (service_type, status) WHERE (status <> 'deleted'::text);
+
+CREATE INDEX services_listed_type ON loci.services USING btree (organization_id, service_type, id DESC) INCLUDE (status) WHERE (status <> 'deleted'::text);
 
 CREATE INDEX services_of_tenant ON loci.services USING btree (organization_id, tenant_id, created_at);
 
@@ -503,21 +807,35 @@ CREATE UNIQUE INDEX signing_keys_one_next ON loci.signing_keys USING btree (stat
 
 CREATE INDEX tenants_by_id ON loci.tenants USING btree (id);
 
+CREATE UNIQUE INDEX tenants_by_slug ON loci.tenants USING btree (organization_id, slug) WHERE (deleted_at IS NULL);
+
+CREATE UNIQUE INDEX tenants_one_default ON loci.tenants USING btree (organization_id) WHERE (is_default AND (deleted_at IS NULL));
+
 CREATE INDEX token_children_by_jti ON loci.token_children USING btree (jti);
+
+CREATE INDEX token_children_of_parent ON loci.token_children USING btree (organization_id, parent_jti, registered_at DESC);
 
 CREATE INDEX tokens_by_jti ON loci.tokens USING btree (jti);
 
-CREATE INDEX tokens_of_tenant ON loci.tokens USING btree (organization_id, tenant_id, issued_at);
+CREATE INDEX tokens_listed ON loci.tokens USING btree (organization_id, tenant_id, jti DESC);
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202610_pkey;
+CREATE INDEX tokens_listed_service ON loci.tokens USING btree (organization_id, service_id, jti DESC);
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202611_pkey;
+CREATE INDEX users_by_email ON loci.users USING btree (email);
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202612_pkey;
+CREATE UNIQUE INDEX users_by_email_unclaimed ON loci.users USING btree (email) WHERE (issuer IS NULL);
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202701_pkey;
+CREATE UNIQUE INDEX users_by_subject ON loci.users USING btree (issuer, subject) WHERE (issuer IS NOT NULL);
 
-ALTER INDEX loci.audit_pkey ATTACH PARTITION loci.audit_202702_pkey;
+CREATE TRIGGER count_added AFTER INSERT ON loci.services REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION loci.count_services();
+
+CREATE TRIGGER count_changed AFTER UPDATE ON loci.services REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION loci.count_services();
+
+ALTER TABLE ONLY loci.api_keys
+    ADD CONSTRAINT api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
+
+ALTER TABLE ONLY loci.api_keys
+    ADD CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
@@ -528,8 +846,23 @@ ALTER TABLE ONLY loci.deletions
 ALTER TABLE ONLY loci.feed_items
     ADD CONSTRAINT feed_items_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
 
+ALTER TABLE ONLY loci.invitations
+    ADD CONSTRAINT invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
+
+ALTER TABLE ONLY loci.members
+    ADD CONSTRAINT members_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
+
+ALTER TABLE ONLY loci.members
+    ADD CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
+
+ALTER TABLE ONLY loci.operations
+    ADD CONSTRAINT operations_organization_id_service_id_fkey FOREIGN KEY (organization_id, service_id) REFERENCES loci.services(organization_id, id);
+
 ALTER TABLE ONLY loci.partner_credentials
     ADD CONSTRAINT partner_credentials_organization_id_service_id_fkey FOREIGN KEY (organization_id, service_id) REFERENCES loci.services(organization_id, id);
+
+ALTER TABLE ONLY loci.quarantine
+    ADD CONSTRAINT quarantine_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
 
 ALTER TABLE ONLY loci.services
     ADD CONSTRAINT services_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
@@ -546,31 +879,39 @@ ALTER TABLE ONLY loci.token_children
 ALTER TABLE ONLY loci.tokens
     ADD CONSTRAINT tokens_organization_id_service_id_fkey FOREIGN KEY (organization_id, service_id) REFERENCES loci.services(organization_id, id);
 
+ALTER TABLE loci.api_keys ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.audit ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE loci.audit_202610 ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loci.billing_events ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE loci.audit_202611 ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loci.events ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE loci.audit_202612 ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE loci.audit_202701 ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loci.invitations ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE loci.audit_202702 ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loci.members ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
-CREATE POLICY one_chain ON loci.audit_202610 USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_organization ON loci.api_keys USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
-CREATE POLICY one_chain ON loci.audit_202611 USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_organization ON loci.billing_events USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
-CREATE POLICY one_chain ON loci.audit_202612 USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_organization ON loci.events USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
-CREATE POLICY one_chain ON loci.audit_202701 USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_organization ON loci.idempotency USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
-CREATE POLICY one_chain ON loci.audit_202702 USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_organization ON loci.invitations USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+CREATE POLICY one_organization ON loci.members USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+CREATE POLICY one_organization ON loci.operations USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.partner_credentials USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+CREATE POLICY one_organization ON loci.service_counts USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.services USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
@@ -581,6 +922,14 @@ CREATE POLICY one_organization ON loci.token_children USING ((organization_id = 
 CREATE POLICY one_organization ON loci.tokens USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.usage_minutes USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
+ALTER TABLE loci.operations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner_lookup ON loci.api_keys FOR SELECT TO loci_owner USING (true);
+
+CREATE POLICY owner_lookup ON loci.invitations FOR SELECT TO loci_owner USING (true);
+
+CREATE POLICY owner_lookup ON loci.members FOR SELECT TO loci_owner USING (true);
 
 CREATE POLICY owner_lookup ON loci.partner_credentials FOR SELECT TO loci_owner USING (true);
 
@@ -594,6 +943,8 @@ CREATE POLICY owner_lookup ON loci.tokens FOR SELECT TO loci_owner USING (true);
 
 ALTER TABLE loci.partner_credentials ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.service_counts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.services ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.tenants ENABLE ROW LEVEL SECURITY;
@@ -606,18 +957,43 @@ ALTER TABLE loci.usage_minutes ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
+REVOKE ALL ON FUNCTION loci.api_key_of(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.api_key_of(p_id text) TO loci_app;
+
 REVOKE ALL ON FUNCTION loci.audit_append(p_chain text, p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.audit_append(p_chain text, p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.event_append(p_organization text, p_id text, p_at timestamp with time zone, p_type text, p_subject text, p_data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.event_append(p_organization text, p_id text, p_at timestamp with time zone, p_type text, p_subject text, p_data jsonb) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.idempotency_answer(p_organization text, p_caller text, p_route text, p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.idempotency_answer(p_organization text, p_caller text, p_route text, p_key text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.invitation_of(digest text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.invitation_of(digest text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.keep_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.keep_audit_partitions() TO loci_app;
 
+REVOKE ALL ON FUNCTION loci.keep_event_partitions() FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.keep_event_partitions() TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.memberships_of(user_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.memberships_of(user_id text) TO loci_app;
+
 REVOKE ALL ON FUNCTION loci.owner_of(id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.owner_of(id text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.api_keys TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.audit TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.audit_chains TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.billing_events TO loci_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
 
@@ -627,23 +1003,51 @@ GRANT SELECT,INSERT ON TABLE loci.deletions TO loci_app;
 
 GRANT UPDATE(at) ON TABLE loci.deletions TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due_services TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due_tenants TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.event_heads TO loci_app;
+
+GRANT SELECT,INSERT ON TABLE loci.events TO loci_app;
+
 GRANT SELECT ON TABLE loci.feed_epoch TO loci_app;
 
 GRANT UPDATE(value) ON TABLE loci.feed_epoch TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.feed_items TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.invitations TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.members TO loci_app;
+
 GRANT SELECT ON TABLE loci.migrations TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.operations TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.organizations TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.partner_credentials TO loci_app;
 
+GRANT UPDATE(digest) ON TABLE loci.partner_credentials TO loci_app;
+
 GRANT UPDATE(revoked_at) ON TABLE loci.partner_credentials TO loci_app;
 
 GRANT UPDATE(last_used_at) ON TABLE loci.partner_credentials TO loci_app;
 
+GRANT UPDATE(rotated_at) ON TABLE loci.partner_credentials TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.quarantine TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.rate_limits TO loci_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE loci.ready_times TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.revocations TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.service_counts TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.services TO loci_app;
 
@@ -652,6 +1056,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.tenants TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.token_children TO loci_app;
+
+GRANT UPDATE(revoked_at) ON TABLE loci.token_children TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.tokens TO loci_app;
 
@@ -668,3 +1074,5 @@ GRANT UPDATE(writes) ON TABLE loci.usage_minutes TO loci_app;
 GRANT UPDATE(records) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT UPDATE(bytes) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE loci.users TO loci_app;

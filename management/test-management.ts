@@ -5,17 +5,24 @@ import { newKeyPair, type PrivateJwk, privateKeyOf, signJws } from '@loci/capabi
 import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/test-request.ts'
 import { type LogLine, loggedIn, testLog } from '@loci/chassis/test-server.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/test-database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { type Role, SCOPES } from './access/roles.ts'
 import { useOrganization } from './access/store.ts'
-import { createManagement, type ManagementSettings } from './app.ts'
+import { issueApiKey } from './api-keys/api-keys.ts'
+import { createManagement } from './app.ts'
 import { addCell, requireCell } from './cells/cells.ts'
 import { createSealer, type Sealer } from './keys/sealing.ts'
+import { makeOrganization } from './organizations/organizations.ts'
+import { ensureUser, insertMember } from './organizations/store.ts'
 import type { PlanName } from './plans.ts'
 import { MIGRATIONS } from './schema.ts'
 import { addInstance } from './services/services.ts'
 import type { Service } from './services/store.ts'
+import type { ManagementSettings } from './settings.ts'
 import { ensureOrganization, ensureTenant } from './tenants/tenants.ts'
 import type { Issuer } from './tokens/tokens.ts'
 
@@ -41,12 +48,24 @@ export interface TestCell {
   report(body: object, token?: string): Promise<{ status: number; body: Record<string, unknown> }>
 }
 
+/** An organization with its default tenant, and one who calls for it. */
+export interface TestParty {
+  organizationId: string
+  tenantId: string
+  /** Who stands behind the key. */
+  ownerId: string
+  apiKey: string
+  /** With the API key of the owner. */
+  ask(line: string, options?: AskOptions): Promise<TestAnswer>
+}
+
 export interface TestManagement {
   url: string
   pool: Pool
   issuer: Issuer
   sealer: Sealer
   database: { adminUrl: string; appUrl: string; ownerUrl: string }
+  settings: ManagementSettings
   /** As a superuser, whom no policy holds. */
   sql<Row extends object = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
   management: Awaited<ReturnType<typeof createManagement>>
@@ -58,6 +77,14 @@ export interface TestManagement {
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>
   cell(name?: string): Promise<TestCell>
   instance(cellId: string, options?: { organization?: string; tenant?: string; plan?: PlanName }): Promise<Service>
+  /** A new organization with its owner, and a key of the owner's. */
+  organization(options?: { name?: string; email?: string; scopes?: string[]; callsOf?: PlanName }): Promise<TestParty>
+  /** Somebody else of the organization, with a key of their own. */
+  member(
+    of: TestParty,
+    role: Role,
+    options?: { email?: string; scopes?: string[]; tenantIds?: string[]; expiresAt?: Date },
+  ): Promise<TestParty>
   /** With the organization of the service in use, as every route and command does it. */
   within<T>(
     service: Service,
@@ -67,21 +94,33 @@ export interface TestManagement {
 }
 
 export async function testManagement({
-  settings = {},
+  settings: given = {},
+  replicaOf,
 }: {
   settings?: Partial<ManagementSettings>
+  /** Another process on the same database, with the same settings where no others are given. */
+  replicaOf?: TestManagement
 } = {}): Promise<TestManagement> {
-  const database = await testDatabase({ migrations: MIGRATIONS })
-  const sealingKeys = [{ id: 'test', key: randomBytes(32) }]
+  const database = replicaOf
+    ? { ...replicaOf.database, async [Symbol.asyncDispose]() {} }
+    : await testDatabase({ migrations: MIGRATIONS })
+  const sealingKeys = replicaOf?.settings.sealingKeys ?? [{ id: 'test', key: randomBytes(32) }]
   const { lines, log } = testLog()
-  const management = await createManagement({
-    settings: {
+  const settings: ManagementSettings = {
+    ...(replicaOf?.settings ?? {
       listen: { host: '127.0.0.1', port: 0 },
       publicUrl: PUBLIC_URL,
       databaseUrl: database.appUrl,
       databaseCa: undefined,
       databaseConnectionsMax: 8,
       sealingKeys,
+      staffEmails: ['staff@loci.example'],
+      trustedGateways: [],
+      gatewaySecrets: [],
+      billingWebhookSecrets: [],
+      billingSigningSecrets: [],
+      billingProvider: 'stripe',
+      regions: ['us-east-1'],
       trustedProxies: [],
       requireHttps: false,
       tlsCert: undefined,
@@ -92,8 +131,11 @@ export async function testManagement({
       drainGraceMs: 0,
       drainMs: 1_000,
       logLevel: 'debug',
-      ...settings,
-    },
+    }),
+    ...given,
+  }
+  const management = await createManagement({
+    settings,
     log,
     version: '0.0.0-test',
     verifyAnswers: true,
@@ -114,6 +156,7 @@ export async function testManagement({
     issuer: { sealer, publicUrl: PUBLIC_URL },
     sealer,
     database,
+    settings,
     management,
     lines,
     ask: (line, options) => ask(url, line, options),
@@ -137,6 +180,44 @@ export async function testManagement({
         return addInstance(sql, { tenant: owner, cell, plan, name: 'memory', serviceType: 'memory' }, ACTOR)
       })
     },
+    async organization({
+      name = 'Acme',
+      email = `${randomUUID()}@example.com`,
+      scopes = [...SCOPES],
+      callsOf = 'enterprise',
+    } = {}) {
+      const made = await transaction(pool, async (sql) => {
+        const organization = await makeOrganization(sql, { name, ownerEmail: email }, { actor: ACTOR })
+        const request = { organizationId: organization.id, userId: organization.owner.id, name: 'test', scopes }
+        const grant = { ...request, tenantIds: null, expiresAt: null }
+        const { secret } = await issueApiKey(sql, sealingKeys, grant, { actor: ACTOR })
+        return { organization, secret }
+      })
+      // Not its tenant's plan: how much its callers may ask, so that tests do not run into limits that they are not about.
+      await admin.query({
+        text: 'update loci.organizations set plan = $2 where id = $1',
+        values: [made.organization.id, callsOf],
+      })
+      const { organization, secret } = made
+      return {
+        organizationId: organization.id,
+        tenantId: organization.tenant.id,
+        ownerId: organization.owner.id,
+        ...keyHolder(url, secret),
+      }
+    },
+    async member(of, role, { email = `${randomUUID()}@example.com`, scopes, tenantIds, expiresAt } = {}) {
+      const { organizationId } = of
+      const { secret, userId } = await transaction(pool, async (sql) => {
+        await useOrganization(sql, organizationId)
+        const { id } = await ensureUser(sql, newId('usr'), email)
+        await insertMember(sql, organizationId, id, role)
+        const request = { organizationId, userId: id, name: role, scopes: scopes ?? [...SCOPES] }
+        const grant = { ...request, tenantIds: tenantIds ?? null, expiresAt: expiresAt ?? null }
+        return { userId: id, ...(await issueApiKey(sql, sealingKeys, grant, { actor: ACTOR })) }
+      })
+      return { ...of, ownerId: userId, ...keyHolder(url, secret) }
+    },
     within(service, work) {
       return transaction(pool, async (sql) => {
         await useOrganization(sql, service.organizationId)
@@ -149,6 +230,14 @@ export async function testManagement({
       await Promise.all([pool.close(), admin.close()])
       await database[Symbol.asyncDispose]()
     },
+  }
+}
+
+function keyHolder(url: string, apiKey: string): Pick<TestParty, 'apiKey' | 'ask'> {
+  return {
+    apiKey,
+    ask: (line, options = {}) =>
+      ask(url, line, { ...options, headers: { [HEADER.apiKey]: apiKey, ...options.headers } }),
   }
 }
 

@@ -10,7 +10,10 @@ import { startWorld, type World } from '@loci/tests/world/world.ts'
 import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 /** Groups of the suite whose routes exist. An issue that builds one adds it here. */
-const BUILT = ['probes', 'information', 'admin', 'authority', 'kv', 'audit', 'openapi', 'limits']
+const BUILT = [
+  ...['probes', 'information', 'admin', 'authority', 'kv', 'audit', 'openapi', 'limits'],
+  ...['billing', 'tenants', 'api-keys', 'organizations', 'cells', 'operations', 'services'],
+]
 
 const top = path.dirname(import.meta.dirname)
 const { values: options } = parseArgs({
@@ -40,7 +43,7 @@ async function runSuite(): Promise<number> {
     })
   }
   try {
-    world = await startWorld()
+    world = await startWorld({ isBilled: true })
     await writeWorldFile(file, world)
     if (stopped) return 1
     suite = spawn(process.execPath, [options.suite, '--world', file, '--only', options.only], { stdio: 'inherit' })

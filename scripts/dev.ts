@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-dev-'))
 const tokenFile = join(directory, 'admin-token')
-const world = await startWorld({ replicas: Number(options.replicas), log: (line) => console.log(line) })
+const world = await startWorld({ replicas: Number(options.replicas), isBilled: true, log: (line) => console.log(line) })
 writeFileSync(tokenFile, `${world.adminToken}\n`)
 chmodSync(tokenFile, 0o600)
 

@@ -1,7 +1,7 @@
-// CONTRACT 9, Audit: camelCase for an instance's operator, snake_case for the administration.
+// CONTRACT 9, Audit: camelCase for an instance's operator, snake_case for the administration and in management.
 
 import { z } from 'zod'
-import { idOf, queryInteger, timestamp } from './wire.ts'
+import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 
 const shared = {
   id: idOf('aud'),
@@ -30,10 +30,41 @@ export const adminAuditList = z
   })
   .meta({ id: 'AdminAuditList' })
 
+/** Of an organization, or of the platform: in management. */
+export const auditEventList = z
+  .object({
+    entries: z.array(
+      z.object({
+        id: idOf('aud'),
+        seq: z.int(),
+        at: timestamp,
+        actor: z.string(),
+        action: z.string(),
+        subject: z.string(),
+        outcome: z.string(),
+        request_id: z.string().nullable(),
+        detail: anyObject,
+        hash: z.string(),
+        prev_hash: z.string().nullable(),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: 'AuditEventList' })
+
 export const auditQuery = z.object({
   cursor: z
     .string()
     .regex(/^[0-9]{1,15}$/)
     .optional(),
   limit: queryInteger({ min: 1, max: 200, fallback: 50 }),
+})
+
+export const PLATFORM = 'platform'
+
+export const auditEventQuery = auditQuery.extend({
+  organization_id: z
+    .union([idOf('org'), z.literal(PLATFORM)])
+    .optional()
+    .meta({ description: 'For the people who run the platform: of whom. Their look is itself audited.' }),
 })

@@ -42,7 +42,7 @@ const table = {
   PAYMENT_REQUIRED: {
     status: 402,
     retryable: false,
-    meaning: 'The tenant is suspended for payment: reads and deletions go on, writes do not.',
+    meaning: 'The tenant is suspended for payment: reads and deletions go on for 30 days, writes do not.',
   },
   PLAN_NOT_COVERED: {
     status: 402,
@@ -93,7 +93,11 @@ const table = {
   REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request did not arrive whole in time.' },
 
   CYCLE_BUSY: { status: 409, retryable: true, meaning: 'Another cycle of this database is running.' },
-  SLUG_TAKEN: { status: 409, retryable: false, meaning: 'The organization already has a service with this slug.' },
+  SLUG_TAKEN: {
+    status: 409,
+    retryable: false,
+    meaning: 'The organization already has a service, or a tenant, with this slug.',
+  },
   WORKING_MEMORY_FULL: {
     status: 409,
     retryable: false,

@@ -19,6 +19,7 @@ export const ID_TYPES = {
   aud: 'audit entry',
   cell: 'cell',
   ptr: 'partner credential',
+  inv: 'invitation',
 } as const
 
 export type IdType = keyof typeof ID_TYPES

@@ -8,7 +8,7 @@ const serviceStatus = z.enum(['provisioning', 'active', 'updating', 'suspended',
 
 export const createServiceRequest = z
   .object({
-    service_type: z.string(),
+    service_type: z.string().min(1).max(100),
     name: z.string().min(1).max(100),
     slug: z
       .string()
@@ -22,6 +22,8 @@ export const createServiceRequest = z
     tenant_id: z.string().optional(),
   })
   .meta({ id: 'CreateServiceRequest' })
+
+export type CreateServiceRequest = z.infer<typeof createServiceRequest>
 
 export const createServiceResponse = z
   .object({
@@ -44,21 +46,75 @@ export const listServicesQuery = z.object({
   offset: queryInteger({ min: 0, max: 999_999_999, fallback: 0 }),
 })
 
+const listed = {
+  id: z.string(),
+  service_type_id: z.string(),
+  tenant_id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  endpoint: z.string().nullable(),
+  plan,
+  status: serviceStatus,
+  created_at: timestamp,
+}
+
 export const listServicesResponse = z
   .object({
-    services: z.array(
-      z.looseObject({
-        id: z.string(),
-        service_type_id: z.string(),
-        tenant_id: z.string(),
-        name: z.string(),
-        slug: z.string(),
-        endpoint: z.string().nullable(),
-        plan,
-        status: serviceStatus,
-        created_at: timestamp,
-      }),
-    ),
+    services: z.array(z.looseObject(listed)),
     pagination: z.object({ total: z.int(), limit: z.int(), offset: z.int() }),
   })
   .meta({ id: 'ListServicesResponse' })
+
+/** CONTRACT 9: what the list tells, and more. */
+export const service = z
+  .object({
+    ...listed,
+    region: z.string(),
+    config: anyObject,
+    service_type: z.string(),
+    cell: z.string().nullable(),
+    status_reason: z.string().nullable(),
+    operation_id: z.string().nullable(),
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Service' })
+
+export const patchServiceRequest = z
+  .object({ name: z.string().min(1).max(100).optional(), plan: plan.optional(), config: anyObject.optional() })
+  .meta({ id: 'PatchServiceRequest' })
+
+export type PatchServiceRequest = z.infer<typeof patchServiceRequest>
+
+/** Of a command that needs none: an object, or nothing. */
+export const noBody = z.object({}).optional()
+
+/** What is looked at before it is known whether it is one of the above. */
+export const anyBody = z.unknown()
+
+export const moveServiceRequest = z.object({ cell_id: z.string() }).meta({ id: 'MoveServiceRequest' })
+
+export const serviceOperation = z
+  .object({
+    id: z.string(),
+    service_id: z.string(),
+    kind: z.enum(['provision', 'update', 'suspend', 'resume', 'move', 'delete']),
+    status: z.enum(['pending', 'running', 'succeeded', 'failed', 'superseded']),
+    percent: z.int().min(0).max(100),
+    steps: z.array(
+      z.object({
+        name: z.string(),
+        status: z.string(),
+        started_at: timestamp.nullable(),
+        completed_at: timestamp.nullable(),
+        detail: z.string().nullable(),
+      }),
+    ),
+    error: z.object({ code: z.string(), message: z.string() }).optional(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Operation' })
+
+export const operationQuery = z.object({
+  wait: queryInteger({ min: 0, max: 30, fallback: 0 }).meta({ description: 'Seconds to wait for its end.' }),
+})

@@ -28,6 +28,26 @@ export function queryInteger({ min, max, fallback }: { min: number; max: number;
     .meta({ queryInteger: { type: 'integer', minimum: min, maximum: max, default: fallback } })
 }
 
+/** Where the page of a list begins: after the id that the last page ended with. */
+export function pageQuery(type: IdType) {
+  return z.object({ cursor: idOf(type).optional(), limit: queryInteger({ min: 1, max: 200, fallback: 50 }) })
+}
+
+/** An id of a path. Not its form: what has another one is answered like one that nobody has. */
+export const pathId = z.string().max(100)
+
+/** The path of most things: `/{id}`. */
+export const idPath = z.object({ id: pathId })
+
+/** What a person calls something. */
+export const displayName = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine((name) => name.trim() === name, 'must not begin or end with a blank')
+
+export const deleted = z.object({ deleted: z.literal(true) }).meta({ id: 'Deleted' })
+
 /** An object of the customer's own: kept verbatim, any JSON inside. */
 export const anyObject = z.record(z.string(), z.unknown())
 
@@ -48,3 +68,11 @@ export function errorBody(letterCase: 'camel' | 'snake') {
         : z.object({ ...shared, request_id: idOf('req') }),
   })
 }
+
+/** The seed's own shape of an error, of the billing webhook alone. */
+export const flatErrorBody = z
+  .object({
+    error: z.string(),
+    details: z.array(z.object({ field: z.string(), problem: z.string() })).optional(),
+  })
+  .meta({ id: 'FlatError' })

@@ -1,37 +1,38 @@
-// Who may call what: the reviewed table of every route of management. matrix.test.ts holds the running router against it.
+// Who may call what: the reviewed table of every route of management. matrix.test.ts holds the running router against it, so a
+// new route, a changed scope or a new kind of credential does not pass before someone has decided about it here. What the classes
+// answer: matrix-classes.ts. How a credential of each kind is made: test-credentials.ts. What `~service` and its like stand for:
+// test-targets.ts.
 
-import { randomUUID } from 'node:crypto'
-import { newKeyPair } from '@loci/capability/jws.ts'
-import type { Expectation, Matrix } from '@loci/chassis/test-matrix.ts'
-import { cookieNames, HEADER } from '@loci/contract/headers.ts'
-import type { TestCell } from '../test-management.ts'
+import type { Matrix, MatrixRow } from '@loci/chassis/test-matrix.ts'
+import {
+  EXPECTED,
+  type Expected,
+  KINDS,
+  type Kind,
+  NOT_THERE,
+  NOT_THERE_TO_READ,
+  NOT_YOURS,
+  PERSONAL,
+  WHOLE,
+} from './matrix-classes.ts'
 
-/**
- * Those of PROMISES.md that exist before sessions, keys and roles do. The others (session, expired session, each role, scopes,
- * gateway with proof, staff, …) come with the credentials themselves.
- */
-const KINDS = [
-  'none',
-  'garbage cookie',
-  'API key',
-  'capability',
-  'capability in Authorization',
-  'forged x-consumer-*',
-  'webhook secret',
-  'cell key',
-  'cell key of another cell',
-  'cell key that nobody registered',
-  'cell token that has ended',
-  'cell token for another management',
-] as const
+type Row = MatrixRow<Kind>
 
-export type Kind = (typeof KINDS)[number]
+const open: Row = { class: 'open' }
+const cell: Row = { class: 'cell' }
 
-const open = { class: 'open' }
-const cell = { class: 'cell' }
+type Rest = Omit<Row, 'class' | 'operation'>
+const caller = (operation: string, rest: Rest = {}): Row => ({ class: 'caller', operation, ...rest })
+const staff = (rest: Rest = {}): Row => caller('staff', rest)
+const ofTenant = { params: { id: '~tenant' }, expected: NOT_YOURS }
+const ofOrganization = { params: { id: '~organization' }, expected: NOT_YOURS }
+const toRead = { params: { id: '~service' }, expected: NOT_THERE_TO_READ }
+const toChange = { params: { id: '~service' }, expected: NOT_THERE }
+const toCommand = { params: { id: '~otherService' }, expected: NOT_THERE }
 
-export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expectation>> } = {
+export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
   kinds: KINDS,
+  expected: EXPECTED,
 
   rows: {
     'GET /health/live': open,
@@ -42,84 +43,143 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /openapi.json': open,
     'GET /docs': open,
     'GET /.well-known/loci-capability-keys.json': open,
+
     'GET /cell/v1/feed': cell,
     // The report is about an instance of the first cell: the other one has no word in it.
     'POST /cell/v1/reports': {
       class: 'cell',
-      body: { observed: [] },
+      body: { report_id: '~uuid', observed: [{ svc: '~service', generation: 1, state: 'active' }] },
       expected: { 'cell key of another cell': '404 NOT_FOUND' },
     },
-  },
 
-  expected: {
-    open: {
-      none: 'admitted',
-      'garbage cookie': 'as none',
-      'API key': 'as none',
-      capability: 'as none',
-      'capability in Authorization': 'as none',
-      'forged x-consumer-*': 'as none',
-      'webhook secret': 'as none',
-      'cell key': 'as none',
-      'cell key of another cell': 'as none',
-      'cell key that nobody registered': 'as none',
-      'cell token that has ended': 'as none',
-      'cell token for another management': 'as none',
+    'GET /api/webhooks/billing': open,
+    // Of a tenant that nobody knows: it is parked.
+    'POST /api/webhooks/billing': {
+      class: 'webhook',
+      body: { eventType: 'subscription.updated', tenantId: '~unknownTenant', plan: 'pro', status: 'active' },
     },
 
-    // Another cell is admitted to its own feed. The test looks for ours in the answer.
-    cell: {
-      none: '401 UNAUTHENTICATED',
-      'garbage cookie': '401 UNAUTHENTICATED',
-      'API key': '401 UNAUTHENTICATED',
-      capability: '401 UNAUTHENTICATED',
-      'capability in Authorization': '401 UNAUTHENTICATED',
-      'forged x-consumer-*': '401 UNAUTHENTICATED',
-      'webhook secret': '401 UNAUTHENTICATED',
-      'cell key': 'admitted',
-      'cell key of another cell': 'admitted',
-      'cell key that nobody registered': '401 UNAUTHENTICATED',
-      'cell token that has ended': '401 UNAUTHENTICATED',
-      'cell token for another management': '401 UNAUTHENTICATED',
-    },
+    'POST /api/v1/services': caller('services:write', {
+      body: { service_type: 'kv', name: 'matrix', tenant_id: '~tenant' },
+      expected: NOT_YOURS,
+    }),
+    'GET /api/v1/services': caller('services:read'),
+    'GET /api/v1/services?tenant_id=~tenant': caller('services:read', { expected: NOT_YOURS }),
+    'GET /api/v1/services/{id}': caller('services:read', toRead),
+    'PATCH /api/v1/services/{id}': caller('services:write', { ...toChange, body: { name: 'matrix' } }),
+    'DELETE /api/v1/services/{id}': caller('services:write', { ...toChange, params: { id: '~doomedService' } }),
+    'POST /api/v1/services/{id}/suspend': caller('services:write', toCommand),
+    'POST /api/v1/services/{id}/resume': caller('services:write', toCommand),
+    'POST /api/v1/services/{id}/retry': caller('services:write', toCommand),
+    'POST /api/v1/services/{id}/move': staff({ params: { id: '~failedService' }, body: { cell_id: '~cell' } }),
+    'GET /api/v1/services/{id}/usage': caller('usage:read', toRead),
+    'GET /api/v1/operations/{id}': caller('services:read', { ...toRead, params: { id: '~operation' } }),
+
+    'GET /api/v1/quarantine': staff(),
+    'DELETE /api/v1/quarantine/{cell_id}/{service_id}': staff({
+      params: { cell_id: '~cell', service_id: '~doomedInstance' },
+    }),
+    'GET /api/v1/cells': staff(),
+    // Elsewhere: nothing of anybody is placed there.
+    'POST /api/v1/cells': staff({
+      body: {
+        name: '~uuid',
+        region: 'elsewhere',
+        capacity: 1,
+        endpoint: 'http://127.0.0.1:4410',
+        public_key: '~publicKey',
+      },
+    }),
+    'PATCH /api/v1/cells/{id}': staff({ params: { id: '~cell' }, body: { capacity: 1_000 } }),
+
+    'GET /api/v1/organizations': caller('anyone'),
+    'POST /api/v1/organizations': caller('anyone', { body: { name: 'matrix' }, expected: { ...WHOLE, ...PERSONAL } }),
+    'GET /api/v1/organizations/{id}/members': caller('tenants:read', ofOrganization),
+    'PATCH /api/v1/organizations/{id}/members/{user_id}': caller('members:write', {
+      ...ofOrganization,
+      params: { id: '~organization', user_id: '~member' },
+      body: { role: 'viewer' },
+    }),
+    'DELETE /api/v1/organizations/{id}/members/{user_id}': caller('members:write', {
+      ...ofOrganization,
+      params: { id: '~organization', user_id: '~doomedMember' },
+    }),
+    'POST /api/v1/organizations/{id}/invitations': caller('members:write', {
+      ...ofOrganization,
+      body: { email: 'matrix@example.com', role: 'viewer' },
+    }),
+    'GET /api/v1/organizations/{id}/invitations': caller('members:write', ofOrganization),
+    'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}': caller('members:write', {
+      ...ofOrganization,
+      params: { id: '~organization', invitation_id: '~doomedInvitation' },
+    }),
+    // Into a third organization, which has invited whoever asks.
+    'POST /api/v1/invitations/accept': caller('anyone', { body: { token: '~invitationToken' }, expected: PERSONAL }),
+
+    'GET /api/v1/tenants': caller('tenants:read'),
+    'POST /api/v1/tenants': caller('tenants:write', { body: { name: 'matrix' }, expected: WHOLE }),
+    'GET /api/v1/tenants/{id}': caller('tenants:read', ofTenant),
+    'PATCH /api/v1/tenants/{id}': caller('tenants:write', { ...ofTenant, body: { name: 'matrix' } }),
+    'DELETE /api/v1/tenants/{id}': caller('tenants:write', { ...ofTenant, params: { id: '~doomedTenant' } }),
+    'GET /api/v1/tenants/{id}/status': caller('tenants:read', ofTenant),
+    'GET /api/v1/tenants/{id}/usage': caller('usage:read', ofTenant),
+    'GET /api/v1/tenants/{id}/billing/events': caller('billing:read', ofTenant),
+    'POST /api/v1/tenants/{id}/billing/registers/reset': staff({
+      params: { id: '~tenant' },
+      body: { subscription_id: '', register: 'sequence' },
+    }),
+    'GET /api/v1/parked-events': staff(),
+
+    'GET /api/v1/api-keys': caller('anyone'),
+    'POST /api/v1/api-keys': caller('keys:write', { body: { name: 'matrix' }, expected: PERSONAL }),
+    'DELETE /api/v1/api-keys/{id}': caller('keys:write', { params: { id: '~doomedKey' }, expected: NOT_THERE }),
+    // The owner made it, and a new secret acts in the owner's name: an admin may delete it and not have it.
+    'POST /api/v1/api-keys/{id}/rotate': caller('keys:write', {
+      params: { id: '~key' },
+      body: { overlap_seconds: 0 },
+      expected: { ...NOT_THERE, ...PERSONAL, 'role admin': '403 FORBIDDEN' },
+    }),
+
+    'GET /api/v1/audit-events': caller('audit:read', { expected: WHOLE }),
+    // Who runs the platform reads the audit of others, and leaves a trace.
+    'GET /api/v1/audit-events?organization_id=~organization': caller('audit:read', {
+      expected: { ...NOT_YOURS, staff: 'admitted' },
+    }),
+
+    'POST /api/v1/tenants/{id}/tokens': caller('tokens:write', {
+      ...ofTenant,
+      body: { service_id: '~service', ops: ['kv:read'] },
+    }),
+    // One of two scopes, which the handler asks for; the key without the scope has neither.
+    'GET /api/v1/tenants/{id}/tokens': caller('anyone', {
+      ...ofTenant,
+      expected: { ...NOT_YOURS, 'API key without the scope': '403 FORBIDDEN' },
+    }),
+    'POST /api/v1/tenants/{id}/tokens/{token_id}/children': caller('tokens:write', {
+      ...ofTenant,
+      params: { id: '~tenant', token_id: '~token' },
+      body: { jti: 'matrix-child', exp: Math.floor(Date.now() / 1000) + 3_600 },
+    }),
+    'DELETE /api/v1/tenants/{id}/tokens/{token_id}': caller('tokens:write', {
+      ...ofTenant,
+      params: { id: '~tenant', token_id: '~doomedToken' },
+    }),
+
+    'POST /api/v1/services/{id}/partner-credentials': caller('tokens:write', {
+      ...toChange,
+      body: { name: 'matrix', database: 'default' },
+    }),
+    'GET /api/v1/services/{id}/partner-credentials': caller('services:read', toRead),
+    'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}': caller('tokens:write', {
+      ...toChange,
+      params: { id: '~service', credential_id: '~doomedCredential' },
+    }),
+    'POST /api/v1/services/{id}/partner-credentials/{credential_id}/rotate': caller('tokens:write', {
+      ...toChange,
+      params: { id: '~service', credential_id: '~credential' },
+    }),
+
+    // Without `after` it streams for ever.
+    'GET /api/v1/events?after=0': caller('events:read'),
   },
-}
-
-const { access, refresh } = cookieNames('http://127.0.0.1')
-
-export interface Holders {
-  own: TestCell
-  other: TestCell
-  /** A real one, of an instance of our own cell. */
-  capability: string
-}
-
-/** Made anew for each request: the token of a report is good once. */
-export function credentialsOf(kind: Kind, { own, other, capability }: Holders): Record<string, string> {
-  const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
-  const now = Math.floor(Date.now() / 1000)
-  const headers: Record<Kind, () => Record<string, string>> = {
-    none: () => ({}),
-    'garbage cookie': () => ({ cookie: `${access}=garbage; ${refresh}=garbage; =;;` }),
-    'API key': () => ({ [HEADER.apiKey]: `loci_sk_${'k'.repeat(43)}`, ...bearer(`loci_sk_${'k'.repeat(43)}`) }),
-    capability: () => ({ [HEADER.capability]: capability }),
-    'capability in Authorization': () => bearer(capability),
-    'forged x-consumer-*': () => ({
-      'x-consumer-id': own.id,
-      'x-consumer-username': 'staff',
-      'x-consumer-custom-id': own.id,
-      'x-consumer-groups': 'staff',
-    }),
-    'webhook secret': () => ({
-      'x-webhook-signature': 'whsec_canary',
-      'x-webhook-timestamp': String(now),
-      ...bearer(`whsec_${randomUUID().replaceAll('-', '')}`),
-    }),
-    'cell key': () => bearer(own.token()),
-    'cell key of another cell': () => bearer(other.token()),
-    'cell key that nobody registered': () => bearer(own.token({ key: newKeyPair().privateJwk })),
-    'cell token that has ended': () => bearer(own.token({ claims: { iat: now - 100, exp: now - 40 } })),
-    'cell token for another management': () => bearer(own.token({ claims: { aud: 'https://other.example' } })),
-  }
-  return headers[kind]()
 }

@@ -2,6 +2,9 @@
 // chosen, and nothing of another one is visible after.
 
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { PlanName } from '../plans.ts'
+import type { StoredKey } from './caller.ts'
+import type { Rate } from './rates.ts'
 
 /**
  * To the end of the transaction. A statement of its own: inside the statement that reads, the planner may well read first and
@@ -32,4 +35,53 @@ export async function findOwner(sql: Sql, id: string): Promise<Owner | undefined
     values: [id],
   })
   return rows[0]
+}
+
+export async function findApiKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
+  const { rows } = await sql.query<StoredKey>({
+    name: 'access_find_api_key',
+    text: `select id, organization_id as "organizationId", user_id as "userId", scopes, tenant_ids as "tenantIds", digest, pepper,
+        previous_digest as "previousDigest", previous_pepper as "previousPepper", previous_until as "previousUntil",
+        expires_at as "expiresAt", revoked_at as "revokedAt", role, email, plan
+      from loci.api_key_of($1)`,
+    values: [id],
+  })
+  return rows[0]
+}
+
+/** Of the organization in use. */
+export async function hasTenant(sql: Sql, organizationId: string, id: string): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'access_has_tenant',
+    text: 'select from loci.tenants where organization_id = $1 and id = $2 and deleted_at is null',
+    values: [organizationId, id],
+  })
+  return rowCount === 1
+}
+
+export async function findOrganizationPlan(sql: Sql, id: string): Promise<PlanName | undefined> {
+  const { rows } = await sql.query<{ plan: PlanName }>({
+    name: 'access_organization_plan',
+    text: 'select plan from loci.organizations where id = $1',
+    values: [id],
+  })
+  return rows[0]?.plan
+}
+
+/** A statement of its own, never part of a transaction: the bucket's row is locked until the end. */
+export async function takeRate(sql: Sql, bucket: string, perMinute: number, burst: number): Promise<Rate> {
+  const { rows } = await sql.query<{ remaining: number; resetMs: number; waitMs: number | null }>({
+    name: 'access_take_rate',
+    text: 'select remaining, reset_ms as "resetMs", wait_ms as "waitMs" from loci.take_rate($1, $2, $3)',
+    values: [bucket, perMinute, burst],
+  })
+  const { remaining, resetMs, waitMs } = rows[0] as { remaining: number; resetMs: number; waitMs: number | null }
+  return { remaining, resetMs, waitMs: waitMs ?? undefined }
+}
+
+/** Buckets that have been full again for an hour. */
+export async function forgetRates(sql: Sql): Promise<void> {
+  await sql.query({
+    text: `delete from loci.rate_limits where tat < extract(epoch from now() - interval '1 hour') * 1000`,
+  })
 }

@@ -2,18 +2,23 @@
 // entry without its act.
 
 import { createHash } from 'node:crypto'
+import { PLATFORM } from '@loci/contract/audit.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
 /** The chain of acts on the platform itself; acts on what is an organization's have the organization's id as their chain. */
-export const PLATFORM_CHAIN = 'platform'
+export const PLATFORM_CHAIN = PLATFORM
 
-export interface AuditEntry {
-  chain: string
+/** Who acts: what each function that changes something is told by its route or command. */
+export interface Act {
   actor: string
+  requestId?: string | undefined
+}
+
+export interface AuditEntry extends Act {
+  chain: string
   action: string
   subject: string
-  requestId?: string
   /** Ids and settings, never content: an entry outlives what it is about. */
   detail: Record<string, string | number | boolean | null>
 }
@@ -55,4 +60,29 @@ function digestOf(fields: (string | null)[], { detail }: AuditEntry): string {
 
 export async function keepAuditPartitions(sql: Sql): Promise<void> {
   await sql.query({ text: 'select loci.keep_audit_partitions()' })
+}
+
+export interface AuditRow {
+  id: string
+  seq: number
+  at: Date
+  actor: string
+  action: string
+  subject: string
+  outcome: string
+  requestId: string | null
+  detail: Record<string, unknown>
+  hash: string
+  prevHash: string | null
+}
+
+/** Newest first, below `before`. Of the chain in use. */
+export async function listAudit(sql: Sql, chain: string, before: number | null, limit: number): Promise<AuditRow[]> {
+  const { rows } = await sql.query<AuditRow>({
+    name: 'audit_list',
+    text: `select id, seq, at, actor, action, subject, outcome, request_id as "requestId", detail, hash, prev_hash as "prevHash"
+      from loci.audit where chain = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3`,
+    values: [chain, before, limit],
+  })
+  return rows
 }

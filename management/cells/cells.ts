@@ -6,26 +6,15 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
-import { lockCells } from '../feed/store.ts'
+import { lockCell, lockCells } from '../feed/store.ts'
 import { publishKeys } from '../keys/keys.ts'
 import { publishEpochs } from '../revocations/revocations.ts'
-import { type Cell, findCell, insertCell } from './store.ts'
+import { type Cell, findCell, insertCell, updateCell } from './store.ts'
 
-export async function addCell(sql: Sql, given: Omit<Cell, 'id'>, actor: string): Promise<Cell> {
-  if (given.publicKeys.length < 1 || given.publicKeys.length > 2 || !given.publicKeys.every(isPublicKey))
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      'A cell has one or two Ed25519 public keys: 43 characters of base64url each.',
-    )
+export async function addCell(sql: Sql, given: Omit<Cell, 'id'>, actor: string, requestId?: string): Promise<Cell> {
+  requireFitting(given)
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(given.name))
     throw new ApiError('VALIDATION_ERROR', 'The name of a cell is 1 to 63 of a-z, 0-9 and -.')
-  if (!Number.isInteger(given.capacity) || given.capacity < 1 || given.capacity > 1_000_000)
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      'The capacity of a cell is the number of instances it may hold, 1 to 1000000.',
-    )
-  if (!URL.canParse(given.endpoint) || !/^https?:\/\//.test(given.endpoint))
-    throw new ApiError('VALIDATION_ERROR', 'The endpoint of a cell is the URL under which clients reach its daemons.')
   const cell = { ...given, id: newId('cell') }
   await lockCells(sql)
   if (!(await insertCell(sql, cell)))
@@ -37,9 +26,53 @@ export async function addCell(sql: Sql, given: Omit<Cell, 'id'>, actor: string):
     actor,
     action: 'cell.add',
     subject: cell.id,
+    requestId,
     detail: { name: cell.name, region: cell.region, capacity: cell.capacity, endpoint: cell.endpoint },
   })
   return cell
+}
+
+export type CellChange = Partial<Pick<Cell, 'capacity' | 'endpoint' | 'publicKeys'>>
+
+/** Keys that are not named any more open nothing from the commit on. */
+export async function changeCell(
+  sql: Sql,
+  id: string,
+  change: CellChange,
+  actor: string,
+  requestId: string,
+): Promise<void> {
+  requireFitting(change)
+  await lockCell(sql, id)
+  if (!(await updateCell(sql, id, change))) throw noSuchCell()
+  const { publicKeys, ...rest } = change
+  await appendAudit(sql, {
+    chain: PLATFORM_CHAIN,
+    actor,
+    action: 'cell.change',
+    subject: id,
+    requestId,
+    detail: { ...rest, ...(publicKeys ? { public_keys: publicKeys.join(' ') } : {}) },
+  })
+}
+
+export function noSuchCell(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such cell. GET /api/v1/cells lists them.')
+}
+
+function requireFitting({ capacity, endpoint, publicKeys }: CellChange): void {
+  if (publicKeys && (publicKeys.length < 1 || publicKeys.length > 2 || !publicKeys.every(isPublicKey)))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      'A cell has one or two Ed25519 public keys: 43 characters of base64url each.',
+    )
+  if (capacity !== undefined && (!Number.isInteger(capacity) || capacity < 1 || capacity > 1_000_000))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      'The capacity of a cell is the number of instances it may hold, 1 to 1000000.',
+    )
+  if (endpoint !== undefined && (!URL.canParse(endpoint) || !/^https?:\/\//.test(endpoint)))
+    throw new ApiError('VALIDATION_ERROR', 'The endpoint of a cell is the URL under which clients reach its daemons.')
 }
 
 export async function requireCell(sql: Sql, nameOrId: string): Promise<Cell> {

@@ -47,3 +47,51 @@ export async function findCellKeys(sql: Sql, cellId: string): Promise<string[]> 
   })
   return rows[0]?.keys ?? []
 }
+
+/** What is undefined stays. False when there is no such cell. */
+export async function updateCell(
+  sql: Sql,
+  id: string,
+  { capacity, endpoint, publicKeys }: Partial<Pick<Cell, 'capacity' | 'endpoint' | 'publicKeys'>>,
+): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'cells_update',
+    text: `update loci.cells set capacity = coalesce($2, capacity), endpoint = coalesce($3, endpoint),
+        public_keys = coalesce($4, public_keys)
+      where id = $1`,
+    values: [id, capacity ?? null, endpoint ?? null, publicKeys ? JSON.stringify(publicKeys) : null],
+  })
+  return rowCount === 1
+}
+
+export interface CellHealth extends Cell {
+  placed: number
+  createdAt: Date
+  heardAt: Date | null
+  heardSeq: number
+  feedSeq: number
+}
+
+const HEALTH = `${COLUMNS}, placed, created_at as "createdAt", heard_at as "heardAt", heard_seq as "heardSeq", feed_seq as "feedSeq"`
+
+/** Newest first. */
+export async function listCells(
+  sql: Sql,
+  { before, limit }: { before: string | undefined; limit: number },
+): Promise<CellHealth[]> {
+  const { rows } = await sql.query<CellHealth>({
+    name: 'cells_list',
+    text: `select ${HEALTH} from loci.cells where $1::text is null or id < $1 order by id desc limit $2`,
+    values: [before ?? null, limit],
+  })
+  return rows
+}
+
+export async function findCellHealth(sql: Sql, id: string): Promise<CellHealth | undefined> {
+  const { rows } = await sql.query<CellHealth>({
+    name: 'cells_health',
+    text: `select ${HEALTH} from loci.cells where id = $1`,
+    values: [id],
+  })
+  return rows[0]
+}

@@ -17,6 +17,20 @@ export async function publish(sql: Sql, cellId: string, change: FeedChange): Pro
   if (rowCount !== 1) throw new Error(`there is no cell ${cellId} to publish to`)
 }
 
+type InstanceBody = Extract<FeedChange, { kind: 'instance' }>['body']
+
+/** An instance, and how many the cell holds: its place is taken with the first word of it and free with the word that it is deleted. */
+export async function publishInstance(sql: Sql, cellId: string, body: InstanceBody): Promise<void> {
+  await sql.query({
+    name: 'feed_count_placed',
+    text: `update loci.cells set placed = placed + $3 - (
+        select count(*)::int from loci.feed_items where cell_id = $1 and kind = 'instance' and key = $2 and body->>'state' <> 'deleted')
+      where id = $1`,
+    values: [cellId, body.svc, body.state === 'deleted' ? 0 : 1],
+  })
+  await publish(sql, cellId, { kind: 'instance', key: body.svc, body })
+}
+
 /**
  * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from appearing,
  * for a cell that is added at the same moment would be told by neither side.

@@ -1,5 +1,5 @@
 // Credentials of partners: bound to one instance and one database, and to the routes and classes they are good for. The token is
-// shown once; we keep its digest, and so does the cell.
+// shown once; we keep its digest, and so does the cell. It compares with one digest, so a new secret ends the old one at once.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { isDatabaseName } from '@loci/capability/keyspaces.ts'
@@ -10,7 +10,13 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit } from '../audit/store.ts'
 import { publish } from '../feed/store.ts'
 import type { Service } from '../services/store.ts'
-import { insertPartnerCredential, markPartnerCredentialRevoked, type PartnerCredential } from './store.ts'
+import {
+  findPartnerCredential,
+  insertPartnerCredential,
+  markPartnerCredentialRevoked,
+  type PartnerCredential,
+  replaceDigest,
+} from './store.ts'
 
 const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction']
 const PARTNER_ROUTES = ['projections', 'advice']
@@ -32,15 +38,16 @@ export async function mintPartnerCredential(
   service: Service,
   request: PartnerCredentialRequest,
   actor: string,
-  now: Date = new Date(),
+  requestId?: string,
 ): Promise<{ credential: PartnerCredential; token: string }> {
+  const now = new Date()
   const { name, database, partner = 'partner' } = request
   if (name.length < 1 || name.length > 100) throw invalid('its name must have 1 to 100 characters')
   if (!isDatabaseName(database)) throw invalid('its database must be one name of 1 to 64 of a-z, 0-9, _ and -')
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(partner)) throw invalid('its partner must be 1 to 63 of a-z, 0-9 and -')
   if (request.expiresAt && request.expiresAt <= now) throw invalid('it would have expired already')
   const id = newId('ptr', now.getTime())
-  const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
+  const { token, digest } = makeSecret(id)
   const credential: PartnerCredential = {
     id,
     organizationId: service.organizationId,
@@ -51,14 +58,35 @@ export async function mintPartnerCredential(
     database,
     projectionClasses: requireSome('projection classes', request.projectionClasses, PROJECTION_CLASSES),
     routes: requireSome('routes', request.routes, PARTNER_ROUTES),
-    digest: createHash('sha256').update(token).digest('hex'),
+    digest,
     createdAt: now,
     expiresAt: request.expiresAt ?? null,
+    rotatedAt: null,
     revokedAt: null,
+    lastUsedAt: null,
   }
   await insertPartnerCredential(sql, credential)
   await publishCredential(sql, service, credential)
-  await audit(sql, actor, 'partner_credential.mint', credential)
+  await audit(sql, 'partner_credential.mint', credential, actor, requestId)
+  return { credential, token }
+}
+
+/** A new secret under the same id; the old one is good for nothing as soon as the cell has heard of it. */
+export async function rotatePartnerCredential(
+  sql: Sql,
+  service: Service,
+  id: string,
+  actor: string,
+  requestId?: string,
+): Promise<{ credential: PartnerCredential; token: string }> {
+  const now = new Date()
+  const { expiresAt } = await requireCurrent(sql, service, id)
+  if (expiresAt && expiresAt <= now)
+    throw new ApiError('INVALID_STATE', 'The partner credential has expired: delete it and make a new one.')
+  const { token, digest } = makeSecret(id)
+  const credential = await replaceDigest(sql, service.organizationId, id, digest, now)
+  await publishCredential(sql, service, credential)
+  await audit(sql, 'partner_credential.rotate', credential, actor, requestId)
   return { credential, token }
 }
 
@@ -68,13 +96,25 @@ export async function revokePartnerCredential(
   service: Service,
   id: string,
   actor: string,
-  now: Date = new Date(),
+  requestId?: string,
 ): Promise<PartnerCredential> {
-  const credential = await markPartnerCredentialRevoked(sql, service.organizationId, id, now)
-  if (credential?.serviceId !== service.id) throw new ApiError('NOT_FOUND', `There is no partner credential ${id}.`)
+  await requireCurrent(sql, service, id)
+  const credential = await markPartnerCredentialRevoked(sql, service.organizationId, id, new Date())
   await publishCredential(sql, service, credential)
-  await audit(sql, actor, 'partner_credential.revoke', credential)
+  await audit(sql, 'partner_credential.revoke', credential, actor, requestId)
   return credential
+}
+
+async function requireCurrent(sql: Sql, service: Service, id: string): Promise<PartnerCredential> {
+  const credential = await findPartnerCredential(sql, service.organizationId, id)
+  if (credential?.serviceId !== service.id || credential.revokedAt !== null)
+    throw new ApiError('NOT_FOUND', 'The service has no such partner credential, or it was deleted.')
+  return credential
+}
+
+function makeSecret(id: string): { token: string; digest: string } {
+  const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
+  return { token, digest: createHash('sha256').update(token).digest('hex') }
 }
 
 async function publishCredential(sql: Sql, service: Service, credential: PartnerCredential): Promise<void> {
@@ -98,13 +138,20 @@ async function publishCredential(sql: Sql, service: Service, credential: Partner
   })
 }
 
-async function audit(sql: Sql, actor: string, action: string, credential: PartnerCredential): Promise<void> {
+async function audit(
+  sql: Sql,
+  action: string,
+  credential: PartnerCredential,
+  actor: string,
+  requestId: string | undefined,
+): Promise<void> {
   const { id, organizationId, serviceId, database } = credential
   await appendAudit(sql, {
     chain: organizationId,
     actor,
     action,
     subject: id,
+    requestId,
     detail: { service_id: serviceId, database },
   })
 }

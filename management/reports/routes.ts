@@ -10,9 +10,12 @@ interface ReportOptions {
   pool: Pool
   /** Whoever waits for news of the cell's feed. */
   tell(cellId: string): void
+  /** Whoever waits for events of an organization: what a cell confirms is one. */
+  tellEvents(organizationId: string): void
+  look(organizationId: string, serviceIds: string[]): void
 }
 
-export function reportRoutes({ cell, pool, tell }: ReportOptions): Route[] {
+export function reportRoutes({ cell, pool, tell, tellEvents, look }: ReportOptions): Route[] {
   return [
     route(
       {
@@ -27,7 +30,11 @@ export function reportRoutes({ cell, pool, tell }: ReportOptions): Route[] {
         failureMessage: 'The report could not be taken.',
       },
       async ({ caller, body }) => {
-        await transaction(pool, (sql) => takeReport(sql, caller, body))
+        const heard = await transaction(pool, (sql) => takeReport(sql, caller, body))
+        for (const { organizationId, serviceIds } of heard) {
+          look(organizationId, serviceIds)
+          tellEvents(organizationId)
+        }
         if (body.revocations.length > 0) tell(caller.cellId)
         return { accepted: true }
       },

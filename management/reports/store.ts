@@ -27,24 +27,6 @@ export async function listPlaced(sql: Sql, cellId: string, serviceIds: string[])
   return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
 }
 
-/**
- * Of one organization, which is in use. What a cell says of an older generation than it said before is old news. A generation that
- * is higher than ours (this database was restored) is adopted, so that our next change is newer than what the cell has.
- */
-export async function saveObserved(sql: Sql, observed: Report['observed']): Promise<void> {
-  await sql.query({
-    name: 'reports_observed',
-    text: `update loci.services s set observed_generation = o.generation, observed_state = o.state,
-        generation = greatest(s.generation, o.generation),
-        status = case when o.generation >= s.generation and s.status in ('provisioning', 'updating') and o.state = s.desired_state
-          then case o.state when 'deleted' then 'deleted' when 'suspended' then 'suspended' else 'active' end else s.status end,
-        updated_at = now()
-      from unnest($1::text[], $2::bigint[], $3::text[]) as o (id, generation, state)
-      where s.id = o.id and s.observed_generation <= o.generation`,
-    values: [observed.map(({ svc }) => svc), observed.map((one) => one.generation), observed.map(({ state }) => state)],
-  })
-}
-
 /** Of one organization, which is in use. A minute may be reported again with more, never with less. */
 export async function saveUsage(sql: Sql, organizationId: string, usage: Report['usage']): Promise<void> {
   await sql.query({

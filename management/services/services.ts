@@ -1,15 +1,266 @@
-// Services and where they live. Until provisioning is built a service is placed by name of its cell.
+// Services: what is asked for, and what a command changes. Everything here writes intent; provisioning makes it true.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { newId } from '@loci/contract/ids.ts'
+import { isId, newId } from '@loci/contract/ids.ts'
+import type { CreateServiceRequest, PatchServiceRequest } from '@loci/contract/services.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { Caller } from '../access/caller.ts'
+import { mayUseTenant, notYourTenant } from '../access/own.ts'
 import { appendAudit } from '../audit/store.ts'
-import { publish } from '../feed/store.ts'
-import { limitsOf, PLANS, type PlanName } from '../plans.ts'
+import { appendEvent } from '../events/store.ts'
+import { lockCell } from '../feed/store.ts'
+import type { Operation } from '../operations/operation.ts'
+import { saveOperation } from '../operations/store.ts'
+import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
+import { command, newLife, type Verb } from '../provisioning/lifecycle.ts'
+import { lookAt, type Rules, saveTurn } from '../provisioning/provisioning.ts'
+import { findPlaced, findReadyMs, type Placed, putDue, putUncoveredDue } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
-import { countPlaced, countServices, findService, insertService, type Service } from './store.ts'
+import {
+  findService,
+  insertService,
+  lockTenant,
+  type NewService,
+  type Service,
+  type TenantQuota,
+  updateService,
+} from './store.ts'
 
+/** Sets of sub-services that can be had. `graph` is planned and answers so until it is built. */
 const SERVICE_TYPES = ['memory', 'kv'] as const
+const PLANNED_TYPES = ['graph']
+
+/** Before there is any measure of a placement. */
+const READY_S_FIRST = 5
+const READY_S_MAX = 600
+
+export interface Market extends Rules {
+  regions: string[]
+}
+
+export interface Actor {
+  caller: Caller
+  requestId: string
+}
+
+export interface Created {
+  service: NewService
+  operation: Operation
+  estimatedReadyIn: number
+}
+
+/** The seed's creation, in one transaction with whatever else must commit with it. */
+export async function createService(
+  sql: Sql,
+  market: Market,
+  { caller, requestId }: Actor,
+  request: CreateServiceRequest,
+  now: Date = new Date(),
+): Promise<Created> {
+  requireType(request.service_type)
+  if (!market.regions.includes(request.region))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `There is no region '${request.region}'. The regions are ${market.regions.join(', ')}.`,
+      {
+        details: [{ field: 'body.region', problem: `must be one of ${market.regions.join(', ')}` }],
+      },
+    )
+  const tenant = await requireTenant(sql, caller, request.tenant_id)
+  requireCovered(tenant, request.plan, market.isBilled)
+  requireRoom(tenant, market.isBilled)
+  const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
+  const operation = life.operation as Operation
+  const service: NewService = {
+    id: life.id,
+    organizationId: caller.organizationId,
+    tenantId: tenant.id,
+    name: request.name,
+    slug: request.slug ?? slugOf(request.name, 'service'),
+    serviceType: request.service_type,
+    plan: request.plan,
+    region: request.region,
+    cellId: null,
+    config: request.config ?? {},
+    operationId: operation.id,
+    deadlineAt: life.deadlineAt as Date,
+    createdAt: now,
+  }
+  await insertWithSlug(sql, service, request.slug !== undefined)
+  await saveOperation(sql, service.organizationId, service.id, operation)
+  await putDue(sql, service.organizationId, service.id, now)
+  const readyMs = await findReadyMs(sql, service.region)
+  await record(sql, { caller, requestId }, 'service.make', service, {
+    plan: service.plan,
+    service_type: service.serviceType,
+  })
+  await appendEvent(sql, {
+    organizationId: service.organizationId,
+    type: 'service.created',
+    subject: service.id,
+    data: { tenant_id: service.tenantId, plan: service.plan, service_type: service.serviceType },
+  })
+  const estimate = readyMs === undefined ? READY_S_FIRST : Math.ceil(readyMs / 1000)
+  return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
+}
+
+function requireType(serviceType: string): void {
+  if ((SERVICE_TYPES as readonly string[]).includes(serviceType)) return
+  const open = SERVICE_TYPES.join(', ')
+  const why = PLANNED_TYPES.includes(serviceType) ? 'is not open yet' : 'does not exist'
+  throw new ApiError(
+    'SERVICE_TYPE_UNAVAILABLE',
+    `The service type '${serviceType.slice(0, 100)}' ${why}. Those that are: ${open}.`,
+    {
+      details: { service_types: [...SERVICE_TYPES] },
+    },
+  )
+}
+
+/** 403 whether it exists or not: a stranger must not learn which tenants there are. */
+async function requireTenant(sql: Sql, caller: Caller, tenantId: string | undefined): Promise<TenantQuota> {
+  const asked = tenantId ?? (caller.tenantIds?.length === 1 ? caller.tenantIds[0] : undefined)
+  const isKnown = asked === undefined || isId('ten', asked)
+  const tenant = isKnown ? await lockTenant(sql, caller.organizationId, asked) : undefined
+  if (tenant && mayUseTenant(caller, tenant.id)) return tenant
+  throw notYourTenant()
+}
+
+function coveredPlan(tenant: TenantQuota, isBilled: boolean): PlanName {
+  return isBilled ? tenant.plan : 'enterprise'
+}
+
+function requireCovered(tenant: TenantQuota, plan: PlanName, isBilled: boolean): void {
+  const covered = coveredPlan(tenant, isBilled)
+  if (PLAN_NAMES.indexOf(plan) > PLAN_NAMES.indexOf(covered))
+    throw new ApiError(
+      'PLAN_NOT_COVERED',
+      `The tenant's billing covers the plan ${covered}. Subscribe to ${plan} first, or ask for less.`,
+    )
+  if (isBilled && tenant.gate !== 'open')
+    throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment: pay first, then create services.')
+}
+
+function requireRoom(tenant: TenantQuota, isBilled: boolean): void {
+  const covered = coveredPlan(tenant, isBilled)
+  const { services } = PLANS[covered]
+  if (tenant.used >= services)
+    throw new ApiError(
+      'QUOTA_EXCEEDED',
+      `The tenant has all ${services} services of the plan ${covered}. Delete one, or change the plan.`,
+      {
+        details: { limit: services, used: tenant.used },
+      },
+    )
+}
+
+const SLUG_TRIES = 5
+
+async function insertWithSlug(sql: Sql, service: NewService, isGiven: boolean): Promise<void> {
+  for (let attempt = 1; !(await insertService(sql, service)); attempt += 1) {
+    if (isGiven || attempt === SLUG_TRIES)
+      throw new ApiError(
+        'SLUG_TAKEN',
+        `The organization has a service with the slug '${service.slug}' already: choose another.`,
+      )
+    service.slug = slugOf(service.name, 'service')
+  }
+}
+
+/** 404 and not 403: a stranger must not learn which services exist. */
+export async function requireService(sql: Sql, organizationId: string, id: string): Promise<Service> {
+  const service = isId('svc', id) ? await findService(sql, organizationId, id) : undefined
+  if (!service || service.status === 'deleted') throw noService()
+  return service
+}
+
+/** One that the caller may see, deleted ones included. */
+export async function requireVisible(sql: Sql, caller: Caller, id: string): Promise<Service> {
+  const service = isId('svc', id) ? await findService(sql, caller.organizationId, id) : undefined
+  if (!service || !mayUseTenant(caller, service.tenantId)) throw noService()
+  return service
+}
+
+function noService(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such service. GET /api/v1/services lists yours.')
+}
+
+/** The operation that the command has begun; of one that changes nothing, how that ended. */
+export async function commandService(
+  sql: Sql,
+  market: Market,
+  actor: Actor,
+  { id, verb }: { id: string; verb: Verb },
+  now: Date = new Date(),
+): Promise<{ operation: Operation; service: Service }> {
+  const { caller } = actor
+  const service = await requireVisible(sql, caller, id)
+  if (service.status === 'deleted')
+    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
+  // What was failed uses the quota again: under the tenant's lock, which is taken before the service's.
+  const tenant = await lockTenant(sql, caller.organizationId, service.tenantId)
+  const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
+  if (
+    placed.life.status === 'failed' &&
+    placed.life.wantedState !== 'deleted' &&
+    (verb === 'retry' || verb === 'resume') &&
+    tenant
+  ) {
+    requireCovered(tenant, placed.plan, market.isBilled)
+    requireRoom(tenant, market.isBilled)
+  }
+  const turn = command(placed.life, verb, newId('op', now.getTime()), now)
+  await saveTurn(sql, caller.organizationId, placed, turn, now)
+  if (verb === 'delete') await putUncoveredDue(sql, caller.organizationId, placed.tenantId, now)
+  await record(sql, actor, `service.${verb}`, service, {})
+  // A command on what is being deleted is over at once, and that is what the caller is told of.
+  const operation =
+    turn.life.operation === placed.life.operation ? (turn.superseded ?? turn.life.operation) : turn.life.operation
+  return { operation: operation as Operation, service }
+}
+
+/** Undefined when nothing of it concerns the cell. */
+export async function patchService(
+  sql: Sql,
+  market: Market,
+  actor: Actor,
+  { id, change }: { id: string; change: PatchServiceRequest },
+  now: Date = new Date(),
+): Promise<{ operation: Operation | undefined; service: Service }> {
+  const { caller } = actor
+  const before = await requireVisible(sql, caller, id)
+  if (before.status === 'deleted')
+    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
+  const tenant = await lockTenant(sql, caller.organizationId, before.tenantId)
+  const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
+  const after = {
+    name: change.name ?? before.name,
+    plan: change.plan ?? placed.plan,
+    config: change.config ?? placed.config,
+  }
+  if (after.plan !== placed.plan && tenant) requireCovered(tenant, after.plan, market.isBilled)
+  await updateService(sql, { organizationId: caller.organizationId, id }, after, now)
+  const concernsCell = after.plan !== placed.plan || JSON.stringify(after.config) !== JSON.stringify(placed.config)
+  const turn = concernsCell ? command(placed.life, 'update', newId('op', now.getTime()), now) : undefined
+  if (turn) await saveTurn(sql, caller.organizationId, placed, turn, now)
+  await record(sql, actor, 'service.update', before, { plan: after.plan, name_changed: after.name !== before.name })
+  const service = await requireVisible(sql, caller, id)
+  return {
+    operation: (turn?.superseded?.kind === 'update' ? turn.superseded : turn?.life.operation) ?? undefined,
+    service,
+  }
+}
+
+async function record(
+  sql: Sql,
+  { caller, requestId }: Actor,
+  action: string,
+  { id, organizationId, tenantId }: { id: string; organizationId: string; tenantId: string },
+  detail: Record<string, string | number | boolean | null>,
+): Promise<void> {
+  const entry = { actor: caller.id, action, subject: id, requestId, detail: { tenant_id: tenantId, ...detail } }
+  await appendAudit(sql, { ...entry, chain: organizationId })
+}
 
 export interface Placement {
   tenant: { id: string; organizationId: string; plan: PlanName }
@@ -19,27 +270,23 @@ export interface Placement {
   serviceType: string
 }
 
-/** In a transaction that has the tenant's organization in use. */
+/** An operator's own way: into a cell by name, without billing. In a transaction that has the tenant's organization in use. */
 export async function addInstance(
   sql: Sql,
   { tenant, cell, plan, name, serviceType }: Placement,
   actor: string,
+  now: Date = new Date(),
 ): Promise<Service> {
-  if (!(SERVICE_TYPES as readonly string[]).includes(serviceType))
-    throw new ApiError('SERVICE_TYPE_UNAVAILABLE', `There are services of the types ${SERVICE_TYPES.join(' and ')}.`)
-  if (name.trim() !== name || name.length < 1 || name.length > 100)
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      'The name of a service has 1 to 100 characters, none of them a blank at its ends.',
-    )
+  requireType(serviceType)
   if (cell.tenantId !== null && cell.tenantId !== tenant.id)
     throw new ApiError('INVALID_STATE', 'This cell is kept for another tenant: choose another cell.')
-  if ((await countServices(sql, tenant.organizationId, tenant.id)) >= PLANS[tenant.plan].services)
-    throw new ApiError('QUOTA_EXCEEDED', `The tenant has all the services that the plan ${tenant.plan} allows.`)
-  if ((await countPlaced(sql, cell.id)) >= cell.capacity)
-    throw new ApiError('QUOTA_EXCEEDED', 'The cell is full: choose another cell.')
-  const service: Service = {
-    id: newId('svc'),
+  await lockCell(sql, cell.id)
+  const quota = (await lockTenant(sql, tenant.organizationId, tenant.id)) as TenantQuota
+  requireRoom({ ...quota, plan: tenant.plan }, true)
+  const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
+  const operation = life.operation as Operation
+  const service: NewService = {
+    id: life.id,
     organizationId: tenant.organizationId,
     tenantId: tenant.id,
     name,
@@ -49,14 +296,14 @@ export async function addInstance(
     region: cell.region,
     cellId: cell.id,
     config: {},
-    // Until its cell says that it has it.
-    status: 'provisioning',
-    desiredState: 'active',
-    stateReason: null,
-    generation: 1,
+    operationId: operation.id,
+    deadlineAt: life.deadlineAt as Date,
+    createdAt: now,
   }
-  await insertService(sql, service)
-  await publishInstance(sql, service, cell.id)
+  await insertWithSlug(sql, service, false)
+  await saveOperation(sql, service.organizationId, service.id, operation)
+  await putDue(sql, service.organizationId, service.id, now)
+  await lookAt(sql, { isBilled: false }, { organizationId: service.organizationId, serviceId: service.id, now })
   await appendAudit(sql, {
     chain: service.organizationId,
     actor,
@@ -64,31 +311,5 @@ export async function addInstance(
     subject: service.id,
     detail: { tenant_id: tenant.id, cell_id: cell.id, plan, service_type: serviceType },
   })
-  return service
-}
-
-/** 404 and not 403: a stranger must not learn which services exist. */
-export async function requireService(sql: Sql, organizationId: string, id: string): Promise<Service> {
-  const service = await findService(sql, organizationId, id)
-  if (!service || service.status === 'deleted') throw new ApiError('NOT_FOUND', `There is no service ${id}.`)
-  return service
-}
-
-async function publishInstance(sql: Sql, service: Service, cellId: string): Promise<void> {
-  await publish(sql, cellId, {
-    kind: 'instance',
-    key: service.id,
-    body: {
-      org: service.organizationId,
-      ten: service.tenantId,
-      svc: service.id,
-      service_type: service.serviceType,
-      plan: service.plan,
-      state: service.desiredState,
-      state_reason: service.stateReason,
-      generation: service.generation,
-      limits: limitsOf(service.plan),
-      config: service.config,
-    },
-  })
+  return requireService(sql, service.organizationId, service.id)
 }

@@ -1,5 +1,6 @@
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
+import type { DesiredState, Status } from '../provisioning/lifecycle.ts'
 
 export interface Service {
   id: string
@@ -11,32 +12,58 @@ export interface Service {
   plan: PlanName
   region: string
   cellId: string | null
+  /** The template of its cell's address; null while it has no cell. */
+  endpoint: string | null
   config: Record<string, unknown>
-  status: 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted'
-  desiredState: 'active' | 'suspended' | 'deleted'
-  stateReason: string | null
+  status: Status
+  statusReason: string | null
+  desiredState: DesiredState
+  operationId: string | null
   generation: number
+  createdAt: Date
+  updatedAt: Date
 }
 
-const COLUMNS = `id, organization_id as "organizationId", tenant_id as "tenantId", name, slug, service_type as "serviceType", plan,
-  region, cell_id as "cellId", config, status, desired_state as "desiredState", state_reason as "stateReason", generation`
+const COLUMNS = `s.id, s.organization_id as "organizationId", s.tenant_id as "tenantId", s.name, s.slug, s.service_type as "serviceType",
+  s.plan, s.region, s.cell_id as "cellId", c.endpoint, s.config, s.status, s.status_reason as "statusReason",
+  s.desired_state as "desiredState", s.operation_id as "operationId", s.generation, s.created_at as "createdAt",
+  s.updated_at as "updatedAt"`
+const FROM = 'from loci.services s left join loci.cells c on c.id = s.cell_id'
 
 /** Of the organization in use. */
 export async function findService(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
   const { rows } = await sql.query<Service>({
     name: 'services_find',
-    text: `select ${COLUMNS} from loci.services where organization_id = $1 and id = $2`,
+    text: `select ${COLUMNS} ${FROM} where s.organization_id = $1 and s.id = $2`,
     values: [organizationId, id],
   })
   return rows[0]
 }
 
-export async function insertService(sql: Sql, service: Service): Promise<void> {
-  await sql.query({
+export interface NewService {
+  id: string
+  organizationId: string
+  tenantId: string
+  name: string
+  slug: string
+  serviceType: string
+  plan: PlanName
+  region: string
+  cellId: string | null
+  config: Record<string, unknown>
+  operationId: string
+  deadlineAt: Date
+  createdAt: Date
+}
+
+/** False when the slug is taken. */
+export async function insertService(sql: Sql, service: NewService): Promise<boolean> {
+  const { rowCount } = await sql.query({
     name: 'services_insert',
-    text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config, status,
-        desired_state, state_reason, generation)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config,
+        operation_id, deadline_at, created_at, updated_at, status, desired_state, generation)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 'provisioning', 'active', 0)
+      on conflict (organization_id, slug) where status <> 'deleted' do nothing`,
     values: [
       service.id,
       service.organizationId,
@@ -48,37 +75,104 @@ export async function insertService(sql: Sql, service: Service): Promise<void> {
       service.region,
       service.cellId,
       JSON.stringify(service.config),
-      service.status,
-      service.desiredState,
-      service.stateReason,
-      service.generation,
+      service.operationId,
+      service.deadlineAt,
+      service.createdAt,
     ],
+  })
+  return rowCount === 1
+}
+
+/** What its owner may change without a word to the cell, and what the cell will be told. */
+export async function updateService(
+  sql: Sql,
+  { organizationId, id }: { organizationId: string; id: string },
+  { name, plan, config }: { name: string; plan: PlanName; config: Record<string, unknown> },
+  now: Date,
+): Promise<void> {
+  await sql.query({
+    name: 'services_update',
+    text: `update loci.services set name = $3, plan = $4, config = $5, updated_at = $6 where organization_id = $1 and id = $2`,
+    values: [organizationId, id, name, plan, JSON.stringify(config), now],
   })
 }
 
-/** Failed and deleting ones have released what they used. */
-export async function countServices(sql: Sql, organizationId: string, tenantId: string): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>({
-    name: 'services_count',
-    text: `select count(*) as count from loci.services
+export interface TenantQuota {
+  id: string
+  plan: PlanName
+  gate: string
+  /** Services that use the quota: failed and deleting ones have released it. */
+  used: number
+}
+
+/** The tenant's row stays locked: its billing can not change, and two can not take the last place of its quota. */
+export async function lockTenant(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string | undefined,
+): Promise<TenantQuota | undefined> {
+  const { rows } = await sql.query<Omit<TenantQuota, 'used'>>({
+    name: tenantId === undefined ? 'services_lock_default_tenant' : 'services_lock_tenant',
+    text: `select id, plan, gate from loci.tenants where organization_id = $1 and deleted_at is null
+      and ${tenantId === undefined ? 'is_default' : 'id = $2'} for no key update`,
+    values: tenantId === undefined ? [organizationId] : [organizationId, tenantId],
+  })
+  const [tenant] = rows
+  // Counted after the lock is had, in a statement of its own: before it the number could be another's past.
+  return tenant && { ...tenant, used: await countUsed(sql, organizationId, tenant.id) }
+}
+
+async function countUsed(sql: Sql, organizationId: string, tenantId: string): Promise<number> {
+  const { rows } = await sql.query<{ used: number }>({
+    name: 'services_used',
+    text: `select coalesce(sum(count), 0)::int as used from loci.service_counts
       where organization_id = $1 and tenant_id = $2 and status not in ('failed', 'deleting', 'deleted')`,
     values: [organizationId, tenantId],
   })
-  return rows[0]?.count ?? 0
+  return rows[0]?.used ?? 0
 }
 
-/** The instances that a cell holds, of all organizations; the cell's row is locked, so that two can not take its last place. */
-export async function countPlaced(sql: Sql, cellId: string): Promise<number> {
-  await sql.query({
-    name: 'services_lock_cell',
-    text: 'select from loci.cells where id = $1 for update',
-    values: [cellId],
+export interface ServiceFilter {
+  /** Undefined = all of the organization. */
+  tenantIds: readonly string[] | undefined
+  serviceType: string | undefined
+  status: string | undefined
+}
+
+/** Exact, from the counters: a count of the rows would grow with them. */
+export async function countServices(sql: Sql, organizationId: string, filter: ServiceFilter): Promise<number> {
+  const values: unknown[] = [organizationId, filter.tenantIds ?? ['']]
+  const conditions = ['organization_id = $1', 'tenant_id = any($2)']
+  if (filter.serviceType !== undefined) conditions.push(`service_type = $${values.push(filter.serviceType)}`)
+  if (filter.status !== undefined) conditions.push(`status = $${values.push(filter.status)}`)
+  else conditions.push(`status <> 'deleted'`)
+  const { rows } = await sql.query<{ total: number }>({
+    text: `select coalesce(sum(count), 0)::int as total from loci.service_counts where ${conditions.join(' and ')}`,
+    values,
   })
-  const { rows } = await sql.query<{ count: number }>({
-    name: 'services_placed',
-    text: `select count(*) as count from loci.feed_items
-      where cell_id = $1 and kind = 'instance' and body->>'state' <> 'deleted'`,
-    values: [cellId],
+  return rows[0]?.total ?? 0
+}
+
+/** Newest first: an id begins with the time of its making. The page is found in an index alone, then its rows are read. */
+export async function listServices(
+  sql: Sql,
+  organizationId: string,
+  filter: ServiceFilter,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<Service[]> {
+  const values: unknown[] = [organizationId, limit, offset]
+  const conditions = ['organization_id = $1']
+  if (filter.tenantIds?.length === 1) conditions.push(`tenant_id = $${values.push(filter.tenantIds[0])}`)
+  else if (filter.tenantIds) conditions.push(`tenant_id = any($${values.push(filter.tenantIds)})`)
+  if (filter.serviceType !== undefined) conditions.push(`service_type = $${values.push(filter.serviceType)}`)
+  if (filter.status !== undefined) conditions.push(`status = $${values.push(filter.status)}`)
+  if (filter.status !== 'deleted') conditions.push(`status <> 'deleted'`)
+  const { rows } = await sql.query<Service>({
+    text: `select ${COLUMNS} from (
+        select organization_id, id from loci.services where ${conditions.join(' and ')} order by id desc limit $2 offset $3
+      ) as page join loci.services s on s.organization_id = page.organization_id and s.id = page.id
+      left join loci.cells c on c.id = s.cell_id order by s.id desc`,
+    values,
   })
-  return rows[0]?.count ?? 0
+  return rows
 }

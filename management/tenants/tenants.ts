@@ -1,18 +1,98 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { notYourTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { type Act, appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { appendEvent } from '../events/store.ts'
 import type { PlanName } from '../plans.ts'
 import { slugOf } from '../slugs.ts'
 import {
+  closeTenant,
+  countPresentServices,
+  findTenant,
   insertOrganization,
   insertTenant,
+  insertTenantIfFree,
   listOrganizations,
   listTenants,
+  lockTenant,
   type Organization,
+  renameTenant,
   type Tenant,
+  type TenantRow,
 } from './store.ts'
+
+/** What else follows from a new tenant, in its transaction: events about it may have been there before it. */
+export type OnTenantMade = (sql: Sql, tenant: Tenant) => Promise<void>
+
+/** In a transaction that has the organization in use, as are the two below. */
+export async function makeTenant(
+  sql: Sql,
+  { organizationId, name, slug }: { organizationId: string; name: string; slug: string | undefined },
+  act: Act,
+  onTenantMade: OnTenantMade,
+): Promise<TenantRow> {
+  const tenant: Tenant = {
+    id: newId('ten'),
+    organizationId,
+    name,
+    slug: slug ?? slugOf(name, 'tenant'),
+    plan: 'free',
+    status: 'active',
+    isDefault: false,
+  }
+  if (!(await insertTenantIfFree(sql, tenant)))
+    throw new ApiError(
+      'SLUG_TAKEN',
+      `Another tenant of the organization has the slug '${tenant.slug}': choose another.`,
+    )
+  const { id } = tenant
+  await appendAudit(sql, {
+    ...act,
+    chain: organizationId,
+    action: 'tenant.make',
+    subject: id,
+    detail: { plan: 'free' },
+  })
+  await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { plan: 'free' } })
+  // After the event: whatever follows is told after it. The heads that it locks are ours by now.
+  await onTenantMade(sql, tenant)
+  return (await findTenant(sql, organizationId, id)) as TenantRow
+}
+
+export async function changeTenant(
+  sql: Sql,
+  { organizationId, id, name }: { organizationId: string; id: string; name: string },
+  act: Act,
+): Promise<TenantRow> {
+  if (!(await lockTenant(sql, organizationId, id))) throw notYourTenant()
+  await renameTenant(sql, organizationId, id, name)
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.change', subject: id, detail: {} })
+  await appendEvent(sql, { organizationId, type: 'tenant.updated', subject: id, data: {} })
+  return (await findTenant(sql, organizationId, id)) as TenantRow
+}
+
+export async function deleteTenant(
+  sql: Sql,
+  { organizationId, id }: { organizationId: string; id: string },
+  act: Act,
+): Promise<void> {
+  const tenant = await lockTenant(sql, organizationId, id)
+  if (!tenant) throw notYourTenant()
+  if (tenant.isDefault)
+    throw new ApiError('INVALID_STATE', 'This is the default tenant of the organization, which is never without one.')
+  // After the lock: a service that was being made has been counted by now, and none can be made any more.
+  const services = await countPresentServices(sql, organizationId, id)
+  if (services > 0)
+    throw new ApiError(
+      'INVALID_STATE',
+      `The tenant still has services (${services}): delete them first, and wait until they are gone.`,
+    )
+  await closeTenant(sql, organizationId, id)
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.delete', subject: id, detail: {} })
+  await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: {} })
+}
 
 /** The one of that name or id; a name that nobody has yet makes a new one. */
 export async function ensureOrganization(sql: Sql, nameOrId: string, actor: string): Promise<Organization> {
@@ -47,6 +127,7 @@ export async function ensureTenant(
     slug: slugOf(nameOrId, 'tenant'),
     plan,
     status: 'active' as const,
+    isDefault: false,
   }
   await insertTenant(sql, tenant)
   await appendAudit(sql, { chain: organizationId, actor, action: 'tenant.make', subject: id, detail: { plan } })

@@ -38,7 +38,7 @@ export async function insertToken(sql: Sql, token: TokenRow): Promise<void> {
   })
 }
 
-/** When a token of ours, or a child of one that was registered, ends; undefined for a jti that we do not know. */
+/** When a token of ours ends; a child that was registered, with the token that it came from. Undefined for a jti that we do not know. */
 export async function findTokenEnd(
   sql: Sql,
   organizationId: string,
@@ -47,9 +47,10 @@ export async function findTokenEnd(
 ): Promise<Date | undefined> {
   const { rows } = await sql.query<{ expiresAt: Date }>({
     name: 'tokens_find_end',
-    text: `select expires_at as "expiresAt" from loci.tokens where organization_id = $1 and service_id = $2 and jti = $3
-      union all
-      select expires_at from loci.token_children where organization_id = $1 and service_id = $2 and jti = $3`,
+    // What was registered as the end of a child is only its holder's word. No link outlives its root, so that end is safe.
+    text: `select expires_at as "expiresAt" from loci.tokens where organization_id = $1 and service_id = $2 and jti in ($3,
+        (select parent_jti from loci.token_children where organization_id = $1 and service_id = $2 and jti = $3))
+      order by expires_at desc limit 1`,
     values: [organizationId, serviceId, jti],
   })
   return rows[0]?.expiresAt
@@ -61,9 +62,147 @@ export async function markRevoked(
   jti: string,
   at: Date,
 ): Promise<void> {
-  await sql.query({
-    name: 'tokens_mark_revoked',
-    text: `update loci.tokens set revoked_at = coalesce(revoked_at, $3) where organization_id = $1 and jti = $2 and service_id = $4`,
-    values: [organizationId, jti, at, id],
+  for (const table of ['tokens', 'token_children'])
+    await sql.query({
+      name: `${table}_mark_revoked`,
+      text: `update loci.${table} set revoked_at = coalesce(revoked_at, $3)
+        where organization_id = $1 and jti = $2 and service_id = $4`,
+      values: [organizationId, jti, at, id],
+    })
+}
+
+/** The service of a jti that the tenant knows: one of ours, or a child that was registered. */
+export async function findServiceOfToken(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string,
+  jti: string,
+): Promise<string | undefined> {
+  const { rows } = await sql.query<{ serviceId: string }>({
+    name: 'tokens_find_service',
+    text: `select service_id as "serviceId" from loci.tokens where organization_id = $1 and tenant_id = $2 and jti = $3
+      union all
+      select service_id from loci.token_children where organization_id = $1 and tenant_id = $2 and jti = $3`,
+    values: [organizationId, tenantId, jti],
   })
+  return rows[0]?.serviceId
+}
+
+export interface ListedChild {
+  jti: string
+  parentJti: string
+  expiresAt: Date
+  registeredAt: Date
+  revokedAt: Date | null
+}
+
+export interface ListedToken extends TokenRow {
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+  childrenTotal: number
+}
+
+const CHILDREN_LISTED_MAX = 100
+
+/** Newest first. */
+export async function listTokens(
+  sql: Sql,
+  of: { organizationId: string; tenantId: string; serviceId: string | undefined },
+  page: { before: string | undefined; limit: number },
+): Promise<ListedToken[]> {
+  const { rows } = await sql.query<ListedToken>({
+    text: `select jti, organization_id as "organizationId", tenant_id as "tenantId", service_id as "serviceId", name, kid, ops, ks, sub,
+        issued_at as "issuedAt", expires_at as "expiresAt", delegation_depth as "delegationDepth", revoked_at as "revokedAt",
+        last_used_at as "lastUsedAt", (select count(*) from loci.token_children c
+          where c.organization_id = t.organization_id and c.parent_jti = t.jti) as "childrenTotal"
+      from loci.tokens t
+      where organization_id = $1 and tenant_id = $2 ${of.serviceId === undefined ? 'and $3::text is null' : 'and service_id = $3'}
+        and ($4::text is null or jti < $4)
+      order by jti desc limit $5`,
+    values: [of.organizationId, of.tenantId, of.serviceId ?? null, page.before ?? null, page.limit],
+  })
+  return rows
+}
+
+/** The newest of each of the tokens. */
+export async function listChildren(sql: Sql, organizationId: string, parents: string[]): Promise<ListedChild[]> {
+  const { rows } = await sql.query<ListedChild>({
+    name: 'tokens_children',
+    text: `select c.* from unnest($2::text[]) as parent (jti), lateral (
+        select ${CHILD_COLUMNS} from loci.token_children
+        where organization_id = $1 and parent_jti = parent.jti order by registered_at desc, jti limit $3
+      ) as c order by c."registeredAt" desc, c.jti`,
+    values: [organizationId, parents, CHILDREN_LISTED_MAX],
+  })
+  return rows
+}
+
+const CHILD_COLUMNS = `jti, parent_jti as "parentJti", expires_at as "expiresAt", registered_at as "registeredAt",
+  revoked_at as "revokedAt"`
+
+/** A token that management issued to the tenant; children are none. */
+export async function findToken(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string,
+  jti: string,
+): Promise<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth'> | undefined> {
+  const { rows } = await sql.query<Pick<TokenRow, 'jti' | 'serviceId' | 'expiresAt' | 'delegationDepth'>>({
+    name: 'tokens_find',
+    text: `select jti, service_id as "serviceId", expires_at as "expiresAt", delegation_depth as "delegationDepth"
+      from loci.tokens where organization_id = $1 and tenant_id = $2 and jti = $3`,
+    values: [organizationId, tenantId, jti],
+  })
+  return rows[0]
+}
+
+/** Whose a jti is, as a token or as a registered child; of any organization. */
+export async function listTenantsOfJti(sql: Sql, jti: string): Promise<string[]> {
+  const { rows } = await sql.query<{ tenantId: string }>({
+    name: 'tokens_tenants_of_jti',
+    text: 'select tenant_id as "tenantId" from loci.owner_of($1)',
+    values: [jti],
+  })
+  return rows.map(({ tenantId }) => tenantId)
+}
+
+/** False when the organization has a child of that jti. */
+export async function insertChild(
+  sql: Sql,
+  child: {
+    organizationId: string
+    tenantId: string
+    serviceId: string
+    parentJti: string
+    jti: string
+    expiresAt: Date
+  },
+): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'tokens_insert_child',
+    text: `insert into loci.token_children (jti, organization_id, tenant_id, service_id, parent_jti, expires_at, registered_at)
+      values ($1, $2, $3, $4, $5, $6, clock_timestamp()) on conflict (organization_id, jti) do nothing`,
+    values: [child.jti, child.organizationId, child.tenantId, child.serviceId, child.parentJti, child.expiresAt],
+  })
+  return rowCount === 1
+}
+
+export async function findChild(sql: Sql, organizationId: string, jti: string): Promise<ListedChild | undefined> {
+  const { rows } = await sql.query<ListedChild>({
+    name: 'tokens_find_child',
+    text: `select ${CHILD_COLUMNS} from loci.token_children where organization_id = $1 and jti = $2`,
+    values: [organizationId, jti],
+  })
+  return rows[0]
+}
+
+/** Two at most: whoever asks only wants to know whether there is exactly one. */
+export async function listUsableServices(sql: Sql, organizationId: string, tenantId: string): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'tokens_usable_services',
+    text: `select id from loci.services where organization_id = $1 and tenant_id = $2
+      and status not in ('failed', 'deleting', 'deleted') order by id limit 2`,
+    values: [organizationId, tenantId],
+  })
+  return rows.map(({ id }) => id)
 }

@@ -1,5 +1,5 @@
-// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was asked and what
-// the plan allows; the caller's own rights have been applied to `ops` before.
+// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was asked, what the
+// caller may do and what the plan allows.
 
 import type { KeyObject } from 'node:crypto'
 import { BYTES_MAX, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
@@ -22,6 +22,8 @@ export interface TokenRequest {
   name?: string | undefined
   /** Default: all but operator. */
   ops?: string[] | undefined
+  /** The rights of whoever asks: nobody hands out what it has not. Default: all, for commands of the operator. */
+  allowedOps?: readonly Operation[] | undefined
   /** Default: ["default"]; ["*"] = all. */
   databases?: string[] | undefined
   ttlSeconds?: number | undefined
@@ -69,8 +71,9 @@ export async function mintToken(
   service: Service,
   request: TokenRequest,
   actor: string,
-  now: Date = new Date(),
+  requestId?: string,
 ): Promise<MintedToken> {
+  const now = new Date()
   const grant = requireGrant(request, service)
   const iat = Math.floor(now.getTime() / 1000)
   const expiresAt = new Date((iat + grant.ttlSeconds) * 1000)
@@ -110,6 +113,7 @@ export async function mintToken(
     actor,
     action: 'token.mint',
     subject: claims.jti,
+    requestId,
     detail: {
       service_id: service.id,
       ops: grant.ops.join(' '),
@@ -168,7 +172,9 @@ interface Grant {
 }
 
 function requireGrant(request: TokenRequest, service: Service): Grant {
-  const ops = requireOps(request.ops)
+  const ops = requireOps(request.ops).filter((op) => request.allowedOps?.includes(op) ?? true)
+  if (ops.length === 0)
+    throw new ApiError('FORBIDDEN', 'Your role has none of the operations that were asked for: ask for others.')
   const databases = requireDatabases(request.databases)
   const depth = request.maxDelegationDepth ?? 0
   if (!Number.isInteger(depth) || depth < 0 || depth > DEPTH_MAX)
@@ -234,8 +240,9 @@ export async function revokeToken(
   service: Service,
   jti: string,
   actor: string,
-  now: Date = new Date(),
+  requestId?: string,
 ): Promise<{ expiresAt: Date; auditId: string }> {
+  const now = new Date()
   if (jti.length < 1 || jti.length > 200) throw new ApiError('VALIDATION_ERROR', 'A jti has 1 to 200 characters.')
   const end = await findTokenEnd(sql, service.organizationId, service.id, jti)
   // A child that was made offline ends with its root at the latest, and no root lives longer than the longest plan lets it.
@@ -249,6 +256,7 @@ export async function revokeToken(
     actor,
     action: 'token.revoke',
     subject: jti,
+    requestId,
     detail: { service_id: service.id },
   })
   const name = { kind: 'jti' as const, svc: service.id, value: jti }

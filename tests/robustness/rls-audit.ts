@@ -131,7 +131,12 @@ async function ensureRow(adminUrl: string, table: string, column: string, owner:
     adminUrl,
     `select attname as name, format_type(atttypid, null) as type from pg_attribute where attrelid = 'loci.${table}'::regclass and attnum > 0 and attnotnull and not attisdropped`,
   )
-  const values = columns.map(({ name, type }) => (name === column ? `'${owner}'` : sampleOf(type)))
+  const allowed = await allowedValues(adminUrl, table)
+  const values = columns.map(({ name, type }) => {
+    const value = allowed.get(name)
+    if (name === column) return `'${owner}'`
+    return value === undefined ? sampleOf(type, owner) : `'${value}'`
+  })
   await runSql(
     adminUrl,
     `begin; set local session_replication_role = replica;
@@ -139,14 +144,29 @@ async function ensureRow(adminUrl: string, table: string, column: string, owner:
   )
 }
 
-function sampleOf(type: string): string {
+/** Of columns that a check holds to a list: the first of it. */
+async function allowedValues(adminUrl: string, table: string): Promise<Map<string, string>> {
+  const checks = await runSql<{ text: string }>(
+    adminUrl,
+    `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'loci.${table}'::regclass and contype = 'c'`,
+  )
+  return new Map(
+    checks.flatMap(({ text }) => {
+      const [, name, value] = /\((\w+) = ANY \(ARRAY\['([^']+)'/.exec(text) ?? []
+      return name && value ? [[name, value] as const] : []
+    }),
+  )
+}
+
+function sampleOf(type: string, owner: string): string {
   if (type.endsWith('[]')) return `'{}'`
   if (type.startsWith('json')) return `'{}'`
   if (type.startsWith('timestamp')) return 'now()'
   if (/int|numeric|double/.test(type)) return '1'
   if (type === 'boolean') return 'true'
   if (type === 'bytea') return `'\\x00'`
-  return `'audit'`
+  // Of its own for each owner: some are unique.
+  return `'audit of ${owner}'`
 }
 
 /** The number that it answered, or that it was refused; any other failure is one of the audit's own. */

@@ -1,16 +1,19 @@
 // P25: no feed loses or reorders. Thousands of overlapping transactions on management's feed and on the cell's own numbers, each with
 // a reader that remembers only how far it has read; then revocations and instances through the running programs to both replicas.
 
+import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
-import { publish } from '@loci/management/feed/store.ts'
+import { lockCell } from '@loci/management/feed/store.ts'
 import { createSealer } from '@loci/management/keys/sealing.ts'
-import { limitsOf } from '@loci/management/plans.ts'
+import { command } from '@loci/management/provisioning/lifecycle.ts'
+import { lookAt, saveTurn } from '@loci/management/provisioning/provisioning.ts'
+import { findPlaced } from '@loci/management/provisioning/store.ts'
 import { addInstance, requireService } from '@loci/management/services/services.ts'
 import type { Service } from '@loci/management/services/store.ts'
 import { mintToken, revokeToken } from '@loci/management/tokens/tokens.ts'
 import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
-import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { cellFeed, managementFeed, type OpenFeed, sequenceFeed } from '../robustness/feeds.ts'
 import { type Findings, interleave } from '../robustness/interleavings.ts'
@@ -27,7 +30,7 @@ const WIDTH = 8
 const CHANGES = isShort ? 45 : 200
 const REACH_MS_MAX = 5_000
 /** What a write is answered once the change has arrived. */
-const EXPECTED: Record<Kind, number> = { revoke: 401, add: 200, suspend: 402 }
+const EXPECTED: Record<Kind, number> = { revoke: 401, add: 200, suspend: 403 }
 const random = seeded(SEED)
 
 await reportOn(async (report) => {
@@ -197,24 +200,14 @@ async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As billing will do it: the desired state of the instance, published to its cell. */
-function suspend(sql: Parameters<typeof publish>[0], service: Service): Promise<void> {
-  return publish(sql, service.cellId as string, {
-    kind: 'instance',
-    key: service.id,
-    body: {
-      org: service.organizationId,
-      ten: service.tenantId,
-      svc: service.id,
-      service_type: service.serviceType,
-      plan: service.plan,
-      state: 'suspended',
-      state_reason: 'unpaid',
-      generation: service.generation + 1,
-      limits: limitsOf(service.plan),
-      config: {},
-    },
-  })
+/** As its owner does it, told to its cell in the same transaction. */
+async function suspend(sql: Sql, { organizationId, id, cellId }: Service): Promise<void> {
+  await lockCell(sql, cellId as string)
+  const placed = await findPlaced(sql, organizationId, id, { lock: true })
+  if (!placed) throw new Error(`${id} is not there any more`)
+  const now = new Date()
+  await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now)
+  await lookAt(sql, { isBilled: false }, { organizationId, serviceId: id, now })
 }
 
 async function isThere(world: World, { kind, token }: Planned): Promise<boolean> {

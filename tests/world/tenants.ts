@@ -33,6 +33,25 @@ const OPERATIONS = [
   'events:read',
 ]
 
+export interface WorldOrganization {
+  organizationId: string
+  tenantId: string
+  /** Of its owner: every scope, every tenant. */
+  apiKey: string
+}
+
+/** An organization with its default tenant, its owner, and a key of the owner's. */
+export async function addOrganization(world: World, name: string): Promise<WorldOrganization> {
+  const email = `owner@${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.example`
+  const made = await manage<{ organization_id: string; tenant_id: string }>(world, [
+    ...['organizations', 'add', '--name', name, '--owner-email', email],
+  ])
+  const key = await manage<{ api_key: string }>(world, [
+    ...['api-keys', 'mint', '--org', made.organization_id, '--email', email, '--name', 'world'],
+  ])
+  return { organizationId: made.organization_id, tenantId: made.tenant_id, apiKey: key.api_key }
+}
+
 /** One command of management; throws with what it said unless it ended well. */
 export async function manage<Answer>(world: World, args: string[]): Promise<Answer> {
   const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
@@ -40,15 +59,19 @@ export async function manage<Answer>(world: World, args: string[]): Promise<Answ
   return JSON.parse(stdout)
 }
 
-export async function addTenant(world: World, { name, plan }: { name: string; plan: string }): Promise<WorldTenant> {
+/** In an organization that is made with it, or in the default tenant of one that is there. */
+export async function addTenant(
+  world: World,
+  { name, plan, of }: { name: string; plan: string; of?: WorldOrganization },
+): Promise<WorldTenant> {
   if (!world.cellId) throw new Error('the world has no management, so nobody can add a tenant')
   const made = await manage<{ organization_id: string; tenant_id: string; service_id: string }>(world, [
     'instances',
     'add',
     '--org',
-    name,
+    of?.organizationId ?? name,
     '--tenant',
-    name,
+    of?.tenantId ?? name,
     '--plan',
     plan,
     '--cell',

@@ -1,8 +1,8 @@
 // The description of a running world for the conformance suite, filled as far as the product exists.
 
 import { writeFileSync } from 'node:fs'
-import { addTenant, type WorldTenant } from './tenants.ts'
-import type { World } from './world.ts'
+import { addOrganization, addTenant, type WorldOrganization, type WorldTenant } from './tenants.ts'
+import { BILLING_SECRET, type World } from './world.ts'
 
 /** No address of this machine: whoever asks this daemon's administration asks from elsewhere. */
 const NOBODY = '10.255.255.255/32'
@@ -12,11 +12,10 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
   const replicas = world.daemons.map(({ url }) => url)
   const stranger = await world.startDaemon({ LOCI_ADMIN_ALLOWLIST: NOBODY })
   const [a, b] = world.cellId
-    ? await Promise.all([
-        addTenant(world, { name: 'acme', plan: 'enterprise' }),
-        addTenant(world, { name: 'globex', plan: 'free' }),
-      ])
+    ? await Promise.all([addParty(world, 'acme', 'enterprise'), addParty(world, 'globex', 'free')])
     : []
+  // Without it nothing would be covered: the world has a billing secret.
+  if (a && world.management) await pay(world.management.url, a.tenantId, 'enterprise')
   const description = {
     format: 1,
     daemons: replicas,
@@ -24,10 +23,29 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
     admin_token: world.adminToken,
     admin_forbidden_url: stranger.url,
     ...(a && b ? { organizations: { a: party(a), b: party(b) } } : {}),
+    billing: { secret: BILLING_SECRET },
   }
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
 }
 
-function party({ organizationId, tenantId, serviceId, capability, operator, partner }: WorldTenant) {
-  return { organization_id: organizationId, tenant_id: tenantId, service_id: serviceId, capability, operator, partner }
+type Party = WorldTenant & WorldOrganization
+
+async function addParty(world: World, name: string, plan: string): Promise<Party> {
+  const organization = await addOrganization(world, name)
+  return { ...organization, ...(await addTenant(world, { name, plan, of: organization })) }
+}
+
+function party({ organizationId, tenantId, serviceId, apiKey, capability, operator, partner }: Party) {
+  const ids = { organization_id: organizationId, tenant_id: tenantId, service_id: serviceId }
+  return { ...ids, api_key: apiKey, capability, operator, partner }
+}
+
+/** As the payment provider says it. */
+export async function pay(managementUrl: string, tenantId: string, plan: string, status = 'active'): Promise<void> {
+  const answer = await fetch(`${managementUrl}/api/webhooks/billing`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${BILLING_SECRET}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ eventType: 'subscription.updated', tenantId, plan, status }),
+  })
+  if (answer.status !== 200) throw new Error(`the billing webhook answered ${answer.status}: ${await answer.text()}`)
 }

@@ -25,16 +25,22 @@ export interface World {
 export interface WorldOptions {
   replicas?: number
   management?: boolean
+  /** With a billing webhook: without one every plan is covered. */
+  isBilled?: boolean
   postgres?: Throwaway
   settings?: Record<string, string>
   log?(line: string): void
 }
+
+/** What a payment provider of the world would send; a new one with each process. */
+export const BILLING_SECRET = randomBytes(24).toString('base64url')
 
 const DATABASES: Record<ProgramName, string> = { daemon: 'loci_cell', management: 'loci_control' }
 
 export async function startWorld({
   replicas = 2,
   management = true,
+  isBilled = false,
   settings = {},
   log = () => {},
   ...options
@@ -68,6 +74,7 @@ export async function startWorld({
     LOCI_DATABASE_URL: postgres.url('loci_app', DATABASES.management),
     LOCI_SEALING_KEYS: sealingKeys,
     LOCI_DRAIN_GRACE_MS: '500',
+    ...(isBilled ? { LOCI_BILLING_WEBHOOK_SECRETS: BILLING_SECRET } : {}),
     ...settings,
     ...extra,
   })

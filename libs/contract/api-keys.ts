@@ -1,0 +1,61 @@
+// CONTRACT 4.5 and 9, API key.
+
+import { z } from 'zod'
+import { displayName, idOf, pageQuery, pathId, timestamp } from './wire.ts'
+
+export const SCOPES = [
+  'services:read',
+  'services:write',
+  'tokens:write',
+  'tenants:read',
+  'tenants:write',
+  'billing:read',
+  'keys:write',
+  'members:write',
+  'audit:read',
+  'usage:read',
+  'events:read',
+] as const
+
+/** Of the people who run the platform: no role of an organization has it. */
+export const STAFF_SCOPE = 'staff'
+
+const scope = z.enum([...SCOPES, STAFF_SCOPE])
+const EXPIRES_IN_MAX = 10 * 365 * 86_400
+
+const apiKey = z
+  .object({
+    id: idOf('key'),
+    user_id: idOf('usr').meta({ description: 'Who made it: it never does more than this person may do today.' }),
+    name: z.string(),
+    scopes: z.array(scope),
+    tenant_ids: z.array(idOf('ten')).nullable().meta({ description: 'Null = every tenant of the organization.' }),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+    previous_until: timestamp.nullable().meta({ description: 'Until when the secret before the last rotation works.' }),
+  })
+  .meta({ id: 'ApiKey' })
+
+export const apiKeyMake = z
+  .object({
+    name: displayName,
+    scopes: z.array(scope).min(1).max(50).optional(),
+    tenant_ids: z.array(z.string().max(100)).min(1).max(100).optional(),
+    expires_in: z.int().min(60).max(EXPIRES_IN_MAX).optional(),
+  })
+  .meta({ id: 'ApiKeyMake' })
+
+export const apiKeyIssued = apiKey.extend({ secret: z.string() }).meta({ id: 'ApiKeyIssued' })
+
+export const apiKeyList = z
+  .object({ api_keys: z.array(apiKey), next_cursor: z.string().nullable() })
+  .meta({ id: 'ApiKeyList' })
+
+export const apiKeyListQuery = pageQuery('key')
+export const apiKeyParams = z.object({ id: pathId })
+
+/** The body may be left out. */
+export const apiKeyRotate = z
+  .object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) })
+  .default({ overlap_seconds: 86_400 })
+  .meta({ id: 'ApiKeyRotate' })

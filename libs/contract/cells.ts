@@ -1,0 +1,57 @@
+// CONTRACT 9, Cell: what staff knows about cells and changes.
+
+import { z } from 'zod'
+import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
+
+export const cellParams = z.object({ id: pathId })
+
+export const cellRequest = z
+  .object({
+    name: z.string().min(1).max(100),
+    region: z.string().min(1).max(100),
+    capacity: z.int().meta({ description: 'How many instances it may hold.' }),
+    endpoint: z.string().max(500).meta({ description: 'The URL under which clients reach its daemons.' }),
+    public_key: z.string().max(100).meta({ description: 'Ed25519, 43 characters of base64url: `x` of its JWK.' }),
+    tenant_id: z.string().max(100).optional().meta({ description: 'Set when the whole cell is kept for one tenant.' }),
+  })
+  .meta({ id: 'CellRequest' })
+
+export const cellChange = z
+  .object({
+    capacity: z.int().optional(),
+    endpoint: z.string().max(500).optional(),
+    public_keys: z
+      .array(z.string().max(100))
+      .min(1)
+      .max(2)
+      .optional()
+      .meta({ description: 'All that are to count from now on: two while a cell changes its key.' }),
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    message: 'name at least one of capacity, endpoint and public_keys',
+  })
+  .meta({ id: 'CellChange' })
+
+export const cellResponse = z
+  .object({
+    id: idOf('cell'),
+    name: z.string(),
+    region: z.string(),
+    capacity: z.int(),
+    placed: z.int().meta({ description: 'How many instances it holds or is about to.' }),
+    endpoint: z.string(),
+    public_keys: z.array(z.string()),
+    tenant_id: idOf('ten').nullable(),
+    created_at: timestamp,
+    heard_at: timestamp.nullable().meta({ description: 'When it last asked for its feed; null = never.' }),
+    heard_seq: z.int().meta({ description: 'The change of its feed up to which it has applied all.' }),
+    feed_seq: z.int().meta({ description: 'The newest change of its feed.' }),
+    lag: z.int().meta({ description: 'How many changes it has not applied yet.' }),
+  })
+  .meta({ id: 'Cell' })
+
+export const cellListQuery = pageQuery('cell')
+
+export const cellList = z
+  .object({ cells: z.array(cellResponse), next_cursor: z.string().nullable() })
+  .meta({ id: 'CellList' })

@@ -1,0 +1,55 @@
+// CONTRACT 5 and 9: credentials of partners, as their owner manages them.
+
+import { z } from 'zod'
+import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
+
+const YEAR_S = 365 * 86_400
+
+export const partnerCredentialsParams = z.object({ id: pathId })
+export const partnerCredentialParams = z.object({ id: pathId, credential_id: pathId })
+
+/** To rotate needs no body; whatever is sent is ignored. */
+export const partnerCredentialRotation = z.unknown()
+
+export const partnerCredentialRequest = z
+  .object({
+    name: z.string().min(1).max(100),
+    database: z.string().min(1).max(64),
+    projection_classes: z.array(z.string().max(100)).max(20).optional().meta({ description: 'Default: all.' }),
+    routes: z
+      .array(z.string().max(100))
+      .max(20)
+      .optional()
+      .meta({ description: 'projections and advice, the default.' }),
+    expires_in: z
+      .int()
+      .min(60)
+      .max(10 * YEAR_S)
+      .optional()
+      .meta({ description: 'Seconds. Without it the credential is good until it is deleted.' }),
+  })
+  .meta({ id: 'PartnerCredentialRequest' })
+
+const shared = {
+  id: idOf('ptr'),
+  service_id: idOf('svc'),
+  name: z.string(),
+  partner: z.string(),
+  database: z.string(),
+  projection_classes: z.array(z.string()),
+  routes: z.array(z.string()),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+  rotated_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+}
+
+export const partnerCredentialIssued = z
+  .object({ ...shared, token: z.string().meta({ description: 'Shown this once.' }) })
+  .meta({ id: 'PartnerCredentialIssued' })
+
+export const partnerCredentialListQuery = pageQuery('ptr')
+
+export const partnerCredentialList = z
+  .object({ partner_credentials: z.array(z.object(shared)), next_cursor: z.string().nullable() })
+  .meta({ id: 'PartnerCredentialList' })

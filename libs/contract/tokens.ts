@@ -1,0 +1,100 @@
+// CONTRACT 4.3, 5 and 9: capabilities that management issues, lists and takes back.
+
+import { z } from 'zod'
+import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
+
+/** Of a link that its holder made offline, so not necessarily an id of ours. */
+const jti = z.string().min(1).max(200)
+
+export const tokensParams = z.object({ id: pathId })
+export const tokenParams = z.object({ id: pathId, token_id: jti })
+
+export const tokenRequest = z
+  .object({
+    service_id: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({ description: 'May be left out where the tenant has one service.' }),
+    name: z.string().min(1).max(100).optional(),
+    ops: z
+      .array(z.string().max(100))
+      .max(100)
+      .optional()
+      .meta({ description: 'Default: every operation but operator that the caller has.' }),
+    databases: z
+      .array(z.string().max(100))
+      .max(100)
+      .optional()
+      .meta({ description: 'Default: ["default"]; ["*"] = all.' }),
+    ttl_seconds: z.int().optional().meta({ description: '60 to the longest of the plan; default 86400.' }),
+    max_delegation_depth: z.int().optional().meta({ description: '0 to 4; default 0.' }),
+    holder_key: z
+      .unknown()
+      .optional()
+      .meta({ description: 'A public Ed25519 JWK: then only its holder can seal the token.' }),
+  })
+  .meta({ id: 'TokenRequest' })
+
+const publicJwk = { kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string() }
+
+export const tokenResponse = z
+  .object({
+    token_id: idOf('cap'),
+    token: z.string(),
+    token_type: z.literal('loci-capability'),
+    header: z.string(),
+    organization_id: idOf('org'),
+    tenant_id: idOf('ten'),
+    service_id: idOf('svc'),
+    ops: z.array(z.string()),
+    keyspaces: z.array(z.string()),
+    issued_at: timestamp,
+    expires_at: timestamp,
+    expires_in: z.int(),
+    delegation: z.object({ chain: z.string(), key: z.object({ ...publicJwk, d: z.string() }) }).optional(),
+  })
+  .meta({ id: 'TokenResponse' })
+
+export const tokenListQuery = pageQuery('cap').extend({ service_id: pathId.optional() })
+
+const tokenChild = z.object({
+  jti: z.string(),
+  parent_id: idOf('cap'),
+  expires_at: timestamp,
+  registered_at: timestamp,
+  revoked_at: timestamp.nullable(),
+})
+
+export const tokenList = z
+  .object({
+    tokens: z.array(
+      z.object({
+        token_id: idOf('cap'),
+        name: z.string().nullable(),
+        tenant_id: idOf('ten'),
+        service_id: idOf('svc'),
+        ops: z.array(z.string()),
+        keyspaces: z.array(z.string()),
+        sub: z.string().nullable(),
+        max_delegation_depth: z.int(),
+        issued_at: timestamp,
+        expires_at: timestamp,
+        revoked_at: timestamp.nullable(),
+        last_used_at: timestamp.nullable(),
+        children: z.array(tokenChild).meta({ description: 'The newest hundred that were registered.' }),
+        children_total: z.int(),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: 'TokenList' })
+
+export const childRequest = z
+  .object({
+    jti,
+    exp: z.int().meta({ description: 'As in the link itself: seconds since 1970, not after those of the token.' }),
+  })
+  .meta({ id: 'TokenChildRequest' })
+
+export const childResponse = tokenChild.meta({ id: 'TokenChild' })

@@ -1,0 +1,39 @@
+// CONTRACT 9, Usage: what an instance, or all of a tenant's together, was asked and holds.
+
+import { z } from 'zod'
+import { pathId, timestamp } from './wire.ts'
+
+const usageStep = z.enum(['minute', 'hour', 'day'])
+export type UsageStep = z.infer<typeof usageStep>
+
+export const usageParams = z.object({ id: pathId })
+
+/** Years that neither we nor PostgreSQL stumble over. */
+const moment = z.iso
+  .datetime({ offset: true })
+  .refine((text) => /^(?:19[7-9]|[2-9]\d\d)\d/.test(text), 'must be from the year 1970 on')
+
+export const usageQuery = z.object({
+  from: moment.optional().meta({ description: 'Included. Default: a day before `to`.' }),
+  to: moment.optional().meta({ description: 'Not included. Default: now.' }),
+  step: usageStep.default('hour'),
+})
+
+export const usageResponse = z
+  .object({
+    usage: z
+      .array(
+        z.object({
+          at: timestamp,
+          requests: z.int(),
+          writes: z.int(),
+          records: z.int().meta({ description: 'As last reported in the step.' }),
+          bytes: z.int().meta({ description: 'As last reported in the step.' }),
+        }),
+      )
+      .meta({ description: 'In order of time. A step in which nothing was reported is not there.' }),
+    from: timestamp,
+    to: timestamp,
+    step: usageStep,
+  })
+  .meta({ id: 'Usage' })

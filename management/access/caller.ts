@@ -1,0 +1,202 @@
+// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway (CONTRACT 4.5). Browser sessions join
+// here. Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's own and
+// never grants. In the order of the seed: who is it, may it do this, has it asked too often.
+
+import type { AddressSet } from '@loci/chassis/addresses.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Access, Arrival } from '@loci/chassis/route.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { readSecretToken } from '@loci/contract/secret-token.ts'
+import type { PlanName } from '../plans.ts'
+import { isApiKey } from './api-key.ts'
+import { consumerOf } from './gateway.ts'
+import type { RateClass, Rates } from './rates.ts'
+import { type Role, SCOPES_OF, type Scope } from './roles.ts'
+
+export interface Caller {
+  kind: 'key' | 'gateway'
+  /** `key_…` or `gateway:…`: whose idempotency keys and rate limits these are, and who is named in the audit. */
+  id: string
+  /** Who stands behind it, where that is a person that we know. */
+  userId: string | null
+  organizationId: string
+  role: Role
+  scopes: ReadonlySet<Scope>
+  /** Null = every tenant of the organization. */
+  tenantIds: readonly string[] | null
+  isStaff: boolean
+  /** Of the organization: how much may be asked of management. */
+  plan: PlanName
+}
+
+export interface StoredKey {
+  id: string
+  organizationId: string
+  userId: string
+  scopes: string[]
+  tenantIds: string[] | null
+  digest: string
+  pepper: string
+  previousDigest: string | null
+  previousPepper: string | null
+  previousUntil: Date | null
+  expiresAt: Date | null
+  revokedAt: Date | null
+  /** Of its maker, today; null when the maker is no longer a member. */
+  role: Role | null
+  email: string
+  plan: PlanName
+}
+
+export interface CallerAccessOptions {
+  findApiKey(id: string): Promise<StoredKey | undefined>
+  /** Undefined when there is no such organization. */
+  findOrganizationPlan(id: string): Promise<PlanName | undefined>
+  sealingKeys: SealingKey[]
+  gateways: AddressSet
+  gatewaySecrets: string[]
+  staffEmails: string[]
+  /** Where nobody is billed, nobody is limited to what a plan of ours would grant for nothing. */
+  isBilled: boolean
+  rates: Rates
+  nowMs?: () => number
+}
+
+export interface CallerAccess {
+  /** Needs the scope. `limited: 'by the route'` where the seed orders something before the rate limit. */
+  scope(scope: Scope, kind: RateClass, limited?: 'by the route'): Access<Caller>
+  /** Any caller, whatever its scopes: what is one's own. */
+  anyone(kind: RateClass): Access<Caller>
+  /** Who runs the platform; an organization's owner is not staff. */
+  staff(kind: RateClass): Access<Caller>
+  /** Whether the credential that came with these headers still says what it said: for what outlives its request. */
+  isStill(caller: Caller, headers: Arrival['headers']): Promise<boolean>
+}
+
+export function callerAccess(options: CallerAccessOptions): CallerAccess {
+  const access = (
+    operation: string,
+    kind: RateClass | undefined,
+    mayCall: (caller: Caller) => void,
+  ): Access<Caller> => ({
+    class: 'caller',
+    operation,
+    schemes: [['apiKey']],
+    errors: ['UNAUTHENTICATED', 'CREDENTIAL_MISPLACED', 'FORBIDDEN', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
+    async authorize(arrival) {
+      const caller = await authenticate(arrival, options)
+      mayCall(caller)
+      if (kind) await options.rates.take(caller, kind, arrival.answer)
+      return caller
+    },
+  })
+  return {
+    scope: (scope, kind, limited) => access(scope, limited ? undefined : kind, (caller) => requireScope(caller, scope)),
+    anyone: (kind) => access('anyone', kind, () => {}),
+    staff: (kind) =>
+      access('staff', kind, (caller) => {
+        if (!caller.isStaff)
+          throw new ApiError('FORBIDDEN', 'This belongs to the people who run the platform: ask them.')
+      }),
+    async isStill(caller, headers) {
+      // The word of a gateway is about one request and can not be asked for again.
+      if (caller.kind === 'gateway') return (await options.findOrganizationPlan(caller.organizationId)) !== undefined
+      const now = await keyCaller(String(headers[HEADER.apiKey]), options)
+      return now !== undefined && now.role === caller.role && isSameReach(now, caller)
+    },
+  }
+}
+
+function isSameReach(one: Caller, other: Caller): boolean {
+  const reachOf = ({ scopes, tenantIds }: Caller) => JSON.stringify([[...scopes].sort(), tenantIds?.toSorted() ?? null])
+  return reachOf(one) === reachOf(other)
+}
+
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (!caller.scopes.has(scope))
+    throw new ApiError(
+      'FORBIDDEN',
+      `This needs the scope ${scope}, which the credential or the role of its maker lacks.`,
+    )
+}
+
+async function authenticate(arrival: Arrival, options: CallerAccessOptions): Promise<Caller> {
+  const text = arrival.headers[HEADER.apiKey]
+  if (text !== undefined) {
+    const caller = typeof text === 'string' ? await keyCaller(text, options) : undefined
+    if (!caller)
+      throw new ApiError(
+        'UNAUTHENTICATED',
+        `The API key in ${HEADER.apiKey} is not valid: unknown, mistyped, expired or deleted.`,
+      )
+    return withOrganization(caller, arrival)
+  }
+  const consumer = consumerOf(arrival, {
+    gateways: options.gateways,
+    secrets: options.gatewaySecrets,
+    nowMs: (options.nowMs ?? Date.now)(),
+  })
+  const known = consumer && (await options.findOrganizationPlan(consumer.organizationId))
+  const plan = known && (options.isBilled ? known : 'enterprise')
+  if (consumer && plan) {
+    const { id, organizationId, role } = consumer
+    const scopes = new Set(SCOPES_OF[role])
+    return withOrganization(
+      {
+        kind: 'gateway',
+        id: `gateway:${id}`,
+        userId: null,
+        organizationId,
+        role,
+        scopes,
+        tenantIds: null,
+        isStaff: false,
+        plan,
+      },
+      arrival,
+    )
+  }
+  if (/^Bearer\s+loci_sk_/i.test(String(arrival.headers.authorization ?? '')))
+    throw new ApiError('CREDENTIAL_MISPLACED', `Send the API key in the header ${HEADER.apiKey}, not in Authorization.`)
+  throw new ApiError(
+    'UNAUTHENTICATED',
+    `This needs an API key in the header ${HEADER.apiKey}. An owner or admin of your organization makes one.`,
+  )
+}
+
+async function keyCaller(text: string, options: CallerAccessOptions): Promise<Caller | undefined> {
+  const id = readSecretToken('sk', text)
+  const key = id === undefined ? undefined : await options.findApiKey(`key_${id}`)
+  if (!key || key.role === null) return undefined
+  const now = (options.nowMs ?? Date.now)()
+  if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt.getTime() <= now)) return undefined
+  if (!isApiKey(text, key, options.sealingKeys) && !isPrevious(text, key, options.sealingKeys, now)) return undefined
+  const { role } = key
+  return {
+    kind: 'key',
+    id: key.id,
+    userId: key.userId,
+    organizationId: key.organizationId,
+    role,
+    // A key never does more than its maker may do today.
+    scopes: new Set(SCOPES_OF[role].filter((scope) => key.scopes.includes(scope))),
+    tenantIds: key.tenantIds,
+    isStaff: key.scopes.includes('staff') && options.staffEmails.includes(key.email),
+    plan: options.isBilled ? key.plan : 'enterprise',
+  }
+}
+
+function isPrevious(text: string, key: StoredKey, sealingKeys: SealingKey[], now: number): boolean {
+  const { previousDigest: digest, previousPepper: pepper, previousUntil } = key
+  if (digest === null || pepper === null || previousUntil === null || previousUntil.getTime() <= now) return false
+  return isApiKey(text, { digest, pepper }, sealingKeys)
+}
+
+/** It selects among the caller's own, and a key or a gateway's caller has one. */
+function withOrganization(caller: Caller, { headers }: Arrival): Caller {
+  const named = headers[HEADER.organization]
+  if (named !== undefined && named !== caller.organizationId)
+    throw new ApiError('FORBIDDEN', `The credential is not of the organization that ${HEADER.organization} names.`)
+  return caller
+}

@@ -1,0 +1,42 @@
+// What is the caller's (CONTRACT 0, "Not yours"). A tenant that is not is 403, a service that is not is 404, and each is answered
+// with the same words whether it exists or not. To a key that is limited to tenants the others of its organization are strangers.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { isId } from '@loci/contract/ids.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller } from './caller.ts'
+import { hasTenant, useOrganization } from './store.ts'
+
+/** Reads in a transaction that has the caller's organization in use. */
+export function readOwn<T>(pool: Pool, caller: Caller, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const read = async (sql: Sql) => {
+    await useOrganization(sql, caller.organizationId)
+    return work(sql)
+  }
+  return transaction(pool, read, { readOnly: true })
+}
+
+/** In a transaction that has the caller's organization in use. */
+export async function requireOwnTenant(sql: Sql, caller: Caller, id: string): Promise<void> {
+  if (isId('ten', id) && mayUseTenant(caller, id) && (await hasTenant(sql, caller.organizationId, id))) return
+  throw notYourTenant()
+}
+
+/** `service` is what was found in the caller's organization. */
+export function requireOwnService<Found extends { tenantId: string; status: string }>(
+  caller: Caller,
+  service: Found | undefined,
+): Found {
+  if (!service || service.status === 'deleted' || !mayUseTenant(caller, service.tenantId))
+    throw new ApiError('NOT_FOUND', 'There is no such service. GET /api/v1/services lists yours.')
+  return service
+}
+
+export function mayUseTenant({ tenantIds }: Caller, id: string): boolean {
+  return tenantIds === null || tenantIds.includes(id)
+}
+
+export function notYourTenant(): ApiError {
+  return new ApiError('FORBIDDEN', 'This tenant is not one of those that the credential may use.')
+}

@@ -1,0 +1,69 @@
+// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart, by the plan of the organization. The
+// buckets are in Postgres, so all replicas grant the plan's rate once together. While that table can not be written (a fail-over,
+// a read-only server) each process limits for itself at a part of the rate: reads go on and nobody is let loose.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { AnswerHeaders } from '@loci/chassis/route.ts'
+import { PLANS, type PlanName } from '../plans.ts'
+
+export type RateClass = 'read' | 'write'
+
+export interface Rate {
+  remaining: number
+  resetMs: number
+  /** Undefined when the request is allowed. */
+  waitMs: number | undefined
+}
+
+/** One request of the bucket; throws when the store does not answer. */
+export type TakeRate = (bucket: string, perMinute: number, burst: number) => Promise<Rate>
+
+export interface Rates {
+  /** Takes one from the caller's bucket, says so in the answer's headers, and throws RATE_LIMITED when there is none. */
+  take(
+    caller: { id: string; organizationId: string; plan: PlanName },
+    kind: RateClass,
+    answer: AnswerHeaders,
+  ): Promise<void>
+}
+
+/** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
+const ALONE_PART = 0.5
+const ALONE_BUCKETS_MAX = 10_000
+
+export function createRates(takeRate: TakeRate, now: () => number = Date.now): Rates {
+  const alone = new Map<string, number>()
+
+  function takeAlone(bucket: string, perMinute: number, burst: number): Rate {
+    if (alone.size > ALONE_BUCKETS_MAX) alone.clear()
+    const at = now()
+    const stepMs = 60_000 / (perMinute * ALONE_PART)
+    const tat = Math.max(alone.get(bucket) ?? 0, at)
+    const overMs = tat - at - stepMs * (burst - 1)
+    if (overMs > 0) return { remaining: 0, resetMs: tat - at, waitMs: Math.ceil(overMs) }
+    alone.set(bucket, tat + stepMs)
+    return {
+      remaining: Math.floor(burst - (tat + stepMs - at) / stepMs),
+      resetMs: tat + stepMs - at,
+      waitMs: undefined,
+    }
+  }
+
+  return {
+    async take({ id, organizationId, plan }, kind, answer) {
+      const limits = PLANS[plan].management_per_minute
+      const perMinute = limits[kind]
+      const burst = limits[`${kind}_burst`]
+      const bucket = `${organizationId}:${id}:${kind}`
+      const rate = await takeRate(bucket, perMinute, burst).catch(() => takeAlone(bucket, perMinute, burst))
+      answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
+      answer.header('ratelimit', `"${kind}";r=${Math.max(0, rate.remaining)};t=${Math.ceil(rate.resetMs / 1000)}`)
+      if (rate.waitMs === undefined) return
+      throw new ApiError(
+        'RATE_LIMITED',
+        `This caller may make ${perMinute} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
+        { retryAfterMs: rate.waitMs },
+      )
+    },
+  }
+}

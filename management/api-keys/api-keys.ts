@@ -1,0 +1,128 @@
+// Keys that programs call management with. The text is shown once; what is kept is an HMAC of it. A key is bounded twice: when it is
+// made, by whoever makes it (scopes, tenants, time), and whenever it is used, by what the person behind it may do that day.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
+import { newId } from '@loci/contract/ids.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { makeApiKey } from '../access/api-key.ts'
+import type { Caller } from '../access/caller.ts'
+import { mayUseTenant, notYourTenant } from '../access/own.ts'
+import { type Act, appendAudit } from '../audit/store.ts'
+import { appendEvent } from '../events/store.ts'
+import { type ApiKey, type ApiKeyRow, insertApiKey, type KeyFilter, replaceDigest, revokeApiKey } from './store.ts'
+
+export interface KeyRequest {
+  organizationId: string
+  /** Who makes it; it never does more than this person may do on the day it is used. */
+  userId: string
+  name: string
+  scopes: string[]
+  tenantIds: string[] | null
+  expiresAt: Date | null
+}
+
+/** In a transaction that has the organization in use, as are the others below. */
+export async function issueApiKey(
+  sql: Sql,
+  sealingKeys: SealingKey[],
+  request: KeyRequest,
+  act: Act,
+  now: Date = new Date(),
+): Promise<{ key: ApiKey; secret: string }> {
+  const key: ApiKey = { ...request, id: newId('key', now.getTime()), createdAt: now }
+  const { organizationId, id: subject } = key
+  const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
+  await insertApiKey(sql, key, { digest, pepper })
+  const detail = {
+    user_id: key.userId,
+    scopes: key.scopes.join(' '),
+    tenant_ids: key.tenantIds?.join(' ') ?? null,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+  }
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.make', subject, detail })
+  await appendEvent(sql, { organizationId, type: 'api_key.created', subject, data: { user_id: key.userId } })
+  return { key, secret: text }
+}
+
+export async function rotateApiKey(
+  sql: Sql,
+  sealingKeys: SealingKey[],
+  key: ApiKeyRow,
+  overlapSeconds: number,
+  act: Act,
+  now: Date = new Date(),
+): Promise<{ key: ApiKeyRow; secret: string }> {
+  if (key.expiresAt !== null && key.expiresAt <= now)
+    throw new ApiError('INVALID_STATE', 'This API key has expired: make a new one.')
+  const { organizationId, id: subject } = key
+  const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
+  const previousUntil = overlapSeconds === 0 ? null : new Date(now.getTime() + overlapSeconds * 1_000)
+  await replaceDigest(sql, key, { digest, pepper }, previousUntil)
+  const detail = { overlap_seconds: overlapSeconds }
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.rotate', subject, detail })
+  await appendEvent(sql, { organizationId, type: 'api_key.rotated', subject, data: {} })
+  return { key: { ...key, digest, pepper, previousUntil }, secret: text }
+}
+
+export async function deleteApiKey(sql: Sql, { organizationId, id: subject }: ApiKey, act: Act): Promise<void> {
+  await revokeApiKey(sql, organizationId, subject)
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail: {} })
+  await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
+}
+
+/** Which keys a caller sees: with keys:write those of the organization, else those of the person behind it; never past its tenants. */
+export function visibleKeys({ scopes, userId, tenantIds }: Caller): KeyFilter {
+  // Nobody's id is empty: a gateway's caller without the scope has no person, and so no keys.
+  return { userId: scopes.has('keys:write') ? null : (userId ?? ''), tenantIds }
+}
+
+interface Grant {
+  scopes: string[]
+  tenantIds: string[] | null
+  expiresAt: Date | null
+}
+
+interface Asked {
+  scopes: string[] | undefined
+  tenantIds: string[] | undefined
+  expiresIn: number | undefined
+}
+
+/** What is asked, or what the caller has where nothing is; refused when it is more than that. `until` is the caller's own end. */
+export function grantOf(caller: Caller, until: Date | null, asked: Asked, now: Date = new Date()): Grant {
+  const own = caller.tenantIds === null ? null : [...caller.tenantIds]
+  const grant: Grant = {
+    scopes: [...new Set(asked.scopes ?? caller.scopes)],
+    tenantIds: asked.tenantIds ? [...new Set(asked.tenantIds)] : own,
+    expiresAt: asked.expiresIn === undefined ? until : new Date(now.getTime() + asked.expiresIn * 1_000),
+  }
+  if (grant.scopes.length === 0)
+    throw new ApiError('FORBIDDEN', 'The caller has no scope to give: ask an owner or admin for a key.')
+  requireWithin(caller, until, grant)
+  return grant
+}
+
+/** Of its secret the caller may have only what it could have made itself. */
+export function requireMayRotate(caller: Caller, until: Date | null, key: ApiKey): void {
+  if (key.id === caller.id) return
+  if (key.userId !== caller.userId)
+    throw new ApiError(
+      'FORBIDDEN',
+      'Its secret would act in the name of the person who made this API key: delete it, and make one of your own.',
+    )
+  requireWithin(caller, until, key)
+}
+
+function requireWithin(caller: Caller, until: Date | null, { scopes, tenantIds, expiresAt }: Grant): void {
+  for (const scope of scopes) {
+    if (scope === STAFF_SCOPE ? caller.isStaff : (caller.scopes as ReadonlySet<string>).has(scope)) continue
+    throw new ApiError('FORBIDDEN', `The caller does not have the scope ${scope} itself and can not give it.`)
+  }
+  const isWithinTenants =
+    tenantIds === null ? caller.tenantIds === null : tenantIds.every((id) => mayUseTenant(caller, id))
+  if (!isWithinTenants) throw notYourTenant()
+  if (until !== null && (expiresAt === null || expiresAt > until))
+    throw new ApiError('FORBIDDEN', `The caller ends at ${until.toISOString()}, and what it makes can not last longer.`)
+}

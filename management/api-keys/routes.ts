@@ -1,0 +1,163 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import {
+  apiKeyIssued,
+  apiKeyList,
+  apiKeyListQuery,
+  apiKeyMake,
+  apiKeyParams,
+  apiKeyRotate,
+} from '@loci/contract/api-keys.ts'
+import { isId } from '@loci/contract/ids.ts'
+import { deleted } from '@loci/contract/wire.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { requirePerson } from '../access/organization.ts'
+import { useOrganization } from '../access/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import { listKnownTenants } from '../tenants/store.ts'
+import { deleteApiKey, grantOf, issueApiKey, requireMayRotate, rotateApiKey, visibleKeys } from './api-keys.ts'
+import { type ApiKey, type ApiKeyRow, findExpiry, listApiKeys, lockApiKey } from './store.ts'
+
+interface ApiKeyOptions {
+  caller: CallerAccess
+  idempotency: Idempotency
+  pool: Pool
+  sealingKeys: SealingKey[]
+}
+
+const REPEATED = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
+const WITHHELD = [...REPEATED, 'IDEMPOTENCY_REPLAY_WITHHELD'] as const
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }: ApiKeyOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/api-keys',
+        access: access.anyone('read'),
+        tag: 'api-keys',
+        summary: 'With keys:write the API keys of the organization, else those of the person behind the caller.',
+        query: apiKeyListQuery,
+        answers: { 200: apiKeyList },
+      },
+      async ({ caller, query }) => {
+        const keys = await transaction(
+          pool,
+          async (sql) => {
+            await useOrganization(sql, caller.organizationId)
+            const page = { before: query.cursor ?? null, limit: query.limit + 1 }
+            return listApiKeys(sql, caller.organizationId, visibleKeys(caller), page)
+          },
+          { readOnly: true },
+        )
+        const page = keys.slice(0, query.limit)
+        const next = keys.length > query.limit ? (page.at(-1) as ApiKeyRow).id : null
+        return { api_keys: page.map((key) => keyJson(key)), next_cursor: next }
+      },
+    ),
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/api-keys',
+        access: access.scope('keys:write', 'write'),
+        tag: 'api-keys',
+        summary: 'Make an API key with at most what the caller has. Its secret is shown once.',
+        body: apiKeyMake,
+        answers: { 201: apiKeyIssued },
+        errors: [...WITHHELD],
+      },
+      async ({ caller, body, headers, requestId }) => {
+        const userId = requirePerson(caller)
+        const { organizationId } = caller
+        const repeat = { route: 'POST /api/v1/api-keys', headers, request: body }
+        return idempotency.once(caller, repeat, async (sql) => {
+          const { name, scopes, tenant_ids: tenantIds, expires_in: expiresIn } = body
+          const until = await findExpiry(sql, organizationId, caller.id)
+          const grant = grantOf(caller, until, { scopes, tenantIds, expiresIn })
+          if (tenantIds) await requireKnown(sql, organizationId, tenantIds)
+          const request = { organizationId, userId, name, ...grant }
+          const { key, secret } = await issueApiKey(sql, sealingKeys, request, { actor: caller.id, requestId })
+          return { status: 201, body: { ...keyJson(key), secret }, headers: NO_STORE, issued: key.id }
+        })
+      },
+    ),
+    route(
+      {
+        method: 'DELETE',
+        path: '/api/v1/api-keys/{id}',
+        access: access.scope('keys:write', 'write'),
+        tag: 'api-keys',
+        summary: 'Delete an API key; it stops working at once.',
+        params: apiKeyParams,
+        answers: { 200: deleted },
+        errors: ['NOT_FOUND', ...REPEATED],
+      },
+      async ({ caller, params: { id }, headers, requestId }) => {
+        const repeat = { route: `DELETE /api/v1/api-keys/${id}`, headers, request: null }
+        return idempotency.once(caller, repeat, async (sql) => {
+          await deleteApiKey(sql, await requireKey(sql, caller, id), { actor: caller.id, requestId })
+          return { status: 200, body: { deleted: true } }
+        })
+      },
+    ),
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/api-keys/{id}/rotate',
+        access: access.scope('keys:write', 'write'),
+        tag: 'api-keys',
+        summary: 'Give an API key that one has made a new secret; the old one works until the overlap ends.',
+        params: apiKeyParams,
+        body: apiKeyRotate,
+        bodyOptional: true,
+        answers: { 200: apiKeyIssued },
+        errors: ['NOT_FOUND', 'INVALID_STATE', ...WITHHELD],
+      },
+      async ({ caller, params: { id }, body, headers, requestId }) => {
+        requirePerson(caller)
+        const repeat = { route: `POST /api/v1/api-keys/${id}/rotate`, headers, request: body }
+        return idempotency.once(caller, repeat, async (sql) => {
+          const found = await requireKey(sql, caller, id)
+          requireMayRotate(caller, await findExpiry(sql, caller.organizationId, caller.id), found)
+          const act = { actor: caller.id, requestId }
+          const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, act)
+          return { status: 200, body: { ...keyJson(key, key.previousUntil), secret }, headers: NO_STORE, issued: id }
+        })
+      },
+    ),
+  ]
+}
+
+/** 404 for another organization's as for none, and for one that the list does not show. */
+async function requireKey(sql: Sql, caller: Caller, id: string): Promise<ApiKeyRow> {
+  const found = isId('key', id) ? await lockApiKey(sql, caller.organizationId, visibleKeys(caller), id) : undefined
+  if (!found) throw new ApiError('NOT_FOUND', 'There is no such API key. GET /api/v1/api-keys lists yours.')
+  return found
+}
+
+async function requireKnown(sql: Sql, organizationId: string, tenantIds: string[]): Promise<void> {
+  const known = new Set(await listKnownTenants(sql, organizationId, tenantIds))
+  const unknown = tenantIds.find((id) => !known.has(id))
+  if (unknown !== undefined)
+    throw new ApiError('VALIDATION_ERROR', `'${unknown}' is no tenant of the organization.`, {
+      details: [{ field: 'body.tenant_ids', problem: 'names what is no tenant of the organization' }],
+    })
+}
+
+function keyJson(key: ApiKey, previousUntil: Date | null = (key as Partial<ApiKeyRow>).previousUntil ?? null) {
+  const { id, userId, name, scopes, tenantIds, createdAt, expiresAt } = key
+  return {
+    id,
+    user_id: userId,
+    name,
+    scopes,
+    tenant_ids: tenantIds,
+    created_at: createdAt.toISOString(),
+    expires_at: expiresAt?.toISOString() ?? null,
+    previous_until: previousUntil?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,69 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import { auditEventList, auditEventQuery } from '@loci/contract/audit.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { requireWholeOrganization } from '../access/organization.ts'
+import { useOrganization } from '../access/store.ts'
+import { type AuditRow, appendAudit, listAudit, PLATFORM_CHAIN } from './store.ts'
+
+interface AuditOptions {
+  caller: CallerAccess
+  pool: Pool
+}
+
+export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/audit-events',
+        access: access.scope('audit:read', 'read'),
+        tag: 'audit',
+        summary: 'Who did what in the organization, newest first; each entry carries the hash of the one before.',
+        query: auditEventQuery,
+        answers: { 200: auditEventList },
+      },
+      async ({ caller, query, requestId }) => {
+        const chain = chainOf(caller, query.organization_id)
+        const isOwn = chain === caller.organizationId
+        const before = query.cursor === undefined ? null : Number(query.cursor)
+        const rows = await transaction(
+          pool,
+          async (sql) => {
+            await useOrganization(sql, chain)
+            const found = await listAudit(sql, chain, before, query.limit + 1)
+            // Whoever looks into what is somebody else's leaves a trace where the platform's people can be asked about it.
+            if (!isOwn) {
+              const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'audit.look', subject: chain }
+              await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId, before } })
+            }
+            return found
+          },
+          { readOnly: isOwn },
+        )
+        const page = rows.slice(0, query.limit)
+        const next = rows.length > query.limit ? String((page.at(-1) as AuditRow).seq) : null
+        return { entries: page.map(entryJson), next_cursor: next }
+      },
+    ),
+  ]
+}
+
+function chainOf(caller: Caller, asked: string | undefined): string {
+  if (asked === undefined || asked === caller.organizationId) {
+    requireWholeOrganization(caller)
+    return caller.organizationId
+  }
+  if (!caller.isStaff)
+    throw new ApiError(
+      'FORBIDDEN',
+      'Only the people who run the platform read the audit of others. Leave organization_id out.',
+    )
+  return asked
+}
+
+function entryJson({ at, requestId, prevHash, ...row }: AuditRow) {
+  return { ...row, at: at.toISOString(), request_id: requestId, prev_hash: prevHash }
+}

@@ -1,0 +1,83 @@
+// What management does beside answering requests. Each part has its own beat, and none may end the process: what fails is told and
+// tried again at the next beat.
+
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Log } from '@loci/chassis/log.ts'
+import { StartRefused } from '@loci/chassis/program.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { watchDatabase } from '@loci/postgres/watch.ts'
+import { forgetRates } from './access/store.ts'
+import { keepAuditPartitions } from './audit/store.ts'
+import { type createBillingClock, tendParked } from './billing/clock.ts'
+import { keepEventPartitions } from './events/store.ts'
+import { keepKeys, requireOpenable } from './keys/keys.ts'
+import { type Sealer, SealingKeyMissing } from './keys/sealing.ts'
+import type { Reconciler } from './provisioning/reconciler.ts'
+import { countOverdue, forgetReadyTimes } from './provisioning/store.ts'
+import { forgetReportIds } from './reports/store.ts'
+import { deleteExpired } from './revocations/store.ts'
+
+interface BackgroundOptions {
+  sql: Pool
+  sealer: Sealer
+  lifecycle: Lifecycle
+  log: Log
+  reconciler: Reconciler
+  billingClock: ReturnType<typeof createBillingClock>
+  /** Services that somebody should have looked at by now. */
+  onOverdue(overdue: { count: number; oldestS: number }): void
+}
+
+const BEAT_MS = 1_000
+const UPKEEP_MS = 60_000
+
+/** Does everything once, then keeps it up; resolves with how to stop. */
+export async function startBackground(options: BackgroundOptions): Promise<() => Promise<void>> {
+  const { sql, sealer, lifecycle, log, reconciler, billingClock } = options
+  await refuseUnopenable(() => requireOpenable(sql, sealer))
+  await keepAuditPartitions(sql)
+  await keepEventPartitions(sql)
+  await keepKeys(sql, sealer)
+  const watch = watchDatabase({
+    sql,
+    everyMs: BEAT_MS,
+    report: (problem) => lifecycle.report('postgres', problem),
+    onError: (error) => log.warn({ error, component: 'postgres' }, 'the database does not answer'),
+
+    // What goes wrong with a key is no trouble of the database, and must not be told as if it were.
+    also: () => keepKeys(sql, sealer).catch((error) => log.error({ error }, 'keeping the signing keys failed')),
+  })
+  const upkeep = setInterval(() => void keepHouse(options), UPKEEP_MS)
+  reconciler.start()
+  billingClock.start()
+  return async () => {
+    watch.stop()
+    clearInterval(upkeep)
+    await billingClock.stop()
+    await reconciler.stop()
+  }
+}
+
+async function keepHouse({ sql, log, onOverdue }: BackgroundOptions): Promise<void> {
+  try {
+    onOverdue(await countOverdue(sql))
+    await keepAuditPartitions(sql)
+    await keepEventPartitions(sql)
+    await forgetRates(sql)
+    await forgetReadyTimes(sql)
+    await forgetReportIds(sql)
+    await deleteExpired(sql)
+    await tendParked(sql, new Date())
+  } catch (error) {
+    log.error({ error }, 'upkeep failed and is tried again')
+  }
+}
+
+/** A process that can not sign must not say that it is ready: every token it is asked for would fail. */
+async function refuseUnopenable(open: () => Promise<void>): Promise<void> {
+  try {
+    await open()
+  } catch (error) {
+    throw error instanceof SealingKeyMissing ? new StartRefused([error.message]) : error
+  }
+}

@@ -1,0 +1,384 @@
+// What an event does to its tenant (CONTRACT 4.1, 4.3), from delivery to what the tenant is told.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { BillingEventBody } from '@loci/contract/billing.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
+
+type Fields = Partial<BillingEventBody>
+
+let provider: TestProvider
+before(async () => {
+  provider = await testProvider()
+})
+after(() => provider[Symbol.asyncDispose]())
+
+const one = (plan: Fields['plan'], status: Fields['status'], more: Fields = {}): Fields => ({
+  ...(plan ? { plan } : {}),
+  ...(status ? { status } : {}),
+  ...more,
+})
+const gone = (more: Fields = {}): Fields => ({ eventType: 'subscription.deleted', ...more })
+const check = async (events: Fields[], expected: [string, string | null]) =>
+  assert.deepEqual(await provider.after(...events), expected, JSON.stringify(events))
+
+/** Everything that is kept about a tenant, as one text. */
+async function traceOf(tenantId: string): Promise<string> {
+  const { sql } = provider.management
+  return JSON.stringify([
+    await sql(`select * from loci.tenants where id = $1`, [tenantId]),
+    await sql(`select * from loci.billing_events where tenant_id = $1 order by arrival`, [tenantId]),
+    await sql(`select * from loci.due_tenants where tenant_id = $1`, [tenantId]),
+    await sql(`select count(*) from loci.audit where subject = $1`, [tenantId]),
+    await sql(`select count(*) from loci.events where subject = $1`, [tenantId]),
+  ])
+}
+
+const auditOf = (tenantId: string, action = 'billing.event') =>
+  provider.management.sql<{ detail: Record<string, unknown>; requestId: string | null }>(
+    `select detail, request_id as "requestId" from loci.audit where subject = $1 and action = $2 order by seq`,
+    [tenantId, action],
+  )
+
+test('a tenant without any event is on the plan free and active', async () => {
+  const { plan, status, status_reason, billing } = await provider.statusOf(await provider.tenant())
+
+  assert.deepEqual([plan, status, status_reason], ['free', 'active', null])
+  assert.deepEqual(new Set(Object.values(billing)), new Set([null]))
+})
+
+test('an event sets plan, status, subscription and period of the tenant’s billing, and raises its generation', async () => {
+  const tenantId = await provider.tenant()
+  const period = { currentPeriodStart: '2026-01-01T01:00:00+01:00', currentPeriodEnd: '2036-02-01T00:00:00Z' }
+  await provider.bill(tenantId, { plan: 'starter', subscriptionId: 'sub_1', ...period })
+
+  const { plan, status, billing } = await provider.statusOf(tenantId)
+  const { last_event_at, ...rest } = billing
+  assert.deepEqual([plan, status], ['starter', 'active'])
+  assert.deepEqual(rest, {
+    status: 'active',
+    subscription_id: 'sub_1',
+    current_period_start: '2026-01-01T00:00:00.000Z',
+    current_period_end: '2036-02-01T00:00:00.000Z',
+    grace_ends_at: null,
+  })
+  assert.ok(Math.abs(Date.parse(last_event_at as string) - Date.now()) < 60_000)
+  const [row] = await provider.management.sql<{ generation: string }>(
+    'select generation from loci.tenants where id = $1',
+    [tenantId],
+  )
+  assert.equal(Number(row?.generation), 2)
+})
+
+test('status and plan are the facts, whatever the type of the event says', async () => {
+  await check([one('pro', 'active', { eventType: 'payment.failed' })], ['pro', 'active'])
+  await check([one('pro', 'past_due', { eventType: 'payment.succeeded' })], ['pro', 'past_due'])
+})
+
+for (const [name, fieldsOf, headersOf] of [
+  ['webhook-id', () => ({}), (key: string) => ({ 'webhook-id': key })],
+  ['metadata.event_id', (key: string) => ({ metadata: { event_id: key } }), () => ({})],
+] as [string, (key: string) => Fields, (key: string) => Record<string, string>][]) {
+  test(`a delivery with a known ${name} is received and changes nothing, even when its body differs`, async () => {
+    const [tenantId, other, key] = [await provider.tenant(), await provider.tenant(), randomUUID()]
+    const deliver = (to: string, plan: Fields['plan']) =>
+      provider.bill(to, one(plan, 'active', fieldsOf(key)), headersOf(key))
+    await deliver(tenantId, 'pro')
+    await provider.bill(tenantId, { plan: 'starter' })
+    const [trace, otherTrace] = [await traceOf(tenantId), await traceOf(other)]
+
+    await deliver(tenantId, 'pro')
+    await deliver(tenantId, 'enterprise')
+    await deliver(other, 'enterprise')
+
+    assert.equal(await traceOf(tenantId), trace)
+    assert.equal(await traceOf(other), otherTrace)
+    assert.equal((await provider.statusOf(tenantId)).plan, 'starter')
+  })
+}
+
+test('an id of a delivery says nothing about an equal id of an event', async () => {
+  const [tenantId, key] = [await provider.tenant(), randomUUID()]
+  await provider.bill(tenantId, { plan: 'pro' }, { 'webhook-id': key })
+  await provider.bill(tenantId, { plan: 'starter', metadata: { event_id: key } })
+
+  assert.equal((await provider.statusOf(tenantId)).plan, 'starter')
+})
+
+test('without either an equal body is a new event: active, past_due and the same active again ends active', async () => {
+  const tenantId = await provider.tenant()
+  const paid = { status: 'active', eventType: 'payment.succeeded' } as const
+  await provider.bill(tenantId, paid)
+  await provider.bill(tenantId, { status: 'past_due', eventType: 'payment.failed' })
+  assert.equal((await provider.statusOf(tenantId)).status, 'past_due')
+
+  await provider.bill(tenantId, paid)
+
+  assert.equal((await provider.statusOf(tenantId)).status, 'active')
+})
+
+test('with a sequence or a time neither the order of delivery nor repetition changes the record', async () => {
+  const day = (n: number) => occurred(`2026-03-0${n}T00:00:00.000Z`)
+  for (const mark of [sequence, day]) {
+    const events = [
+      one('starter', 'active', mark(1)),
+      one('pro', 'past_due', mark(2)),
+      one('enterprise', 'active', mark(3)),
+    ]
+    for (const order of [
+      [0, 1, 2],
+      [2, 1, 0],
+      [1, 2, 0, 1],
+      [2, 0, 0, 1, 2],
+    ])
+      await check(
+        order.map((at) => events[at] as Fields),
+        ['enterprise', 'active'],
+      )
+  }
+})
+
+test('sequences are compared as numbers; a malformed sequence or time counts as absent', async () => {
+  await check([one('pro', 'active', sequence(10)), one('starter', 'active', sequence(9))], ['pro', 'active'])
+  for (const metadata of [
+    { sequence: '1.5' },
+    { sequence: '-9' },
+    { sequence: '9'.repeat(16) },
+    { sequence: 'x' },
+    { occurred_at: 'yesterday' },
+  ])
+    await check([one('pro', 'active', { metadata }), one('starter', 'active')], ['starter', 'active'])
+})
+
+test('sequence speaks before occurred_at, and occurred_at before arrival, whichever came last', async () => {
+  const [first, second, third] = [
+    one('pro', 'active', sequence(1)),
+    one('starter', 'active', occurred('2026-03-02T00:00:00Z')),
+    one('enterprise', 'active'),
+  ]
+  await check([third, second, first], ['pro', 'active'])
+  await check([first, second, third], ['pro', 'active'])
+  await check([second, third], ['starter', 'active'])
+})
+
+test('without sequence and time the last arrival speaks, with and without a subscription', async () => {
+  await check([one('pro', 'past_due'), one('starter', 'active')], ['starter', 'active'])
+  const none = { subscriptionId: '' }
+  await check([one('pro', 'past_due', none), one('starter', 'active', none)], ['starter', 'active'])
+})
+
+test('of two events in one place the more severe status speaks, in either order', async () => {
+  const at = (status: Fields['status']) => one('pro', status, sequence(5))
+  for (const order of [
+    [at('active'), at('past_due')],
+    [at('past_due'), at('active')],
+  ])
+    await check(order, ['pro', 'past_due'])
+  assert.equal((await provider.after(at('cancelled'), at('past_due')))[1], 'cancelled')
+  assert.equal((await provider.after(at('unpaid'), at('cancelled'), at('past_due')))[1], 'unpaid')
+})
+
+test('subscription.deleted means cancelled and closes a named subscription for ever', async () => {
+  for (const later of [sequence(1), sequence(9), {}])
+    assert.equal((await provider.after(gone(sequence(2)), one('enterprise', 'active', later)))[1], 'cancelled')
+  const none = { subscriptionId: '' }
+  assert.equal((await provider.after(gone(none)))[1], 'cancelled')
+  await check([gone(none), one('enterprise', 'active', none)], ['enterprise', 'active'])
+})
+
+test('the record is the most favourable open subscription: entitled now, then plan, then status', async () => {
+  const of = (subscriptionId: string, plan: Fields['plan'], status: Fields['status'], more: Fields = {}) =>
+    one(plan, status, { subscriptionId, ...more })
+  await check([of('1', 'pro', 'active'), of('2', 'pro', 'unpaid')], ['pro', 'active'])
+  await check([of('1', 'enterprise', 'active'), of('2', 'starter', 'active')], ['enterprise', 'active'])
+  await check([of('1', 'enterprise', 'past_due'), of('2', 'starter', 'active')], ['enterprise', 'past_due'])
+  await check([of('1', 'enterprise', 'unpaid'), of('2', 'starter', 'active')], ['starter', 'active'])
+  const closed = of('1', 'enterprise', 'active', gone())
+  await check([of('1', 'enterprise', 'active'), of('2', 'starter', 'active'), closed], ['starter', 'active'])
+})
+
+test('past_due gives a grace of 7, 14 or 30 days by plan, which a repetition never extends', async () => {
+  for (const [plan, days] of [
+    ['starter', 7],
+    ['pro', 14],
+    ['enterprise', 30],
+  ] as const) {
+    const tenantId = await provider.tenant()
+    await provider.bill(tenantId, { plan, status: 'past_due', eventType: 'payment.failed' })
+    const { status, status_reason, billing } = await provider.statusOf(tenantId)
+    assert.deepEqual([status, status_reason, billing.status], ['past_due', 'past_due', 'past_due'])
+    const grace = (Date.parse(billing.grace_ends_at as string) - Date.now()) / 86_400_000
+    assert.ok(Math.abs(grace - days) < 0.01, String(grace))
+
+    await provider.bill(tenantId, { plan, status: 'past_due', eventType: 'invoice.payment_failed' })
+
+    assert.equal((await provider.statusOf(tenantId)).billing.grace_ends_at, billing.grace_ends_at)
+  }
+})
+
+test('unpaid suspends and refuses writes, and active resumes; every service of the tenant is due each time', async () => {
+  const tenantId = await provider.tenant()
+  const gateOf = async () =>
+    (await provider.management.sql<{ gate: string }>('select gate from loci.tenants where id = $1', [tenantId]))[0]
+      ?.gate
+  await provider.bill(tenantId, { status: 'unpaid' })
+  const { status, status_reason, plan } = await provider.statusOf(tenantId)
+  assert.deepEqual([status, status_reason, plan, await gateOf()], ['suspended', 'unpaid', 'pro', 'writes_refused'])
+
+  await provider.bill(tenantId, { status: 'active' })
+
+  assert.deepEqual([(await provider.statusOf(tenantId)).status, await gateOf()], ['active', 'open'])
+})
+
+test('the plan of the organization is the best of its tenants', async () => {
+  await using other = await testProvider()
+  const { sql } = other.management
+  await sql(`update loci.tenants set plan = 'free' where id = $1`, [other.party.tenantId])
+  const planOf = async () =>
+    (await sql<{ plan: string }>('select plan from loci.organizations where id = $1', [other.party.organizationId]))[0]
+      ?.plan
+  const tenants = [await other.tenant(), await other.tenant()] as [string, string]
+
+  // At the same moment: neither may work from what the other has not committed yet.
+  await Promise.all([other.bill(tenants[0], { plan: 'starter' }), other.bill(tenants[1], { plan: 'pro' })])
+  assert.equal(await planOf(), 'pro')
+  await other.bill(tenants[1], { plan: 'pro', status: 'cancelled' })
+  assert.equal(await planOf(), 'starter')
+})
+
+test('two events of one tenant at the same moment are both kept, in one order, and none is folded past the other', async () => {
+  const tenantId = await provider.tenant()
+  const plans = ['free', 'starter', 'pro', 'enterprise'] as const
+  const events = Array.from({ length: 12 }, (_, at) => one(plans[at % 4], 'active', sequence(at + 1)))
+
+  await Promise.all(events.map((fields) => provider.bill(tenantId, fields)))
+
+  const rows = await provider.management.sql<{ arrival: string }>(
+    'select arrival from loci.billing_events where tenant_id = $1 order by arrival',
+    [tenantId],
+  )
+  assert.deepEqual(
+    rows.map(({ arrival }) => Number(arrival)),
+    Array.from({ length: 12 }, (_, at) => at + 1),
+  )
+  assert.equal((await provider.statusOf(tenantId)).plan, 'enterprise')
+  assert.equal((await auditOf(tenantId)).length, 12)
+})
+
+test('the same delivery twice at the same moment is one event', async () => {
+  const tenantId = await provider.tenant()
+  const headers = { 'webhook-id': randomUUID() }
+
+  await Promise.all(Array.from({ length: 6 }, () => provider.bill(tenantId, {}, headers)))
+
+  assert.equal((await auditOf(tenantId)).length, 1)
+})
+
+test('a failure after the event was written leaves no trace, and the delivery that is repeated does it all', async () => {
+  const { sql } = provider.management
+  const tenantId = await provider.tenant()
+  const [body, headers] = [event({ tenantId, plan: 'starter' }), { 'webhook-id': randomUUID() }]
+  const trace = await traceOf(tenantId)
+  const failWith = (code: string) =>
+    sql(`create or replace function loci.fail() returns trigger language plpgsql as $$
+      begin raise exception 'sabotage' using errcode = '${code}'; end $$`)
+  await failWith('XX000')
+  // The very last statement of the transaction.
+  await sql('create trigger fail before insert on loci.events for each row execute function loci.fail()')
+  try {
+    const failed = await provider.deliver(body, headers)
+    assert.deepEqual([failed.status, failed.text], [500, '{"error":"Failed to process billing event"}'])
+    assert.equal(await traceOf(tenantId), trace)
+    // As a server that shuts down says it.
+    await failWith('57P01')
+    const away = await provider.deliver(body, headers)
+    assert.deepEqual([away.status, away.headers['retry-after']], [503, '1'])
+    assert.equal(typeof away.json().error, 'string')
+    assert.equal(await traceOf(tenantId), trace)
+  } finally {
+    await sql('drop trigger fail on loci.events')
+  }
+
+  assert.equal((await provider.deliver(body, headers)).status, 200)
+
+  assert.equal((await provider.statusOf(tenantId)).plan, 'starter')
+  assert.equal((await auditOf(tenantId)).length, 1)
+})
+
+test('each stored event has exactly one audit entry and one event for whoever follows', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, sequence(2))
+  await provider.bill(tenantId, { ...sequence(1), plan: 'starter' })
+  await provider.bill(tenantId, { plan: 'free' })
+
+  const entries = await auditOf(tenantId)
+  assert.deepEqual(
+    entries.map(({ detail }) => [detail.effect, detail.plan, detail.status]),
+    [
+      ['applied', 'pro', 'active'],
+      ['superseded', 'pro', 'active'],
+      ['shadowed', 'pro', 'active'],
+    ],
+  )
+  assert.ok(entries.every(({ requestId }) => /^req_/.test(String(requestId))))
+  const told = await provider.management.sql<{ type: string; data: Record<string, unknown> }>(
+    'select type, data from loci.events where subject = $1 order by seq',
+    [tenantId],
+  )
+  assert.deepEqual(
+    told.map(({ type, data }) => [type, data.effect, data.tenant_id]),
+    ['applied', 'superseded', 'shadowed'].map((effect) => ['tenant.billing_changed', effect, tenantId]),
+  )
+})
+
+test('a shadowed event is a warning and is counted', async () => {
+  const shadowedTotal = async () =>
+    Number(/^loci_billing_shadowed_total (\d+)/m.exec((await provider.management.get('/metrics')).text)?.[1])
+  const before = await shadowedTotal()
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, sequence(1))
+  await provider.bill(tenantId, {})
+
+  assert.equal((await shadowedTotal()) - before, 1)
+  await provider.management.logged(({ level, message }) => level === 'warn' && /shadowed/.test(String(message)))
+})
+
+test('a refused event changes nothing', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { plan: 'pro' })
+  const trace = await traceOf(tenantId)
+
+  assert.equal((await provider.deliver(event({ tenantId, plan: 'gold' }))).status, 400)
+  assert.equal((await provider.deliver(event({ tenantId, plan: 'free' }), { authorization: 'Bearer no' })).status, 401)
+
+  assert.equal(await traceOf(tenantId), trace)
+})
+
+test('an event about a tenant that was deleted is kept and opens nothing', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'past_due' })
+  assert.equal((await provider.party.ask(`DELETE /api/v1/tenants/${tenantId}`)).status, 200)
+
+  await provider.bill(tenantId, { status: 'active', plan: 'enterprise' })
+
+  const [row] = await provider.management.sql(
+    `select status, gate, plan, arrivals::int, (select count(*)::int from loci.due_tenants where tenant_id = $1) as due
+      from loci.tenants where id = $1`,
+    [tenantId],
+  )
+  assert.deepEqual(row, { status: 'closed', gate: 'open', plan: 'pro', arrivals: 2, due: 0 })
+})
+
+test('an event for an id that is no tenant’s is received and is nobody’s', async () => {
+  const service = newId('svc')
+  for (const tenantId of [newId('ten'), service, 'acme', ''])
+    assert.equal((await provider.deliver(event({ tenantId }))).status, 200)
+
+  const rows = await provider.management.sql<{ organization_id: string; effect: string }>(
+    'select organization_id, effect from loci.billing_events where tenant_id = $1',
+    [service],
+  )
+  assert.deepEqual(rows, [{ organization_id: 'platform', effect: 'parked' }])
+})

@@ -1,0 +1,264 @@
+// What the payment provider says becomes the tenant's record (CONTRACT 4.1). Everything here runs in one transaction: the event is
+// kept, all events of the tenant are folded anew under the lock of its row, and what follows is written beside it: plan, status and
+// gate of the tenant, the services that must be looked at, the audit entry, the events for whoever follows.
+//
+//   applied, superseded, shadowed   stored with the tenant (fold.ts tells them apart).
+//   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days → dead.
+//   dead     kept for staff to see. Moves on: the tenant appears all the same.
+//
+// Can never happen: an event that is answered 200 and not stored; one delivery stored twice; a tenant that appears between the look
+// for it and the parking of its event (both hold the lock of its id).
+
+import { createHash } from 'node:crypto'
+import { PLATFORM } from '@loci/contract/audit.ts'
+import type { BillingEventBody } from '@loci/contract/billing.ts'
+import { isId, newId } from '@loci/contract/ids.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { findOwner, useOrganization } from '../access/store.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { appendEvent, type EventEntry } from '../events/store.ts'
+import { putTenantDue } from '../provisioning/store.ts'
+import { effectOf, foldSubscription, readMarks } from './fold.ts'
+import { announce } from './notices.ts'
+import { GRACE_DAYS, type Standing, standingOf } from './standing.ts'
+import {
+  type BilledTenant,
+  type Effect,
+  findParkedEnd,
+  insertEvent,
+  listEvents,
+  lockTenant,
+  lockTenantId,
+  putTenantClock,
+  type Settled,
+  type StoredEvent,
+  saveOrganizationPlan,
+  saveSettled,
+  takeParked,
+} from './store.ts'
+
+export interface Delivery {
+  body: BillingEventBody
+  bytes: Buffer
+  /** The header webhook-id. */
+  webhookId: string | undefined
+  requestId: string
+}
+
+/** Of the audit: who acted. */
+const PROVIDER = 'billing-webhook'
+const CLOCK = 'clock'
+/** No id of ours is longer; a name that can be no tenant's is kept for staff to see, and need not be whole. */
+const TENANT_ID_LENGTH_MAX = 100
+/** Longer ones are known by their digest: an index takes no more than 2,700 bytes. */
+const INBOX_KEY_LENGTH_MAX = 200
+/** The last time that can be written with four digits of a year. */
+const TIME_MAX = Date.parse('9999-12-31T23:59:59.999Z')
+
+export interface Received {
+  /** `seen`: known before, and nothing was changed. */
+  effect: Effect | 'seen'
+  organizationId: string
+  tenantId: string
+}
+
+export async function receiveEvent(sql: Sql, delivery: Delivery, now: Date): Promise<Received> {
+  const event = eventOf(delivery, now)
+  const known = await findTenantOwner(sql, event.tenantId)
+  if (known) return storeEvent(sql, known, event, delivery.requestId, now)
+  await lockTenantId(sql, event.tenantId)
+  const appeared = await findTenantOwner(sql, event.tenantId)
+  if (appeared) return storeEvent(sql, appeared, event, delivery.requestId, now)
+  return parkEvent(sql, event, delivery.requestId)
+}
+
+/** The hook of whoever makes a tenant, in the same transaction: events that came before it. Leaves its organization in use. */
+export async function adoptParked(
+  sql: Sql,
+  { id, organizationId }: { id: string; organizationId: string },
+  now: Date = new Date(),
+): Promise<void> {
+  await lockTenantId(sql, id)
+  await useOrganization(sql, PLATFORM)
+  const parked = await takeParked(sql, id)
+  await useOrganization(sql, organizationId)
+  for (const event of parked) await storeEvent(sql, { organizationId, tenantId: id }, event, undefined, now)
+}
+
+export async function findTenantOwner(sql: Sql, tenantId: string) {
+  const owner = isId('ten', tenantId) ? await findOwner(sql, tenantId) : undefined
+  return owner?.serviceId === null ? owner : undefined
+}
+
+async function storeEvent(
+  sql: Sql,
+  { organizationId, tenantId }: { organizationId: string; tenantId: string },
+  arrived: StoredEvent,
+  requestId: string | undefined,
+  now: Date,
+): Promise<Received> {
+  await useOrganization(sql, organizationId)
+  const tenant = await lockTenant(sql, organizationId, tenantId)
+  if (!tenant) throw new Error(`the tenant ${tenantId} was there a moment ago`)
+  const before = await listEvents(sql, organizationId, tenantId)
+  const numbered = { ...arrived, arrival: tenant.arrivals + 1 }
+  const effect = effectOf(
+    before.filter(({ subscriptionId }) => subscriptionId === numbered.subscriptionId),
+    numbered,
+  )
+  const event = { ...numbered, effect }
+  if (!(await insertEvent(sql, organizationId, event))) return { effect: 'seen', organizationId, tenantId }
+  const heard = { ...tenant, arrivals: event.arrival, lastEventAt: event.receivedAt }
+  const { settled, notices } = await settle(sql, heard, [...before, event], now, 'always')
+  const facts = { plan: settled.plan, status: settled.status, effect }
+  await appendAudit(sql, {
+    chain: organizationId,
+    actor: PROVIDER,
+    action: 'billing.event',
+    subject: tenantId,
+    ...(requestId === undefined ? {} : { requestId }),
+    detail: { event_id: event.id, event_type: event.eventType, ...facts },
+  })
+  const changed = { organizationId, type: 'tenant.billing_changed', subject: tenantId }
+  await tell(sql, [...notices, { ...changed, data: { tenant_id: tenantId, event_id: event.id, ...facts } }])
+  return { effect, organizationId, tenantId }
+}
+
+/** With the lock of the tenant's id. */
+async function parkEvent(sql: Sql, event: StoredEvent, requestId: string): Promise<Received> {
+  const { tenantId } = event
+  await useOrganization(sql, PLATFORM)
+  const arrival = (await findParkedEnd(sql, tenantId)) + 1
+  const isNew = await insertEvent(sql, PLATFORM, { ...event, arrival, effect: 'parked' })
+  if (!isNew) return { effect: 'seen', organizationId: PLATFORM, tenantId }
+  await appendAudit(sql, {
+    chain: PLATFORM_CHAIN,
+    actor: PROVIDER,
+    action: 'billing.park',
+    subject: tenantId,
+    requestId,
+    detail: { event_id: event.id, event_type: event.eventType, plan: event.plan, status: event.status },
+  })
+  return { effect: 'parked', organizationId: PLATFORM, tenantId }
+}
+
+/** The clock's turn at one tenant, which is locked and whose organization is in use. False when nothing had to be written. */
+export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): Promise<boolean> {
+  const events = await listEvents(sql, tenant.organizationId, tenant.id)
+  const { settled, notices, isChanged } = await settle(sql, tenant, events, now, 'if changed')
+  if (!isChanged) return false
+  const { id, organizationId } = tenant
+  const facts = { plan: settled.plan, status: settled.status, gate: settled.gate }
+  await appendAudit(sql, { chain: organizationId, actor: CLOCK, action: 'billing.clock', subject: id, detail: facts })
+  const changed = { organizationId, type: 'tenant.billing_changed', subject: id }
+  const data = { tenant_id: id, plan: settled.plan, status: settled.status, effect: 'clock' }
+  await tell(sql, [...notices, { ...changed, data }])
+  return true
+}
+
+/** After staff took events out of a register. The tenant is locked and its organization in use; the audit is the caller's. */
+export async function settleAnew(sql: Sql, tenant: BilledTenant, now: Date): Promise<{ events: EventEntry[] }> {
+  const { id, organizationId } = tenant
+  const { settled, notices } = await settle(sql, tenant, await listEvents(sql, organizationId, id), now, 'always')
+  const changed = { organizationId, type: 'tenant.billing_changed', subject: id }
+  const data = { tenant_id: id, plan: settled.plan, status: settled.status, effect: 'reset' }
+  return { events: [...notices, { ...changed, data }] }
+}
+
+export async function tell(sql: Sql, events: EventEntry[]): Promise<void> {
+  // At the time of the database's day, not of a clock that was handed in: events are kept by day.
+  for (const event of events) await appendEvent(sql, event)
+}
+
+/** Folds, and writes what follows: always after an event, else where it differs from what is there. */
+async function settle(
+  sql: Sql,
+  tenant: BilledTenant,
+  events: readonly StoredEvent[],
+  now: Date,
+  write: 'always' | 'if changed',
+): Promise<{ settled: Settled; notices: EventEntry[]; isChanged: boolean }> {
+  const { id, organizationId } = tenant
+  // What is closed stays closed, and a plan that somebody was given by hand is his until the provider says something.
+  if (tenant.deletedAt !== null || events.length === 0) {
+    await putTenantClock(sql, tenant, null)
+    if (write === 'always') await saveSettled(sql, tenant, tenant, now)
+    return { settled: tenant, notices: [], isChanged: false }
+  }
+  const records = [...Map.groupBy(events, ({ subscriptionId }) => subscriptionId).values()].flatMap(
+    (group) => foldSubscription(group) ?? [],
+  )
+  const standing = standingOf(records, now, GRACE_DAYS)
+  const announced = announce(standing, tenant.notices, now)
+  const settled = settledOf(standing, announced.gate, announced.sent)
+  await putTenantClock(sql, tenant, bounded(announced.nextChangeAt))
+  const isChanged = differs(tenant, settled)
+  if (!isChanged && write === 'if changed') return { settled, notices: [], isChanged }
+  await saveSettled(sql, tenant, settled, now)
+  if (settled.plan !== tenant.plan) await saveOrganizationPlan(sql, organizationId)
+  await putTenantDue(sql, organizationId, id)
+  const notices = announced.send.map(({ type, takesEffectAt }) => ({
+    organizationId,
+    type,
+    subject: id,
+    data: { tenant_id: id, takes_effect_at: takesEffectAt.toISOString() },
+  }))
+  return { settled, notices, isChanged }
+}
+
+function settledOf(standing: Standing, gate: Settled['gate'], notices: string[]): Settled {
+  const { billing } = standing
+  return {
+    plan: standing.coveredPlan,
+    status: standing.tenantStatus,
+    statusReason: standing.reason,
+    gate,
+    billingStatus: billing.status,
+    subscriptionId: billing.subscriptionId,
+    currentPeriodStart: billing.currentPeriodStart?.toISOString() ?? null,
+    currentPeriodEnd: billing.currentPeriodEnd?.toISOString() ?? null,
+    graceEndsAt: bounded(billing.graceEndsAt),
+    notices,
+  }
+}
+
+function differs(before: Settled, after: Settled): boolean {
+  const keys = Object.keys(after) as (keyof Settled)[]
+  return keys.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+}
+
+/** A grace can begin on the last day of the year 9999 and end after it. */
+function bounded(time: Date | null): Date | null {
+  return time && new Date(Math.min(time.getTime(), TIME_MAX))
+}
+
+function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
+  return {
+    id: newId('evt', now.getTime()),
+    tenantId: body.tenantId.slice(0, TENANT_ID_LENGTH_MAX).toWellFormed(),
+    eventType: body.eventType,
+    customerId: body.customerId ?? null,
+    subscriptionId: body.subscriptionId ?? '',
+    plan: body.plan,
+    status: body.status,
+    currentPeriodStart: body.currentPeriodStart ?? null,
+    currentPeriodEnd: body.currentPeriodEnd ?? null,
+    ...readMarks(body.metadata),
+    receivedAt: now,
+    arrival: 0,
+    digest: digestOf(bytes),
+    inboxKey: inboxKeyOf(webhookId, body.metadata?.event_id),
+    effect: 'parked',
+  }
+}
+
+/** Each in a space of its own: an id of a delivery says nothing about an equal id of an event. */
+function inboxKeyOf(webhookId: string | undefined, eventId: string | undefined): string | null {
+  if (!webhookId && !eventId) return null
+  const key = webhookId ? `webhook-id:${webhookId}` : `event_id:${eventId}`
+  return key.length <= INBOX_KEY_LENGTH_MAX ? key : `sha256:${digestOf(key)}`
+}
+
+function digestOf(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

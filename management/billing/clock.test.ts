@@ -1,0 +1,267 @@
+// Days that pass (CONTRACT 4.3, "Billing effect"), notices before each step, and events that wait for their tenant. The clock is
+// handed in; the events are real deliveries.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newId } from '@loci/contract/ids.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { useOrganization } from '../access/store.ts'
+import { insertTenant } from '../tenants/store.ts'
+import { adoptParked } from './billing.ts'
+import { tendParked, tendTenants } from './clock.ts'
+import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
+
+const DAY_MS = 86_400_000
+const START = Date.now()
+const day = (days: number) => new Date(START + days * DAY_MS)
+
+let provider: TestProvider
+before(async () => {
+  provider = await testProvider()
+})
+after(() => provider[Symbol.asyncDispose]())
+
+function fail(error: unknown): never {
+  throw error
+}
+
+interface Row {
+  plan: string
+  status: string
+  gate: string
+}
+
+async function rowOf(tenantId: string): Promise<Row> {
+  const [row] = await provider.management.sql<Row>('select plan, status, gate from loci.tenants where id = $1', [
+    tenantId,
+  ])
+  return row as Row
+}
+
+/** After this many days. A little later than the whole day, as the events were delivered a little later than the start. */
+async function at(tenantId: string, days: number): Promise<Row> {
+  await tendTenants(provider.management.pool, new Date(day(days).getTime() + 60_000), fail)
+  return rowOf(tenantId)
+}
+
+const told = async (tenantId: string, type: string) =>
+  (
+    await provider.management.sql<{ data: { takes_effect_at: string } }>(
+      'select data from loci.events where subject = $1 and type = $2 order by seq',
+      [tenantId, type],
+    )
+  ).map(({ data }) => Math.round((Date.parse(data.takes_effect_at) - START) / DAY_MS))
+
+test('past_due runs through grace, suspension, the end of access and deletion, each step told 7 days before', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { plan: 'pro', status: 'past_due' })
+  const expected: [number, string, string][] = [
+    [13.9, 'past_due', 'open'],
+    [14, 'suspended', 'writes_refused'],
+    [36.9, 'suspended', 'writes_refused'],
+    [37, 'suspended', 'writes_refused'],
+    [43.9, 'suspended', 'writes_refused'],
+    [44, 'suspended', 'off'],
+    [67, 'suspended', 'off'],
+    [73.9, 'suspended', 'off'],
+    [74, 'suspended', 'delete'],
+    [400, 'suspended', 'delete'],
+  ]
+  for (const [days, status, gate] of expected) {
+    const row = await at(tenantId, days)
+    assert.deepEqual([days, row.status, row.gate, row.plan], [days, status, gate, 'pro'])
+    if (days === 36.9) assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [])
+    if (days === 37) assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [44])
+    if (days === 67) assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [74])
+  }
+  // Once each, however often the clock was looked at.
+  assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [44])
+  assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [74])
+})
+
+test('a clock that was not looked at for months announces first, and deletes 7 days after', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'unpaid' })
+
+  assert.equal((await at(tenantId, 100)).gate, 'writes_refused')
+  assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [107])
+  assert.equal((await at(tenantId, 106.9)).gate, 'writes_refused')
+  assert.equal((await at(tenantId, 107)).gate, 'delete')
+})
+
+test('an event that tells of months long past suspends at once, and ends access and data 7 days after the notice', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-100)) })
+
+  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'suspended', gate: 'writes_refused' })
+  assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [7])
+  assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [7])
+  assert.equal((await at(tenantId, 6.9)).gate, 'writes_refused')
+  assert.equal((await at(tenantId, 7)).gate, 'delete')
+})
+
+test('a payment opens everything again, and the next suspension is announced anew', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-50)) })
+  assert.equal((await at(tenantId, 7)).gate, 'off')
+
+  await provider.bill(tenantId, { status: 'active', ...occurred(day(-40)) })
+  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'active', gate: 'open' })
+  await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-39)) })
+
+  assert.equal((await rowOf(tenantId)).gate, 'writes_refused')
+  assert.equal((await told(tenantId, 'tenant.access_ends')).length, 2)
+})
+
+test('cancelled runs to the end of its period, then the plan is free; without an end it is free at once', async () => {
+  const [tenantId, other] = [await provider.tenant(), await provider.tenant()]
+  await provider.bill(tenantId, { status: 'cancelled', currentPeriodEnd: day(20).toISOString() })
+  await provider.bill(other, { status: 'cancelled' })
+
+  assert.deepEqual(await rowOf(other), { plan: 'free', status: 'active', gate: 'open' })
+  assert.deepEqual(await at(tenantId, 19.9), { plan: 'pro', status: 'active', gate: 'open' })
+  assert.deepEqual(await at(tenantId, 20), { plan: 'free', status: 'active', gate: 'open' })
+})
+
+test('what the clock changes has one audit entry, and what it does not change has none', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { plan: 'starter', status: 'past_due' })
+  const entries = async () =>
+    (
+      await provider.management.sql<{ count: number }>(
+        `select count(*)::int as count from loci.audit where subject = $1 and action = 'billing.clock'`,
+        [tenantId],
+      )
+    )[0]?.count
+
+  for (const days of [1, 6.9]) await at(tenantId, days)
+  assert.equal(await entries(), 0)
+  for (const days of [7, 7.1, 8]) await at(tenantId, days)
+  assert.equal(await entries(), 1)
+})
+
+test('two clocks at the same moment do it once', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'unpaid' })
+  const now = new Date(day(24).getTime())
+
+  await Promise.all(Array.from({ length: 4 }, () => tendTenants(provider.management.pool, now, fail)))
+
+  assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [31])
+})
+
+test('a tenant whose turn fails is told and put off, and the others have theirs', async () => {
+  const [bad, good] = [await provider.tenant(), await provider.tenant()]
+  for (const tenantId of [bad, good]) await provider.bill(tenantId, { status: 'past_due', plan: 'starter' })
+  const { sql, pool } = provider.management
+  await sql(
+    `create function loci.fail() returns trigger language plpgsql as $$ begin raise exception 'sabotage'; end $$`,
+  )
+  await sql(
+    `create trigger fail before update on loci.tenants for each row when (new.id = '${bad}') execute function loci.fail()`,
+  )
+  const failed: string[] = []
+  const now = new Date(day(8).getTime())
+  try {
+    await tendTenants(pool, now, (_, tenantId) => failed.push(tenantId))
+  } finally {
+    await sql('drop trigger fail on loci.tenants')
+  }
+
+  assert.deepEqual([failed, (await rowOf(good)).status, (await rowOf(bad)).status], [[bad], 'suspended', 'past_due'])
+  await tendTenants(pool, new Date(now.getTime() + 60_000), fail)
+  assert.equal((await rowOf(bad)).status, 'suspended')
+})
+
+// Parked events.
+
+async function appear(id: string, { isAdopting = true } = {}): Promise<void> {
+  const { organizationId } = provider.party
+  const tenant = { id, organizationId, name: id, slug: id.replace('_', '-'), plan: 'free', status: 'active' } as const
+  await transaction(provider.management.pool, async (sql) => {
+    await useOrganization(sql, organizationId)
+    await insertTenant(sql, { ...tenant, isDefault: false })
+    if (isAdopting) await adoptParked(sql, tenant)
+  })
+}
+
+const eventsOf = (tenantId: string) =>
+  provider.management.sql<{ organization_id: string; effect: string; plan: string }>(
+    'select organization_id, effect, plan from loci.billing_events where tenant_id = $1 order by arrival',
+    [tenantId],
+  )
+
+test('events that came before their tenant are applied when it appears, in the order of their arrival', async () => {
+  const tenantId = newId('ten')
+  for (const plan of ['starter', 'enterprise', 'pro'] as const) await provider.bill(tenantId, { plan })
+  assert.deepEqual(
+    (await eventsOf(tenantId)).map(({ organization_id, effect }) => [organization_id, effect]),
+    Array.from({ length: 3 }, () => ['platform', 'parked']),
+  )
+
+  await appear(tenantId)
+
+  assert.equal((await provider.statusOf(tenantId)).plan, 'pro')
+  const { organizationId } = provider.party
+  assert.deepEqual(
+    await eventsOf(tenantId),
+    ['starter', 'enterprise', 'pro'].map((plan) => ({ organization_id: organizationId, effect: 'applied', plan })),
+  )
+  const audit = await provider.management.sql<{ chain: string; action: string }>(
+    'select chain, action from loci.audit where subject = $1 order by chain, seq',
+    [tenantId],
+  )
+  assert.deepEqual(audit.map(({ action }) => action).toSorted(), [
+    ...Array.from({ length: 3 }, () => 'billing.event'),
+    ...Array.from({ length: 3 }, () => 'billing.park'),
+  ])
+})
+
+test('a parked delivery that is repeated is one event, also after its tenant has appeared', async () => {
+  const tenantId = newId('ten')
+  const headers = { 'webhook-id': tenantId }
+  for (let times = 0; times < 2; times += 1) await provider.bill(tenantId, { plan: 'starter' }, headers)
+  await appear(tenantId)
+  await provider.bill(tenantId, { plan: 'enterprise' }, headers)
+
+  assert.deepEqual(
+    (await eventsOf(tenantId)).map(({ plan }) => plan),
+    ['starter'],
+  )
+})
+
+test('an event and the making of its tenant at the same moment never miss each other', async () => {
+  for (let turn = 0; turn < 8; turn += 1) {
+    const tenantId = newId('ten')
+    await Promise.all([provider.bill(tenantId, { plan: 'starter' }), appear(tenantId)])
+    assert.deepEqual([turn, (await rowOf(tenantId)).plan], [turn, 'starter'])
+  }
+})
+
+test('a tenant that appeared without asking is found by upkeep; what waits 30 days is dead, and adopted all the same', async () => {
+  const [found, late] = [newId('ten'), newId('ten')]
+  for (const tenantId of [found, late]) await provider.bill(tenantId, { plan: 'starter', ...sequence(1) })
+  await appear(found, { isAdopting: false })
+  const { pool } = provider.management
+
+  await tendParked(pool, day(29.9))
+  assert.equal((await rowOf(found)).plan, 'starter')
+  assert.equal((await eventsOf(late))[0]?.effect, 'parked')
+
+  await tendParked(pool, day(30.1))
+  assert.equal((await eventsOf(late))[0]?.effect, 'dead')
+
+  await appear(late)
+  assert.equal((await rowOf(late)).plan, 'starter')
+})
+
+test('parked events are nobody’s: no organization sees them', async () => {
+  const tenantId = newId('ten')
+  assert.equal((await provider.deliver(event({ tenantId }))).status, 200)
+  const rows = await transaction(provider.management.pool, async (sql) => {
+    await useOrganization(sql, provider.party.organizationId)
+    return (await sql.query({ text: `select id from loci.billing_events where tenant_id = '${tenantId}'` })).rows
+  })
+
+  assert.deepEqual(rows, [])
+})

@@ -1,0 +1,103 @@
+// What changes without an event: a grace that ends, a period that is over, a notice that is due, an event whose tenant has appeared
+// or never did. The moment is handed in, so that a test can let days pass.
+
+import type { Log } from '@loci/chassis/log.ts'
+import { PLATFORM } from '@loci/contract/audit.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { useOrganization } from '../access/store.ts'
+import { adoptParked, findTenantOwner, settleByClock } from './billing.ts'
+import { buryParked, isTenantDue, listDueTenants, listParkedTenants, lockTenant, putTenantClock } from './store.ts'
+
+export interface BillingClock {
+  start(): void
+  stop(): Promise<void>
+}
+
+const TICK_MS = 5_000
+const TENANTS_MAX = 50
+/** Of one call: what is left is there at the next tick. */
+const ROUNDS_MAX = 20
+const PUT_OFF_MS = 60_000
+const PARKED_TENANTS_MAX = 50
+const PARKED_MS_MAX = 30 * 86_400_000
+
+/** Looks at the clock for the tenants of all organizations, as long as the process serves. */
+export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; kick(): void }): BillingClock {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  const onError = (error: unknown, tenantId?: string) =>
+    log.error(
+      { component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error },
+      'the clock of a tenant failed',
+    )
+  const tick = async () => {
+    if ((await tendTenants(pool, new Date(), onError)) > 0) kick()
+  }
+  return {
+    start() {
+      timer = setInterval(() => {
+        running ??= tick()
+          .catch((error) => onError(error))
+          .finally(() => {
+            running = undefined
+          })
+      }, TICK_MS)
+    },
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/**
+ * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails is told to `onError`
+ * and put off, so that one bad tenant never holds up the others.
+ */
+export async function tendTenants(
+  pool: Pool,
+  now: Date,
+  onError: (error: unknown, tenantId: string) => void,
+): Promise<number> {
+  let changed = 0
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const due = await listDueTenants(pool, now, TENANTS_MAX)
+    for (const tenant of due) {
+      try {
+        if (await transaction(pool, (sql) => tend(sql, tenant, now))) changed += 1
+      } catch (error) {
+        onError(error, tenant.id)
+        await putTenantClock(pool, tenant, new Date(now.getTime() + PUT_OFF_MS))
+      }
+    }
+    if (due.length < TENANTS_MAX) break
+  }
+  return changed
+}
+
+async function tend(sql: Sql, due: { id: string; organizationId: string }, now: Date): Promise<boolean> {
+  await useOrganization(sql, due.organizationId)
+  // Who has it writes a new time, or is the clock of another process.
+  const tenant = await lockTenant(sql, due.organizationId, due.id, { skipLocked: true })
+  if (!tenant || !(await isTenantDue(sql, due.id, now))) return false
+  return settleByClock(sql, tenant, now)
+}
+
+/** Tenants whose making did not ask for their parked events are found here; what nobody has asked for in 30 days is dead. */
+export async function tendParked(pool: Pool, now: Date): Promise<void> {
+  const waiting = await transaction(pool, async (sql) => {
+    await useOrganization(sql, PLATFORM)
+    return listParkedTenants(sql, PARKED_TENANTS_MAX)
+  })
+  for (const tenantId of waiting) {
+    await transaction(pool, async (sql) => {
+      const owner = await findTenantOwner(sql, tenantId)
+      if (owner) await adoptParked(sql, { id: tenantId, organizationId: owner.organizationId }, now)
+    })
+  }
+  await transaction(pool, async (sql) => {
+    await useOrganization(sql, PLATFORM)
+    await buryParked(sql, new Date(now.getTime() - PARKED_MS_MAX))
+  })
+}

@@ -1,0 +1,245 @@
+import { open } from '@loci/chassis/probes.ts'
+import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import { PLATFORM } from '@loci/contract/audit.ts'
+import {
+  billingDelivery,
+  billingEvent,
+  billingEventList,
+  billingEventListQuery,
+  billingReceived,
+  billingWebhookStatus,
+  parkedEventList,
+  parkedEventListQuery,
+  registerReset,
+  registerResetResult,
+  tenantStatus,
+} from '@loci/contract/billing.ts'
+import { tenantParams } from '@loci/contract/tenants.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { CallerAccess } from '../access/caller.ts'
+import { notYourTenant, readOwn, requireOwnTenant } from '../access/own.ts'
+import { useOrganization } from '../access/store.ts'
+import { unauthentic } from '../access/webhook.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import { findTenantOwner, type Received, receiveEvent, settleAnew, tell } from './billing.ts'
+import { eventJson, statusJson } from './status.ts'
+import {
+  type BilledTenant,
+  clearRegister,
+  countServices,
+  findTenant,
+  lockTenant,
+  pageEvents,
+  pageParked,
+} from './store.ts'
+import { isSigned } from './verification.ts'
+import { readEvent } from './webhook.ts'
+
+interface BillingOptions {
+  caller: CallerAccess
+  webhook: Access<undefined>
+  idempotency: Idempotency
+  pool: Pool
+  signingSecrets: readonly Buffer[]
+  provider: string
+  /** Whether there is a webhook at all; without one no plan is enforced. */
+  isBilled: boolean
+  /** After a commit that made services due. */
+  kick(): void
+  /** After a commit: the organization has new events. */
+  tellEvents(organizationId: string): void
+  /** An event came that nobody will hear, because events with a sequence or a time speak. */
+  onShadowed(): void
+}
+
+const HOOK = { path: '/api/webhooks/billing', tag: 'billing', flatErrors: true } as const
+const BODY_BYTES_MAX = 256 * 1024
+/** Above every id of ours. */
+const LAST_ID = 'evt_~'
+
+export function billingRoutes(options: BillingOptions): Route[] {
+  return [...webhookRoutes(options), ...tenantBillingRoutes(options), ...staffRoutes(options)]
+}
+
+function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: BillingOptions): Route[] {
+  return [
+    route(
+      {
+        ...HOOK,
+        method: 'GET',
+        access: open,
+        summary: 'Whether the webhook of the payment provider is there, and whose it is.',
+        answers: { 200: billingWebhookStatus },
+      },
+      () => ({ status: 'active', webhook: provider, timestamp: new Date().toISOString() }),
+    ),
+
+    route(
+      {
+        ...HOOK,
+        method: 'POST',
+        access: webhook,
+        summary:
+          'A billing event of the payment provider. Give metadata.sequence or metadata.occurred_at: with either, no order of delivery and no repetition changes the outcome.',
+        body: billingDelivery,
+        documentedBody: billingEvent,
+        bodyRaw: true,
+        bodyBytesMax: BODY_BYTES_MAX,
+        answers: { 200: billingReceived },
+        errors: ['STORE_UNAVAILABLE', 'INTERNAL_ERROR'],
+        failureMessage: 'Failed to process billing event',
+      },
+      async ({ body: bytes, headers, requestId, log }) => {
+        if (!isSigned({ signingSecrets, headers, bytes, nowMs: Date.now() })) throw unauthentic()
+        const sent = headers['webhook-id']
+        const delivery = { body: readEvent(bytes), bytes, webhookId: sent?.toString(), requestId }
+        const received = await transaction(pool, (sql) => receiveEvent(sql, delivery, new Date()))
+        if (received.effect === 'shadowed')
+          log.warn(
+            { requestId, component: 'billing' },
+            'a billing event is shadowed: others carry the mark that it lacks',
+          )
+        followUp(received, after)
+        return { received: true }
+      },
+    ),
+  ]
+}
+
+function followUp(
+  { effect, organizationId }: Received,
+  { kick, tellEvents, onShadowed }: Pick<BillingOptions, 'kick' | 'tellEvents' | 'onShadowed'>,
+): void {
+  if (effect === 'seen' || effect === 'parked') return
+  if (effect === 'shadowed') onShadowed()
+  kick()
+  tellEvents(organizationId)
+}
+
+function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/tenants/{id}/status',
+        access: access.scope('tenants:read', 'read'),
+        tag: 'tenants',
+        summary: 'Where a tenant stands: its plan, its billing, what it may use and what it uses.',
+        params: tenantParams,
+        answers: { 200: tenantStatus },
+        failureMessage: 'Failed to read the status of the tenant',
+      },
+      ({ caller, params: { id } }) =>
+        readOwn(pool, caller, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const tenant = await findTenant(sql, caller.organizationId, id)
+          return statusJson(tenant as BilledTenant, await countServices(sql, caller.organizationId, id), isBilled)
+        }),
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/tenants/{id}/billing/events',
+        access: access.scope('billing:read', 'read'),
+        tag: 'billing',
+        summary: 'What the payment provider has said about the tenant and what became of it, newest first.',
+        params: tenantParams,
+        query: billingEventListQuery,
+        answers: { 200: billingEventList },
+        failureMessage: 'Failed to list billing events',
+      },
+      async ({ caller, params: { id }, query }) => {
+        const rows = await readOwn(pool, caller, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(query.cursor)
+          const page = { organizationId: caller.organizationId, tenantId: id, before, limit: query.limit + 1 }
+          return pageEvents(sql, page)
+        })
+        const events = rows.slice(0, query.limit)
+        const next = rows.length > query.limit ? String(events.at(-1)?.arrival) : null
+        return { events: events.map(eventJson), next_cursor: next }
+      },
+    ),
+  ]
+}
+
+/** Every look and act of staff is audited. */
+function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: BillingOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/parked-events',
+        access: access.staff('read'),
+        tag: 'billing',
+        summary: 'Billing events whose tenant is not known, newest first; dead after 30 days.',
+        query: parkedEventListQuery,
+        answers: { 200: parkedEventList },
+        failureMessage: 'Failed to list parked events',
+      },
+      async ({ caller, query, requestId }) => {
+        const rows = await transaction(pool, async (sql) => {
+          await useOrganization(sql, PLATFORM)
+          const found = await pageParked(sql, query.cursor ?? LAST_ID, query.limit + 1)
+          const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'billing.look', subject: PLATFORM }
+          await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId } })
+          return found
+        })
+        const events = rows.slice(0, query.limit)
+        const next = rows.length > query.limit ? (events.at(-1)?.id ?? null) : null
+        return {
+          events: events.map((event) => ({ ...eventJson(event), tenant_id: event.tenantId })),
+          next_cursor: next,
+        }
+      },
+    ),
+
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/tenants/{id}/billing/registers/reset',
+        access: access.staff('write'),
+        tag: 'billing',
+        summary:
+          'Take the events of a subscription out of a register, so that it no longer speaks: for a provider that began to count anew.',
+        params: tenantParams,
+        body: registerReset,
+        answers: { 200: registerResetResult },
+        errors: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+        failureMessage: 'Failed to reset the register',
+      },
+      async ({ caller, params: { id }, body, headers, requestId }) => {
+        const repeat = { route: `POST /api/v1/tenants/${id}/billing/registers/reset`, headers, request: body }
+        const answer = await idempotency.once(caller, repeat, async (sql) => {
+          const owner = await findTenantOwner(sql, id)
+          if (!owner) throw notYourTenant()
+          const { organizationId } = owner
+          await useOrganization(sql, organizationId)
+          const tenant = (await lockTenant(sql, organizationId, id)) as BilledTenant
+          const { subscription_id, register } = body
+          const cleared = await clearRegister(sql, organizationId, id, subscription_id, register)
+          const { events } = await settleAnew(sql, tenant, new Date())
+          await appendAudit(sql, {
+            chain: organizationId,
+            actor: caller.id,
+            action: 'billing.reset_register',
+            subject: id,
+            requestId,
+            detail: { subscription_id, register, events: cleared },
+          })
+          await tell(sql, events)
+          // The stored answer is the caller's own.
+          await useOrganization(sql, caller.organizationId)
+          return { status: 200, body: { subscription_id, register, events: cleared } }
+        })
+        kick()
+        const owner = await findTenantOwner(pool, id)
+        if (owner) tellEvents(owner.organizationId)
+        return answer
+      },
+    ),
+  ]
+}

@@ -1,0 +1,55 @@
+// What a tenant is told about itself (CONTRACT 4.3), and what the wire calls what is stored.
+
+import { PLANS, type PlanName } from '../plans.ts'
+import type { BilledTenant, StoredEvent } from './store.ts'
+
+/** Failed and deleting ones have released what they used. */
+const RELEASED = new Set(['failed', 'deleting', 'deleted'])
+
+/** `services`: how many there are by status. `isBilled`: whether there is a webhook, without which no plan is enforced. */
+export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, number>, isBilled: boolean) {
+  const covered: PlanName = isBilled ? tenant.plan : 'enterprise'
+  const limits = PLANS[covered]
+  const counts = [...services]
+  const sum = (some: typeof counts) => some.reduce((total, [, count]) => total + count, 0)
+  return {
+    tenant_id: tenant.id,
+    organization_id: tenant.organizationId,
+    status: tenant.status,
+    status_reason: tenant.statusReason,
+    plan: tenant.plan,
+    billing: {
+      status: tenant.billingStatus,
+      subscription_id: tenant.subscriptionId,
+      current_period_start: tenant.currentPeriodStart,
+      current_period_end: tenant.currentPeriodEnd,
+      grace_ends_at: tenant.graceEndsAt?.toISOString() ?? null,
+      last_event_at: tenant.lastEventAt?.toISOString() ?? null,
+    },
+    limits: {
+      services: { limit: limits.services, used: sum(counts.filter(([status]) => !RELEASED.has(status))) },
+      databases: { limit: limits.databases },
+      records: { limit: limits.records },
+      bytes: { limit: limits.bytes },
+      requests_per_second: { limit: limits.requests_per_second },
+    },
+    services: { total: sum(counts), by_status: Object.fromEntries(counts) },
+    updated_at: tenant.updatedAt.toISOString(),
+  }
+}
+
+export function eventJson(event: StoredEvent) {
+  return {
+    id: event.id,
+    event_type: event.eventType,
+    subscription_id: event.subscriptionId || null,
+    plan: event.plan,
+    status: event.status,
+    effect: event.effect,
+    sequence: event.sequence === null ? null : Number(event.sequence),
+    occurred_at: event.occurredAt?.toISOString() ?? null,
+    received_at: event.receivedAt.toISOString(),
+    current_period_start: event.currentPeriodStart,
+    current_period_end: event.currentPeriodEnd,
+  }
+}

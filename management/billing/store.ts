@@ -1,0 +1,330 @@
+// All SQL of billing. A tenant's row is locked before its events are read, so two events of one tenant are never folded past each
+// other. Parked events belong to the platform: no organization sees them.
+
+import { PLATFORM } from '@loci/contract/audit.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { PlanName } from '../plans.ts'
+import type { BillingEvent, BillingStatus, Register } from './fold.ts'
+
+export type Effect = 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead'
+
+export interface StoredEvent extends BillingEvent {
+  tenantId: string
+  customerId: string | null
+  /** The provider's own id of the delivery. */
+  inboxKey: string | null
+  effect: Effect
+}
+
+/** What billing decides about a tenant. */
+export interface Settled {
+  plan: PlanName
+  status: 'active' | 'past_due' | 'suspended' | 'closed'
+  statusReason: string | null
+  gate: 'open' | 'writes_refused' | 'off' | 'delete'
+  billingStatus: BillingStatus | null
+  subscriptionId: string | null
+  currentPeriodStart: string | null
+  currentPeriodEnd: string | null
+  graceEndsAt: Date | null
+  notices: string[]
+}
+
+export interface BilledTenant extends Settled {
+  id: string
+  organizationId: string
+  arrivals: number
+  lastEventAt: Date | null
+  updatedAt: Date
+  deletedAt: Date | null
+}
+
+const TENANT = `id, organization_id as "organizationId", plan, status, status_reason as "statusReason", gate,
+  billing_status as "billingStatus", subscription_id as "subscriptionId", current_period_start as "currentPeriodStart",
+  current_period_end as "currentPeriodEnd", grace_ends_at as "graceEndsAt", last_event_at as "lastEventAt", arrivals, notices,
+  updated_at as "updatedAt", deleted_at as "deletedAt"`
+
+/** Of the organization in use. Undefined too when `skipLocked` and somebody else has it. */
+export async function lockTenant(
+  sql: Sql,
+  organizationId: string,
+  id: string,
+  { skipLocked = false } = {},
+): Promise<BilledTenant | undefined> {
+  const { rows } = await sql.query<BilledTenant>({
+    name: skipLocked ? 'billing_try_lock_tenant' : 'billing_lock_tenant',
+    // No key update: whoever makes a service of the tenant need not wait for a payment.
+    text: `select ${TENANT} from loci.tenants where organization_id = $1 and id = $2
+      for no key update${skipLocked ? ' skip locked' : ''}`,
+    values: [organizationId, id],
+  })
+  return rows[0]
+}
+
+/** Of the organization in use. */
+export async function findTenant(sql: Sql, organizationId: string, id: string): Promise<BilledTenant | undefined> {
+  const { rows } = await sql.query<BilledTenant>({
+    name: 'billing_find_tenant',
+    text: `select ${TENANT} from loci.tenants where organization_id = $1 and id = $2`,
+    values: [organizationId, id],
+  })
+  return rows[0]
+}
+
+/** Between parking an event and making its tenant: without it one could miss the other. */
+export async function lockTenantId(sql: Sql, tenantId: string): Promise<void> {
+  await sql.query({
+    name: 'billing_lock_tenant_id',
+    text: `select pg_advisory_xact_lock(hashtextextended('billing:' || $1, 0))`,
+    values: [tenantId],
+  })
+}
+
+const EVENT = `id, tenant_id as "tenantId", arrival, inbox_key as "inboxKey", event_type as "eventType", customer_id as "customerId",
+  subscription_id as "subscriptionId", plan, status, current_period_start as "currentPeriodStart",
+  current_period_end as "currentPeriodEnd", sequence, occurred_at as "occurredAt", digest, effect, received_at as "receivedAt"`
+
+/** False when the delivery is known, to whichever organization: nothing is written then. */
+export async function insertEvent(sql: Sql, organizationId: string, event: StoredEvent): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'billing_insert_event',
+    text: `insert into loci.billing_events (organization_id, tenant_id, id, arrival, inbox_key, event_type, customer_id,
+        subscription_id, plan, status, current_period_start, current_period_end, sequence, occurred_at, digest, effect, received_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+      on conflict (inbox_key) where inbox_key is not null do nothing`,
+    values: [
+      organizationId,
+      event.tenantId,
+      event.id,
+      event.arrival,
+      event.inboxKey,
+      event.eventType,
+      event.customerId,
+      event.subscriptionId,
+      event.plan,
+      event.status,
+      event.currentPeriodStart,
+      event.currentPeriodEnd,
+      event.sequence,
+      event.occurredAt,
+      event.digest,
+      event.effect,
+      event.receivedAt,
+    ],
+  })
+  return rowCount === 1
+}
+
+/** Of the organization in use, in the order of their arrival. */
+export async function listEvents(sql: Sql, organizationId: string, tenantId: string): Promise<StoredEvent[]> {
+  const { rows } = await sql.query<StoredEvent>({
+    name: 'billing_list_events',
+    text: `select ${EVENT} from loci.billing_events where organization_id = $1 and tenant_id = $2 order by arrival`,
+    values: [organizationId, tenantId],
+  })
+  return rows
+}
+
+/** Newest first, of the organization in use. */
+export async function pageEvents(
+  sql: Sql,
+  {
+    organizationId,
+    tenantId,
+    before,
+    limit,
+  }: { organizationId: string; tenantId: string; before: number; limit: number },
+): Promise<StoredEvent[]> {
+  const { rows } = await sql.query<StoredEvent>({
+    name: 'billing_page_events',
+    text: `select ${EVENT} from loci.billing_events where organization_id = $1 and tenant_id = $2 and arrival < $3
+      order by arrival desc limit $4`,
+    values: [organizationId, tenantId, before, limit],
+  })
+  return rows
+}
+
+/** With the platform in use, newest first. */
+export async function pageParked(sql: Sql, before: string, limit: number): Promise<StoredEvent[]> {
+  const { rows } = await sql.query<StoredEvent>({
+    name: 'billing_page_parked',
+    text: `select ${EVENT} from loci.billing_events where organization_id = '${PLATFORM}' and id < $1 order by id desc limit $2`,
+    values: [before, limit],
+  })
+  return rows
+}
+
+/** With the platform in use and the tenant's id locked: the number of its last parked event. */
+export async function findParkedEnd(sql: Sql, tenantId: string): Promise<number> {
+  const { rows } = await sql.query<{ end: number }>({
+    name: 'billing_parked_end',
+    text: `select coalesce(max(arrival), 0) as end from loci.billing_events
+      where organization_id = '${PLATFORM}' and tenant_id = $1`,
+    values: [tenantId],
+  })
+  return rows[0]?.end ?? 0
+}
+
+/** With the platform in use: the events of this tenant, which are then parked no longer. */
+export async function takeParked(sql: Sql, tenantId: string): Promise<StoredEvent[]> {
+  const { rows } = await sql.query<StoredEvent>({
+    name: 'billing_take_parked',
+    text: `delete from loci.billing_events where organization_id = '${PLATFORM}' and tenant_id = $1 returning ${EVENT}`,
+    values: [tenantId],
+  })
+  return rows.sort((one, other) => one.arrival - other.arrival)
+}
+
+/** With the platform in use: tenants that somebody has paid for, and that may exist by now. */
+export async function listParkedTenants(sql: Sql, limit: number): Promise<string[]> {
+  const { rows } = await sql.query<{ tenantId: string }>({
+    name: 'billing_parked_tenants',
+    text: `select tenant_id as "tenantId" from loci.billing_events where organization_id = '${PLATFORM}' and effect = 'parked'
+      group by tenant_id order by max(received_at) desc, tenant_id limit $1`,
+    values: [limit],
+  })
+  return rows.map(({ tenantId }) => tenantId)
+}
+
+/** With the platform in use. */
+export async function buryParked(sql: Sql, receivedBefore: Date): Promise<void> {
+  await sql.query({
+    name: 'billing_bury_parked',
+    text: `update loci.billing_events set effect = 'dead'
+      where organization_id = '${PLATFORM}' and effect = 'parked' and received_at < $1`,
+    values: [receivedBefore],
+  })
+}
+
+/** Of the organization in use. Its services learn of it by the generation. */
+export async function saveSettled(
+  sql: Sql,
+  {
+    id,
+    organizationId,
+    arrivals,
+    lastEventAt,
+  }: Pick<BilledTenant, 'id' | 'organizationId' | 'arrivals' | 'lastEventAt'>,
+  settled: Settled,
+  now: Date,
+): Promise<void> {
+  await sql.query({
+    name: 'billing_save_settled',
+    text: `update loci.tenants set plan = $3, status = $4, status_reason = $5, gate = $6, billing_status = $7, subscription_id = $8,
+        current_period_start = $9, current_period_end = $10, grace_ends_at = $11, last_event_at = $12, arrivals = $13,
+        notices = $14, generation = generation + 1, updated_at = $15
+      where organization_id = $1 and id = $2`,
+    values: [
+      organizationId,
+      id,
+      settled.plan,
+      settled.status,
+      settled.statusReason,
+      settled.gate,
+      settled.billingStatus,
+      settled.subscriptionId,
+      settled.currentPeriodStart,
+      settled.currentPeriodEnd,
+      settled.graceEndsAt,
+      lastEventAt,
+      arrivals,
+      settled.notices,
+      now,
+    ],
+  })
+}
+
+const PLAN_ORDER = `array['free', 'starter', 'pro', 'enterprise']`
+
+/**
+ * The best plan of its tenants. Two statements: the second must see what another event of the organization has committed while we
+ * waited for the first.
+ */
+export async function saveOrganizationPlan(sql: Sql, organizationId: string): Promise<void> {
+  await sql.query({
+    name: 'billing_lock_organization',
+    text: 'select from loci.organizations where id = $1 for no key update',
+    values: [organizationId],
+  })
+  await sql.query({
+    name: 'billing_organization_plan',
+    text: `update loci.organizations set plan = best.plan from (
+        select plan from loci.tenants where organization_id = $1 and deleted_at is null
+        order by array_position(${PLAN_ORDER}, plan) desc limit 1
+      ) as best where id = $1`,
+    values: [organizationId],
+  })
+}
+
+/** Null = the clock alone changes nothing any more. */
+export async function putTenantClock(
+  sql: Sql,
+  { id, organizationId }: { id: string; organizationId: string },
+  dueAt: Date | null,
+): Promise<void> {
+  await sql.query(
+    dueAt === null
+      ? { name: 'billing_drop_clock', text: 'delete from loci.due_tenants where tenant_id = $1', values: [id] }
+      : {
+          name: 'billing_put_clock',
+          text: `insert into loci.due_tenants (tenant_id, organization_id, due_at) values ($1, $2, $3)
+            on conflict (tenant_id) do update set due_at = excluded.due_at`,
+          values: [id, organizationId, dueAt],
+        },
+  )
+}
+
+export async function listDueTenants(
+  sql: Sql,
+  now: Date,
+  limit: number,
+): Promise<{ id: string; organizationId: string }[]> {
+  const { rows } = await sql.query<{ id: string; organizationId: string }>({
+    name: 'billing_list_due',
+    text: `select tenant_id as id, organization_id as "organizationId" from loci.due_tenants where due_at <= $1
+      order by due_at, tenant_id limit $2`,
+    values: [now, limit],
+  })
+  return rows
+}
+
+/** With the tenant locked. Another process may have been here since it was listed. */
+export async function isTenantDue(sql: Sql, id: string, now: Date): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'billing_is_due',
+    text: 'select from loci.due_tenants where tenant_id = $1 and due_at <= $2',
+    values: [id, now],
+  })
+  return rowCount === 1
+}
+
+/**
+ * Of one subscription, of the organization in use: those that stand in the register leave it, for the next one. Answers how many.
+ * The time of an event that has a sequence stays: it says since when a payment is missing.
+ */
+export async function clearRegister(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string,
+  subscriptionId: string,
+  register: Exclude<Register, 'arrival'>,
+): Promise<number> {
+  const { rowCount } = await sql.query({
+    name: `billing_clear_${register}`,
+    text: `update loci.billing_events set ${register} = null
+      where organization_id = $1 and tenant_id = $2 and subscription_id = $3 and ${register} is not null${register === 'occurred_at' ? ' and sequence is null' : ''}`,
+    values: [organizationId, tenantId, subscriptionId],
+  })
+  return rowCount
+}
+
+/** Of the organization in use, by status; what is deleted is not there. */
+export async function countServices(sql: Sql, organizationId: string, tenantId: string): Promise<Map<string, number>> {
+  const { rows } = await sql.query<{ status: string; count: number }>({
+    name: 'billing_count_services',
+    text: `select status, sum(count)::int as count from loci.service_counts
+      where organization_id = $1 and tenant_id = $2 and status <> 'deleted' group by status having sum(count) > 0 order by status`,
+    values: [organizationId, tenantId],
+  })
+  return new Map(rows.map(({ status, count }) => [status, count]))
+}

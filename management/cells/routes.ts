@@ -1,0 +1,119 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import { cellChange, cellList, cellListQuery, cellParams, cellRequest, cellResponse } from '@loci/contract/cells.ts'
+import { isId } from '@loci/contract/ids.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { CallerAccess } from '../access/caller.ts'
+import { findOwner } from '../access/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import { addCell, type CellChange, changeCell, noSuchCell } from './cells.ts'
+import { type CellHealth, findCellHealth, listCells } from './store.ts'
+
+interface CellOptions {
+  caller: CallerAccess
+  pool: Pool
+  idempotency: Idempotency
+}
+
+const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
+
+/** Of staff alone. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
+export function cellRoutes({ caller: access, pool, idempotency }: CellOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/cells',
+        access: access.staff('read'),
+        tag: 'cells',
+        summary: 'The cells, newest first, how full they are and how far behind their feeds.',
+        query: cellListQuery,
+        answers: { 200: cellList },
+        failureMessage: 'Failed to list the cells',
+      },
+      async ({ query }) => {
+        const rows = await listCells(pool, { before: query.cursor, limit: query.limit + 1 })
+        const cells = rows.slice(0, query.limit)
+        return { cells: cells.map(shown), next_cursor: rows.length > cells.length ? (cells.at(-1)?.id ?? null) : null }
+      },
+    ),
+
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/cells',
+        access: access.staff('write'),
+        tag: 'cells',
+        summary: 'Register a cell with the key that its daemons sign with.',
+        body: cellRequest,
+        answers: { 201: cellResponse },
+        errors: ['INVALID_STATE', ...REPEATS],
+        failureMessage: 'Failed to register the cell',
+      },
+      ({ caller, body, headers, requestId }) =>
+        idempotency.once(caller, { route: 'POST /api/v1/cells', headers, request: body }, async (sql) => {
+          const { name, region, capacity, endpoint, public_key, tenant_id } = body
+          if (tenant_id !== undefined) await requireTenant(sql, tenant_id)
+          const given = { name, region, capacity, endpoint, publicKeys: [public_key], tenantId: tenant_id ?? null }
+          const { id } = await addCell(sql, given, caller.id, requestId)
+          return { status: 201, body: await show(sql, id) }
+        }),
+    ),
+
+    route(
+      {
+        method: 'PATCH',
+        path: '/api/v1/cells/{id}',
+        access: access.staff('write'),
+        tag: 'cells',
+        summary: 'Change the capacity, the endpoint or the keys of a cell; a key that is left out ends at once.',
+        params: cellParams,
+        body: cellChange,
+        answers: { 200: cellResponse },
+        errors: ['NOT_FOUND', ...REPEATS],
+        failureMessage: 'Failed to change the cell',
+      },
+      ({ caller, params: { id }, body, headers, requestId }) =>
+        idempotency.once(caller, { route: `PATCH /api/v1/cells/${id}`, headers, request: body }, async (sql) => {
+          if (!isId('cell', id)) throw noSuchCell()
+          const change: CellChange = {
+            ...(body.capacity === undefined ? {} : { capacity: body.capacity }),
+            ...(body.endpoint === undefined ? {} : { endpoint: body.endpoint }),
+            ...(body.public_keys === undefined ? {} : { publicKeys: body.public_keys }),
+          }
+          await changeCell(sql, id, change, caller.id, requestId)
+          return { status: 200, body: await show(sql, id) }
+        }),
+    ),
+  ]
+}
+
+/** Staff may be told which tenants there are. */
+async function requireTenant(sql: Sql, id: string): Promise<void> {
+  const owner = isId('ten', id) ? await findOwner(sql, id) : undefined
+  if (!owner || owner.serviceId !== null)
+    throw new ApiError('VALIDATION_ERROR', 'tenant_id names no tenant that there is.')
+}
+
+async function show(sql: Sql, id: string): Promise<object> {
+  return shown((await findCellHealth(sql, id)) as CellHealth)
+}
+
+function shown(cell: CellHealth): object {
+  return {
+    id: cell.id,
+    name: cell.name,
+    region: cell.region,
+    capacity: cell.capacity,
+    placed: cell.placed,
+    endpoint: cell.endpoint,
+    public_keys: cell.publicKeys,
+    tenant_id: cell.tenantId,
+    created_at: cell.createdAt,
+    heard_at: cell.heardAt,
+    heard_seq: cell.heardSeq,
+    feed_seq: cell.feedSeq,
+    // After a restore the cell may have applied more than we remember having told it.
+    lag: Math.max(0, cell.feedSeq - cell.heardSeq),
+  }
+}

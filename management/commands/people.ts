@@ -1,0 +1,114 @@
+// The first organization and those after it, and API keys for their members: what needs no credential but the right to read the
+// settings of the program.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { SCOPES } from '../access/roles.ts'
+import { useOrganization } from '../access/store.ts'
+import { issueApiKey } from '../api-keys/api-keys.ts'
+import { makeOrganization, type NewOrganization, requireEmail, requireName } from '../organizations/organizations.ts'
+import { findFirstOrganization, findMemberByEmail } from '../organizations/store.ts'
+import { listOrganizations, type Organization } from '../tenants/store.ts'
+import { type Context, type Given, type Group, listOf } from './verb.ts'
+
+export const BOOTSTRAP: Group = {
+  summary:
+    'make the first organization, its owner and an API key, once: bootstrap --owner-email ada@example.com [--organization Acme]',
+  verbs: { '': { required: ['owner-email'], optional: ['organization'], run: bootstrap } },
+}
+
+export const ORGANIZATIONS: Group = {
+  summary: 'another organization with its owner: organizations add --name Acme --owner-email ada@example.com',
+  without: ['sealingKeys'],
+  verbs: { add: { required: ['name', 'owner-email'], run: organizationsAdd } },
+}
+
+export const API_KEYS: Group = {
+  summary:
+    'a key for a member: api-keys mint --org <name or id> --email a@b --name n [--scopes a,b|all] [--staff true]',
+  verbs: { mint: { required: ['org', 'email', 'name'], optional: ['scopes', 'staff'], run: apiKeysMint } },
+}
+
+async function bootstrap({ pool, sealingKeys, actor }: Context, given: Given): Promise<object> {
+  const ownerEmail = emailOf('owner-email', given)
+  return transaction(pool, async (sql) => {
+    const first = await findFirstOrganization(sql)
+    if (first)
+      throw new ApiError(
+        'INVALID_STATE',
+        `There is the organization ${first.id} ('${first.name}') already, made ${first.createdAt.toISOString()}: nothing was made. ` +
+          'organizations add makes another one, api-keys mint a key for a member.',
+      )
+    const made = await makeOrganization(sql, { name: given.organization ?? 'default', ownerEmail }, { actor })
+    const request = { organizationId: made.id, userId: made.owner.id, name: 'bootstrap', scopes: [...SCOPES] }
+    const grant = { ...request, tenantIds: null, expiresAt: null }
+    const { key, secret } = await issueApiKey(sql, sealingKeys, grant, { actor })
+    return { ...organizationJson(made), api_key_id: key.id, api_key: secret }
+  })
+}
+
+async function organizationsAdd({ pool, actor }: Context, given: Given): Promise<object> {
+  const wanted = { name: given.name as string, ownerEmail: emailOf('owner-email', given) }
+  return transaction(pool, async (sql) => organizationJson(await makeOrganization(sql, wanted, { actor })))
+}
+
+async function apiKeysMint({ pool, sealingKeys, actor }: Context, given: Given): Promise<object> {
+  const email = emailOf('email', given)
+  const name = requireName(given.name as string)
+  const scopes = scopesOf(given)
+  return transaction(pool, async (sql) => {
+    const { id: organizationId } = await requireOne(sql, given.org as string)
+    await useOrganization(sql, organizationId)
+    const member = await findMemberByEmail(sql, organizationId, email)
+    if (!member)
+      throw new ApiError(
+        'NOT_FOUND',
+        `${email} is no member of ${organizationId}, so the key would open nothing: invite them first.`,
+      )
+    const grant = { organizationId, userId: member.userId, name, scopes, tenantIds: null, expiresAt: null }
+    const { key, secret } = await issueApiKey(sql, sealingKeys, grant, { actor })
+    return {
+      id: key.id,
+      api_key: secret,
+      organization_id: organizationId,
+      user_id: member.userId,
+      role: member.role,
+      name,
+      scopes,
+      created_at: key.createdAt.toISOString(),
+    }
+  })
+}
+
+async function requireOne(sql: Sql, nameOrId: string): Promise<Organization> {
+  const [found, another] = await listOrganizations(sql, nameOrId)
+  if (another) throw new ApiError('INVALID_STATE', `Several organizations are called '${nameOrId}': give the id.`)
+  if (!found) throw new ApiError('NOT_FOUND', `There is no organization ${nameOrId}.`)
+  return found
+}
+
+function organizationJson({ id, name, tenant, owner }: NewOrganization): object {
+  return { organization_id: id, name, tenant_id: tenant.id, user_id: owner.id, owner_email: owner.email }
+}
+
+function emailOf(option: string, given: Given): string {
+  try {
+    return requireEmail(given[option] as string)
+  } catch {
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `--${option} is the address that the person signs in with, such as ada@example.com.`,
+    )
+  }
+}
+
+function scopesOf({ scopes: text = 'all', staff = 'false' }: Given): string[] {
+  if (staff !== 'true' && staff !== 'false') throw new ApiError('VALIDATION_ERROR', '--staff is true or false.')
+  const scopes: string[] = text === 'all' ? [...SCOPES] : listOf(text)
+  const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))
+  if (unknown !== undefined || scopes.length === 0)
+    throw new ApiError('VALIDATION_ERROR', `--scopes is all, or some of ${SCOPES.join(', ')}.`)
+  return staff === 'true' ? [...scopes, STAFF_SCOPE] : scopes
+}

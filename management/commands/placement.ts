@@ -1,0 +1,108 @@
+// Cells, instances in them, and what makes cells read everything again.
+
+import { readFileSync } from 'node:fs'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { addCell, requireCell } from '../cells/cells.ts'
+import { raiseEpoch, readEpoch } from '../feed/store.ts'
+import { PLAN_NAMES, type PlanName } from '../plans.ts'
+import { addInstance } from '../services/services.ts'
+import { ensureOrganization, ensureTenant } from '../tenants/tenants.ts'
+import { type Context, type Given, type Group, integerOf, jsonOf, listOf } from './verb.ts'
+
+export const CELLS: Group = {
+  summary:
+    'add a cell: cells add --name a --region us-east-1 --capacity 100 --endpoint https://… --public-key <x or file>',
+  without: ['sealingKeys'],
+  verbs: {
+    add: { required: ['name', 'region', 'capacity', 'endpoint', 'public-key'], optional: ['tenant'], run: cellsAdd },
+  },
+}
+
+export const INSTANCES: Group = {
+  summary:
+    'place a service in a cell: instances add --org <name or id> --tenant <name or id> --plan pro --cell <name or id>',
+  without: ['sealingKeys'],
+  verbs: {
+    add: { required: ['org', 'tenant', 'plan', 'cell'], optional: ['name', 'service-type'], run: instancesAdd },
+  },
+}
+
+export const FEED: Group = {
+  summary:
+    'after putting a disk snapshot of the control database back: feed new-epoch makes every cell read everything again',
+  without: ['sealingKeys'],
+  verbs: { 'new-epoch': { run: feedNewEpoch } },
+}
+
+async function cellsAdd({ pool, actor }: Context, given: Given): Promise<object> {
+  const cell = await transaction(pool, (sql) =>
+    addCell(
+      sql,
+      {
+        name: given.name as string,
+        region: given.region as string,
+        capacity: integerOf('capacity', given.capacity as string),
+        endpoint: given.endpoint as string,
+        publicKeys: listOf(given['public-key'] as string).map(publicKeyFrom),
+        tenantId: given.tenant ?? null,
+      },
+      actor,
+    ),
+  )
+  const { id, name, region, capacity, endpoint, publicKeys } = cell
+  return { cell_id: id, name, region, capacity, endpoint, public_keys: publicKeys }
+}
+
+async function instancesAdd({ pool, actor }: Context, given: Given): Promise<object> {
+  const plan = PLAN_NAMES.find((name) => name === given.plan) as PlanName | undefined
+  if (!plan) throw new ApiError('VALIDATION_ERROR', `--plan is one of ${PLAN_NAMES.join(', ')}.`)
+  return transaction(pool, async (sql) => {
+    const cell = await requireCell(sql, given.cell as string)
+    const organization = await ensureOrganization(sql, given.org as string, actor)
+    const wanted = { organizationId: organization.id, nameOrId: given.tenant as string, plan }
+    const tenant = await ensureTenant(sql, wanted, actor)
+    const serviceType = given['service-type'] ?? 'memory'
+    const service = await addInstance(sql, { tenant, cell, plan, name: given.name ?? serviceType, serviceType }, actor)
+    return {
+      organization_id: organization.id,
+      tenant_id: tenant.id,
+      service_id: service.id,
+      service_type: service.serviceType,
+      name: service.name,
+      slug: service.slug,
+      plan: service.plan,
+      region: service.region,
+      cell_id: cell.id,
+      endpoint: cell.endpoint,
+      status: service.status,
+    }
+  })
+}
+
+async function feedNewEpoch({ pool, actor }: Context): Promise<object> {
+  return transaction(pool, async (sql) => {
+    await raiseEpoch(sql)
+    const epoch = await readEpoch(sql)
+    const entry = { actor, action: 'feed.new_epoch', subject: epoch, detail: {} }
+    return { epoch, audit_id: await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN }) }
+  })
+}
+
+/** The x of the key itself, or a file with it or with its JWK. */
+function publicKeyFrom(text: string): string {
+  if (/^[A-Za-z0-9_-]{43}$/.test(text)) return text
+  let content: string
+  try {
+    content = readFileSync(text, 'utf8').trim()
+  } catch {
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `--public-key is the x of an Ed25519 key or a file with it; '${text}' is neither.`,
+    )
+  }
+  if (!content.startsWith('{')) return content
+  const { x } = jsonOf('public-key', content) as { x?: unknown }
+  return String(x)
+}

@@ -1,0 +1,34 @@
+// The OpenAPI document of management, from its routes.
+
+import { documentOf } from '@loci/chassis/documents.ts'
+import type { Route } from '@loci/chassis/route.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+
+export function managementDocument(routes: Route[], version: string): Record<string, unknown> {
+  return documentOf(routes, {
+    title: 'loci management',
+    version,
+    description:
+      'The control plane: organizations, tenants, services, tokens, billing. Errors are listed in docs/api/errors.md.',
+    letterCase: 'snake',
+    securitySchemes: {
+      apiKey: {
+        type: 'apiKey',
+        in: 'header',
+        name: HEADER.apiKey,
+        description: 'loci_sk_…, made by an owner or admin of the organization.',
+      },
+      webhook: {
+        type: 'http',
+        scheme: 'bearer',
+        description:
+          'The secret that the payment provider was given. Where a signing secret is set, its signature as well.',
+      },
+      cell: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'A JWS of type loci-cell+jwt, signed with the key of a registered cell, for at most a minute.',
+      },
+    },
+  })
+}

@@ -1,0 +1,105 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { parseInput } from '@loci/chassis/input.ts'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
+import { eventPosition, eventsQuery, eventsResponse } from '@loci/contract/events.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { readOwn } from '../access/own.ts'
+import { PLANS } from '../plans.ts'
+import type { Waiting } from '../waiting.ts'
+import { type EventPage, listEventEnds, readEvents } from './store.ts'
+import { type EventStream, openStream } from './stream.ts'
+
+interface EventOptions {
+  caller: CallerAccess
+  pool: Pool
+  waiting: Waiting
+  lifecycle: Lifecycle
+}
+
+const STREAM_PAGE_MAX = 500
+/** The word of a gateway is about one request: it can not be asked for again, so its streams are short. */
+const GATEWAY_STREAM_MS = 60_000
+
+export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventOptions): Route[] {
+  const streams = new Map<string, Set<EventStream>>()
+  lifecycle.onMove(({ to }) => {
+    if (to === 'draining') for (const open of streams.values()) for (const stream of open) stream.end()
+  })
+
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/events',
+        access: access.scope('events:read', 'read'),
+        tag: 'events',
+        deadline: 'stream',
+        summary:
+          'What happened in the organization, in the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`.',
+        query: eventsQuery,
+        answers: { 200: eventsResponse },
+        failureMessage: 'Failed to read the events',
+      },
+      async (call) => {
+        const { after, limit, wait } = call.query
+        return after === undefined ? stream(call) : pull(call, { after, limit, wait })
+      },
+    ),
+  ]
+
+  async function pull(
+    { caller, headers, signal, yieldSlot }: EventCall,
+    { after, limit, wait }: { after: number; limit: number; wait: number },
+  ): Promise<object> {
+    const page = await read(caller, after, limit)
+    if (page.events.length > 0 || page.truncated || wait === 0) return bodyOf(page)
+    yieldSlot()
+    await waiting.wait(caller.organizationId, page.next, wait * 1_000, signal)
+    if (!(await access.isStill(caller, headers)))
+      throw new ApiError('UNAUTHENTICATED', 'The credential was deleted or changed while the request waited.')
+    return bodyOf(await read(caller, page.next, limit))
+  }
+
+  async function stream({ caller, headers, signal, log, requestId }: EventCall): Promise<object> {
+    const { organizationId, plan } = caller
+    const last = headers['last-event-id']
+    const from = last === undefined ? undefined : Number(parseInput(eventPosition, last, 'headers.last-event-id'))
+    const after = from ?? (await listEventEnds(pool, [organizationId])).get(organizationId) ?? 0
+    const open = streams.get(organizationId) ?? new Set()
+    if (open.size >= PLANS[plan].streams)
+      throw new ApiError(
+        'RATE_LIMITED',
+        `The plan ${plan} has ${PLANS[plan].streams} streams of events at a time. Close one, or poll with ?after=.`,
+        { retryAfterMs: 10_000 },
+      )
+    const openedAt = Date.now()
+    const opened = openStream({
+      after,
+      read: (position) => read(caller, position, STREAM_PAGE_MAX),
+      wait: (seq, ms, over) => waiting.wait(organizationId, seq, ms, over),
+      isAllowed: async () =>
+        (caller.kind !== 'gateway' || Date.now() - openedAt < GATEWAY_STREAM_MS) && access.isStill(caller, headers),
+      signal,
+      onError: (error) => log.warn({ requestId, error }, 'a stream of events was cut'),
+    })
+    streams.set(organizationId, open.add(opened))
+    opened.readable.on('close', () => {
+      open.delete(opened)
+      if (open.size === 0) streams.delete(organizationId)
+    })
+    if (lifecycle.state === 'draining') opened.end()
+    return reply(200, opened.readable, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+  }
+
+  function read(caller: Caller, after: number, limit: number): Promise<EventPage> {
+    return readOwn(pool, caller, (sql) => readEvents(sql, caller, { after, limit }))
+  }
+}
+
+type EventCall = Call<Caller, unknown, unknown, unknown>
+
+function bodyOf({ events, next, truncated }: EventPage): object {
+  return { events, next, ...(truncated ? { truncated } : {}) }
+}

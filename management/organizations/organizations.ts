@@ -1,0 +1,148 @@
+// An organization owns tenants; people belong to it in a role. It is never without a default tenant, and never without an owner.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { isId, newId } from '@loci/contract/ids.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { Role } from '../access/roles.ts'
+import { useOrganization } from '../access/store.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
+import { type Act, appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { appendEvent } from '../events/store.ts'
+import { insertOrganization, insertTenant, type Tenant } from '../tenants/store.ts'
+import {
+  deleteMember,
+  ensureUser,
+  findMember,
+  findOrganization,
+  findUser,
+  insertMember,
+  lockMemberAndOwners,
+  type Member,
+  type OrganizationRow,
+  type User,
+  updateRole,
+} from './store.ts'
+
+export interface NewOrganization {
+  id: string
+  name: string
+  tenant: Tenant
+  owner: User
+}
+
+const DEFAULT_TENANT = 'default'
+
+/** With its default tenant and its first owner. Leaves the organization in use. */
+export async function makeOrganization(
+  sql: Sql,
+  { name, ownerEmail }: { name: string; ownerEmail: string },
+  act: Act,
+): Promise<NewOrganization> {
+  const owner = await ensureUser(sql, newId('usr'), requireEmail(ownerEmail))
+  return foundOrganization(sql, { name, owner }, act)
+}
+
+/** As makeOrganization, for a person who is known. */
+export async function foundOrganization(
+  sql: Sql,
+  { name, owner }: { name: string; owner: User },
+  act: Act,
+): Promise<NewOrganization> {
+  const id = newId('org')
+  await insertOrganization(sql, { id, name: requireName(name) })
+  await useOrganization(sql, id)
+  await insertMember(sql, id, owner.id, 'owner')
+  const tenant: Tenant = {
+    id: newId('ten'),
+    organizationId: id,
+    name: DEFAULT_TENANT,
+    slug: DEFAULT_TENANT,
+    plan: 'free',
+    status: 'active',
+    isDefault: true,
+  }
+  await insertTenant(sql, tenant)
+  // Of both: the platform gains an organization, and the organization's own record begins with how it came to be.
+  const entry = { ...act, action: 'organization.make', subject: id, detail: { owner: owner.id } }
+  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  await appendAudit(sql, { ...entry, chain: id })
+  await appendEvent(sql, {
+    organizationId: id,
+    type: 'organization.created',
+    subject: id,
+    data: { tenant_id: tenant.id },
+  })
+  return { id, name, tenant, owner }
+}
+
+/** Of an id that a credential or an invitation gave: there is one. */
+export async function requireOrganization(sql: Sql, id: string): Promise<OrganizationRow> {
+  const organization = await findOrganization(sql, id)
+  if (!organization) throw new Error(`organization ${id} is named by a credential and does not exist`)
+  return organization
+}
+
+export async function requireUser(sql: Sql, id: string): Promise<User> {
+  const user = await findUser(sql, id)
+  if (!user) throw new Error(`user ${id} is named by a credential and does not exist`)
+  return user
+}
+
+interface MemberName {
+  organizationId: string
+  userId: string
+}
+
+/** In a transaction that has the organization in use. */
+export async function changeRole(sql: Sql, of: MemberName, role: Role, act: Act): Promise<Member> {
+  const { organizationId, userId } = of
+  const { role: before } = await lockMember(sql, of, role)
+  await updateRole(sql, organizationId, userId, role)
+  const detail = { before, role }
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'member.change', subject: userId, detail })
+  await appendEvent(sql, { organizationId, type: 'member.changed', subject: userId, data: { role } })
+  return (await findMember(sql, organizationId, userId)) as Member
+}
+
+/** Their keys go too: they would come back to life with the next invitation. */
+export async function removeMember(sql: Sql, of: MemberName, act: Act): Promise<void> {
+  const { organizationId, userId } = of
+  const { role } = await lockMember(sql, of, undefined)
+  await deleteMember(sql, organizationId, userId)
+  const keys = await revokeKeysOf(sql, organizationId, userId)
+  const detail = { role, keys }
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'member.remove', subject: userId, detail })
+  await appendEvent(sql, { organizationId, type: 'member.removed', subject: userId, data: {} })
+}
+
+/** `next` is the role that it shall have, undefined when it goes. */
+async function lockMember(
+  sql: Sql,
+  { organizationId, userId }: MemberName,
+  next: Role | undefined,
+): Promise<{ role: Role }> {
+  const locked = isId('usr', userId) ? await lockMemberAndOwners(sql, organizationId, userId) : []
+  const found = locked.find((one) => one.userId === userId)
+  if (!found)
+    throw new ApiError('NOT_FOUND', 'There is no such member. GET /api/v1/organizations/{id}/members lists them.')
+  const isLastOwner = found.role === 'owner' && !locked.some((one) => one.role === 'owner' && one.userId !== userId)
+  if (isLastOwner && next !== 'owner')
+    throw new ApiError(
+      'INVALID_STATE',
+      'This is the last owner of the organization: make somebody else an owner first.',
+    )
+  return found
+}
+
+export function requireName(name: string): string {
+  if (name.trim() !== name || name.length < 1 || name.length > 100)
+    throw new ApiError('VALIDATION_ERROR', 'A name has 1 to 100 characters, none of them a blank at its ends.')
+  return name
+}
+
+/** As it is compared: lower case. */
+export function requireEmail(text: string): string {
+  if (text.length > 254 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+\.[^\s@\p{Cc}]+$/u.test(text))
+    throw new ApiError('VALIDATION_ERROR', `'${text.slice(0, 100)}' is no e-mail address.`)
+  return text.toLowerCase()
+}

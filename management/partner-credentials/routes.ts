@@ -1,0 +1,180 @@
+import { type Route, route } from '@loci/chassis/route.ts'
+import { isId } from '@loci/contract/ids.ts'
+import {
+  partnerCredentialIssued,
+  partnerCredentialList,
+  partnerCredentialListQuery,
+  partnerCredentialParams,
+  partnerCredentialRequest,
+  partnerCredentialRotation,
+  partnerCredentialsParams,
+} from '@loci/contract/partner-credentials.ts'
+import { deleted } from '@loci/contract/wire.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { readOwn, requireOwnService } from '../access/own.ts'
+import { appendEvent } from '../events/store.ts'
+import type { Idempotency, Outcome, Repeat } from '../idempotency/idempotency.ts'
+import { lockHome, requirePlaced } from '../services/home.ts'
+import { findService, type Service } from '../services/store.ts'
+import { mintPartnerCredential, revokePartnerCredential, rotatePartnerCredential } from './partner-credentials.ts'
+import { listPartnerCredentials, type PartnerCredential } from './store.ts'
+
+interface PartnerCredentialOptions {
+  caller: CallerAccess
+  pool: Pool
+  idempotency: Idempotency
+  /** Whoever waits for news of the cell's feed. */
+  tell(cellId: string): void
+}
+
+const PATH = '/api/v1/services/{id}/partner-credentials'
+const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
+
+export function partnerCredentialRoutes(options: PartnerCredentialOptions): Route[] {
+  const { caller: access, pool } = options
+  const shared = { tag: 'partner credentials', access: access.scope('tokens:write', 'write') } as const
+  return [
+    route(
+      {
+        ...shared,
+        method: 'POST',
+        path: PATH,
+        summary: 'Issue a credential for a partner, bound to one database of the service. Its token is shown once.',
+        params: partnerCredentialsParams,
+        body: partnerCredentialRequest,
+        answers: { 201: partnerCredentialIssued },
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        failureMessage: 'Failed to issue the partner credential',
+      },
+      ({ caller, params: { id }, body, headers, requestId }) => {
+        const repeat = { route: `POST /api/v1/services/${id}/partner-credentials`, headers, request: body }
+        return change(options, caller, id, repeat, async (sql, service) => {
+          requirePlaced(service)
+          const request = {
+            name: body.name,
+            database: body.database,
+            projectionClasses: body.projection_classes,
+            routes: body.routes,
+            expiresAt: body.expires_in === undefined ? undefined : new Date(Date.now() + body.expires_in * 1000),
+          }
+          const { credential, token } = await mintPartnerCredential(sql, service, request, caller.id, requestId)
+          await tellOf(sql, 'partner_credential.issued', credential)
+          return { status: 201, body: { ...shown(credential), token }, issued: credential.id }
+        })
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'GET',
+        path: PATH,
+        access: access.scope('services:read', 'read'),
+        summary: 'The partner credentials of the service, newest first, and never their tokens.',
+        params: partnerCredentialsParams,
+        query: partnerCredentialListQuery,
+        answers: { 200: partnerCredentialList },
+        errors: ['NOT_FOUND'],
+        failureMessage: 'Failed to list the partner credentials',
+      },
+      ({ caller, params: { id }, query }) =>
+        readOwn(pool, caller, async (sql) => {
+          const found = isId('svc', id) ? await findService(sql, caller.organizationId, id) : undefined
+          const service = requireOwnService(caller, found)
+          const page = { before: query.cursor, limit: query.limit + 1 }
+          const rows = await listPartnerCredentials(sql, caller.organizationId, service.id, page)
+          const credentials = rows.slice(0, query.limit)
+          return {
+            partner_credentials: credentials.map(shown),
+            next_cursor: rows.length > credentials.length ? (credentials.at(-1)?.id ?? null) : null,
+          }
+        }),
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'DELETE',
+        path: `${PATH}/{credential_id}`,
+        summary: 'Take a partner credential back. Every daemon refuses it within seconds.',
+        params: partnerCredentialParams,
+        answers: { 200: deleted },
+        errors: ['NOT_FOUND', ...REPEATS],
+        failureMessage: 'Failed to delete the partner credential',
+      },
+      ({ caller, params: { id, credential_id }, headers, requestId }) => {
+        const line = `DELETE /api/v1/services/${id}/partner-credentials/${credential_id}`
+        return change(options, caller, id, { route: line, headers, request: null }, async (sql, service) => {
+          const credential = await revokePartnerCredential(sql, service, credential_id, caller.id, requestId)
+          await tellOf(sql, 'partner_credential.revoked', credential)
+          return { status: 200, body: { deleted: true } }
+        })
+      },
+    ),
+
+    route(
+      {
+        ...shared,
+        method: 'POST',
+        path: `${PATH}/{credential_id}/rotate`,
+        summary:
+          'Give a partner credential a new secret under the same id. The old one ends at once, without an overlap: for one, issue a second credential and delete the first when the partner has changed over.',
+        params: partnerCredentialParams,
+        body: partnerCredentialRotation,
+        bodyOptional: true,
+        answers: { 200: partnerCredentialIssued },
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        failureMessage: 'Failed to rotate the partner credential',
+      },
+      ({ caller, params: { id, credential_id }, headers, requestId }) => {
+        const line = `POST /api/v1/services/${id}/partner-credentials/${credential_id}/rotate`
+        return change(options, caller, id, { route: line, headers, request: null }, async (sql, service) => {
+          const { credential, token } = await rotatePartnerCredential(sql, service, credential_id, caller.id, requestId)
+          await tellOf(sql, 'partner_credential.rotated', credential)
+          return { status: 200, body: { ...shown(credential), token }, issued: credential.id }
+        })
+      },
+    ),
+  ]
+}
+
+/** Once, with the service's cell locked; the cell's waiting poll hears of it after the commit. */
+async function change(
+  { idempotency, tell }: PartnerCredentialOptions,
+  caller: Caller,
+  id: string,
+  repeat: Repeat,
+  work: (sql: Sql, service: Service) => Promise<Outcome>,
+) {
+  let cellId: string | null = null
+  const answer = await idempotency.once(caller, repeat, async (sql) => {
+    const found = isId('svc', id) ? await lockHome(sql, caller.organizationId, id) : undefined
+    const service = requireOwnService(caller, found)
+    cellId = service.cellId
+    return work(sql, service)
+  })
+  if (cellId !== null) tell(cellId)
+  return answer
+}
+
+async function tellOf(sql: Sql, type: string, credential: PartnerCredential): Promise<void> {
+  const { organizationId, tenantId, serviceId, id } = credential
+  await appendEvent(sql, { organizationId, type, subject: id, data: { tenant_id: tenantId, service_id: serviceId } })
+}
+
+function shown(credential: PartnerCredential): object {
+  return {
+    id: credential.id,
+    service_id: credential.serviceId,
+    name: credential.name,
+    partner: credential.partner,
+    database: credential.database,
+    projection_classes: credential.projectionClasses,
+    routes: credential.routes,
+    created_at: credential.createdAt,
+    expires_at: credential.expiresAt,
+    rotated_at: credential.rotatedAt,
+    last_used_at: credential.lastUsedAt,
+  }
+}

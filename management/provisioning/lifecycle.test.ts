@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isOpen } from '../operations/operation.ts'
+import {
+  command,
+  type DesiredState,
+  type Life,
+  needsPlace,
+  newLife,
+  type ObservedState,
+  observe,
+  type Reconciled,
+  reconcile,
+  type Turn,
+  type Verb,
+} from './lifecycle.ts'
+
+const START = new Date('2026-01-05T09:00:00Z')
+const VERBS: Verb[] = ['suspend', 'resume', 'update', 'delete', 'retry']
+const TRANSITIONAL = ['provisioning', 'updating', 'deleting']
+let operations = 0
+
+/** Minutes after the start. */
+function at(minutes: number): Date {
+  return new Date(START.getTime() + minutes * 60_000)
+}
+
+interface Around {
+  placement?: string
+  entitled?: 'active' | 'suspended'
+  isOver?: boolean
+  plan?: string
+}
+
+function look(life: Life, minutes: number, around: Around = {}): Reconciled {
+  const { placement = 'cell_a', entitled = 'active', isOver = false, plan = 'pro' } = around
+  const reason = entitled === 'suspended' ? 'unpaid' : null
+  const digestOf = (state: DesiredState, why: string | null) => `${state} ${why} ${plan}`
+  operations += 1
+  const entitlement = { state: entitled, reason, isOver, digestOf }
+  return reconcile(life, { entitlement, placement, operationId: `op_${operations}` }, at(minutes))
+}
+
+function give(life: Life, verb: Verb, minutes: number): Turn {
+  operations += 1
+  return command(life, verb, `op_${operations}`, at(minutes))
+}
+
+function hear(life: Life, generation: number, state: ObservedState, minutes: number, cellId = 'cell_a'): Turn {
+  return observe(life, { cellId, generation, state }, at(minutes))
+}
+
+const fresh = () => newLife('svc_1', 'op_first', START)
+const placed = () => look(fresh(), 0).life
+const active = () => hear(placed(), 1, 'active', 1).life
+const failed = () => look(placed(), 15.1).life
+const taken = () => hear(failed(), 2, 'deleted', 16).life
+const deleting = () => look(give(active(), 'delete', 2).life, 2).life
+const updating = () => look(give(active(), 'suspend', 2).life, 2).life
+const STATES: Record<string, () => Life> = { fresh, placed, active, failed, taken, deleting, updating }
+
+test('a new service is placed and told in one look, and active when its cell confirms', () => {
+  const told = look(fresh(), 0)
+  const turn = hear(told.life, 1, 'active', 1)
+
+  assert.deepEqual([told.publish, told.placed, told.life.generation], [true, 'cell_a', 1])
+  assert.deepEqual([turn.life.status, turn.life.operation?.status, turn.readyMs], ['active', 'succeeded', 60_000])
+})
+
+test('a second look changes nothing', () => {
+  for (const [name, state] of Object.entries(STATES)) {
+    const once = look(state(), 16).life
+    const twice = look(once, 16)
+    assert.equal(twice.life, once, name)
+    assert.equal(twice.publish, false, name)
+  }
+})
+
+test('every transitional status has a deadline and is due, whatever is commanded', () => {
+  for (const [name, state] of Object.entries(STATES))
+    for (const verb of VERBS) {
+      const turn = give(state(), verb, 3)
+      if (!TRANSITIONAL.includes(turn.life.status)) continue
+      assert.notEqual(turn.life.deadlineAt, null, `${verb} of ${name}`)
+      assert.notEqual(turn.dueAt, null, `${verb} of ${name}`)
+    }
+})
+
+test('without room it waits with its reason, and fails after fifteen minutes', () => {
+  const waiting = reconcileWithoutRoom(fresh(), 1)
+  const given = reconcileWithoutRoom(waiting.life, 15)
+
+  assert.deepEqual([waiting.life.status, waiting.life.statusReason], ['provisioning', 'no_capacity'])
+  assert.deepEqual([given.life.status, given.life.statusReason, given.dueAt], ['failed', 'no_capacity', null])
+  assert.equal(given.life.operation?.error?.code, 'NO_CAPACITY')
+})
+
+function reconcileWithoutRoom(life: Life, minutes: number): Reconciled {
+  const entitlement = { state: 'active' as const, reason: null, isOver: false, digestOf: () => 'same' }
+  return reconcile(life, { entitlement, placement: undefined, operationId: 'op_x' }, at(minutes))
+}
+
+test('what its cell did not confirm fails, is taken away, and may then be tried anywhere', () => {
+  const late = look(placed(), 15)
+  const gone = hear(late.life, 2, 'deleted', 16).life
+  const again = give(gone, 'retry', 17).life
+
+  assert.deepEqual([late.life.status, late.life.statusReason], ['failed', 'cell_silent'])
+  assert.deepEqual([late.publish, late.life.desiredState, late.life.generation], [true, 'deleted', 2])
+  assert.deepEqual([gone.status, gone.cellId], ['failed', null])
+  assert.deepEqual([again.status, needsPlace(again)], ['provisioning', true])
+  assert.equal(look(again, 17, { placement: 'cell_b' }).life.cellId, 'cell_b')
+})
+
+test('a change that is not confirmed in time goes back to what the cell last said, and a late word settles it', () => {
+  const late = look(updating(), 17)
+  const settled = hear(late.life, 2, 'suspended', 40).life
+
+  assert.deepEqual([late.life.status, late.life.statusReason], ['active', 'unconfirmed'])
+  assert.equal(late.life.operation?.status, 'failed')
+  assert.deepEqual([settled.status, settled.statusReason], ['suspended', 'suspended'])
+})
+
+test('a deletion that is not confirmed fails with its reason, and the late word ends it', () => {
+  const late = look(deleting(), 17).life
+  const ended = hear(late, 2, 'deleted', 60)
+
+  assert.deepEqual([late.status, late.statusReason], ['failed', 'deletion_unconfirmed'])
+  assert.deepEqual([ended.life.status, ended.dueAt], ['deleted', null])
+})
+
+test('a deadline that passed while nobody looked begins anew: what had come to be is not taken away', () => {
+  const restored = look(placed(), 24 * 60)
+  const heard = hear(restored.life, 1, 'active', 24 * 60 + 1).life
+
+  assert.deepEqual([restored.life.status, restored.publish], ['provisioning', false])
+  assert.deepEqual(restored.dueAt, at(24 * 60 + 15))
+  assert.equal(heard.status, 'active')
+})
+
+test('an operation that is given up and replaced in one look is told as both', () => {
+  const unpaid = look(updating(), 17, { entitled: 'suspended' })
+
+  assert.equal(unpaid.superseded?.status, 'failed')
+  assert.notEqual(unpaid.life.operation?.id, unpaid.superseded?.id)
+})
+
+test('what was never placed is deleted at once', () => {
+  const turn = give(fresh(), 'delete', 1)
+
+  assert.deepEqual([turn.life.status, turn.dueAt, turn.superseded?.status], ['deleted', null, 'superseded'])
+})
+
+test('a command is accepted in every state, and what is being deleted stays so', () => {
+  for (const [name, state] of Object.entries(STATES))
+    for (const verb of VERBS) {
+      const { life, superseded } = give(state(), verb, 3)
+      const told = life.operation === state().operation ? superseded : life.operation
+      assert.ok(told ?? life.operation, `${verb} of ${name}`)
+      if (name === 'deleting') assert.equal(life.wantedState, 'deleted', verb)
+    }
+  const unheard = give(deleting(), 'resume', 3)
+  assert.deepEqual([unheard.superseded?.status, unheard.life.status], ['superseded', 'deleting'])
+})
+
+test('no command and no report puts off a look that is due: only a look knows what is paid for', () => {
+  for (const [name, state] of Object.entries(STATES)) {
+    for (const verb of VERBS) {
+      const turn = give(state(), verb, 3)
+      if (turn.life.status !== 'deleted') assert.deepEqual(turn.dueAt, at(3), `${verb} of ${name}`)
+    }
+    if (state().status !== 'deleted') assert.deepEqual(hear(state(), 0, 'active', 3, 'cell_z').dueAt, at(3), name)
+  }
+})
+
+test('a report on what was told before a command does not end that command', () => {
+  const resumed = give(updating(), 'resume', 3).life
+  const heard = hear(resumed, 2, 'suspended', 4).life
+  const told = look(heard, 4)
+
+  assert.deepEqual([heard.status, heard.operation && isOpen(heard.operation)], ['updating', true])
+  assert.deepEqual([told.publish, told.life.desiredState, told.life.generation], [true, 'active', 3])
+})
+
+test('a retry that comes before the word that all is taken away is not lost', () => {
+  const again = give(failed(), 'retry', 16).life
+  const heard = hear(again, 2, 'deleted', 17)
+  const told = look(heard.life, 17)
+
+  assert.notEqual(heard.life.deadlineAt, null)
+  assert.deepEqual([told.publish, told.life.desiredState, told.life.generation], [true, 'active', 3])
+})
+
+test('a service that was suspended while it had failed is suspended when it is tried again', () => {
+  const suspended = give(taken(), 'suspend', 17)
+  const again = give(suspended.life, 'retry', 18).life
+
+  assert.equal(suspended.life.operation?.status, 'succeeded')
+  assert.equal(look(again, 18).life.desiredState, 'suspended')
+})
+
+test('a retry of a change that was never confirmed begins a new operation', () => {
+  const late = look(updating(), 17).life
+
+  const turn = give(late, 'retry', 18)
+  assert.notEqual(turn.life.operation?.id, late.operation?.id)
+  assert.equal(turn.life.status, 'updating')
+  assert.equal(give(active(), 'retry', 18).life.status, 'active')
+})
+
+test('a command that changes nothing is over when the cell has confirmed what it was told', () => {
+  const turn = look(give(active(), 'resume', 2).life, 2)
+
+  assert.deepEqual([turn.life.status, turn.publish, turn.life.operation?.status], ['active', false, 'succeeded'])
+})
+
+test('want of payment suspends and resumes with operations of its own; the end of it deletes', () => {
+  const unpaid = look(active(), 5, { entitled: 'suspended' })
+  const suspended = hear(unpaid.life, 2, 'suspended', 6).life
+  const paid = look(suspended, 7)
+  const over = look(suspended, 8, { entitled: 'suspended', isOver: true })
+
+  assert.deepEqual(
+    [unpaid.life.operation?.kind, suspended.status, suspended.statusReason],
+    ['suspend', 'suspended', 'unpaid'],
+  )
+  assert.deepEqual([paid.life.operation?.kind, paid.life.desiredState], ['resume', 'active'])
+  assert.deepEqual([over.life.status, over.life.desiredState, over.publish], ['deleting', 'deleted', true])
+})
+
+test('an older report, or one from another cell, changes nothing', () => {
+  const life = hear(updating(), 2, 'suspended', 3).life
+
+  assert.equal(hear(life, 1, 'active', 4).life, life)
+  assert.equal(hear(life, 9, 'active', 4, 'cell_b').life, life)
+})
+
+test('what a cell could not make has failed and is taken away', () => {
+  const turn = hear(placed(), 1, 'failed', 1)
+
+  assert.deepEqual([turn.life.status, turn.life.statusReason], ['failed', 'cell_failed'])
+  assert.equal(look(turn.life, 1).life.desiredState, 'deleted')
+})
+
+test('restored: a cell that was told more is believed and told again under a higher generation', () => {
+  const heard = hear(active(), 7, 'suspended', 9)
+  const told = look(heard.life, 9)
+
+  assert.deepEqual([heard.life.generation, heard.life.publishedDigest], [7, null])
+  assert.deepEqual([told.publish, told.life.generation, told.life.desiredState], [true, 8, 'active'])
+})
+
+test('restored: what had failed or was being made, and lives in its cell, is never taken away', () => {
+  for (const state of [failed, placed]) {
+    const heard = hear(state(), 7, 'active', 20).life
+    const late = look(look(heard, 20).life, 35.5)
+
+    assert.equal(heard.status, 'updating')
+    assert.deepEqual([late.life.status, late.life.desiredState, late.publish], ['active', 'active', false])
+  }
+})
+
+test('restored: what has no place here and one in a cell is taken back there', () => {
+  const heard = hear(taken(), 7, 'active', 20, 'cell_b')
+  const told = look(heard.life, 20)
+
+  assert.deepEqual([heard.life.cellId, heard.life.status], ['cell_b', 'updating'])
+  assert.deepEqual([told.life.generation, told.life.desiredState, told.placed], [8, 'active', undefined])
+  assert.equal(hear(taken(), 1, 'active', 20).life.cellId, null, 'an old report is no reason')
+})
+
+test('restored: what the cell has erased is deleted, and its feed says so before it is', () => {
+  const heard = hear(updating(), 7, 'deleted', 9).life
+  const told = look(heard, 9)
+
+  assert.deepEqual([heard.status, heard.operation?.status], ['deleting', 'superseded'])
+  assert.deepEqual([told.publish, told.life.generation, told.life.operation?.kind], [true, 8, 'delete'])
+  assert.equal(hear(told.life, 8, 'deleted', 10).life.status, 'deleted')
+})
+
+test('restored: erased under the very number that says active here is erased all the same', () => {
+  assert.equal(hear(active(), 1, 'deleted', 9).life.status, 'deleting')
+})
+
+test('restored: what was still being made and is erased has failed, and its place is given up only when the cell was told', () => {
+  const heard = hear(placed(), 7, 'deleted', 9).life
+  const told = look(heard, 9)
+
+  assert.deepEqual([heard.status, heard.statusReason, heard.cellId], ['failed', 'lost_in_restore', 'cell_a'])
+  assert.deepEqual([told.publish, told.life.generation, told.life.desiredState], [true, 8, 'deleted'])
+  assert.equal(hear(told.life, 8, 'deleted', 10).life.cellId, null)
+})
+
+test('restored: what is told to be deleted is not told again for another plan', () => {
+  assert.equal(look(failed(), 20, { plan: 'starter' }).publish, false)
+})
+
+test('deleted is for ever, also in a cell that was restored to before it', () => {
+  const deleted = hear(deleting(), 2, 'deleted', 3).life
+  const heard = hear(deleted, 7, 'active', 9)
+  const told = look(heard.life, 9)
+
+  assert.deepEqual([heard.life.status, heard.dueAt], ['deleted', at(9)])
+  assert.deepEqual([told.publish, told.life.generation, told.life.status, told.dueAt], [true, 8, 'deleted', null])
+  assert.equal(hear(deleted, 1, 'active', 9).life, deleted)
+  assert.equal(look(deleted, 9).publish, false)
+})

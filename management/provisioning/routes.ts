@@ -1,0 +1,164 @@
+// What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a service.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import { isId, newId } from '@loci/contract/ids.ts'
+import { quarantinedPath, quarantineList } from '@loci/contract/quarantine.ts'
+import { moveServiceRequest, serviceOperation } from '@loci/contract/services.ts'
+import { deleted, idPath } from '@loci/contract/wire.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { findOwner, useOrganization } from '../access/store.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { publishInstance } from '../feed/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import { operationJson } from '../operations/json.ts'
+import type { Operation } from '../operations/operation.ts'
+import { limitsOf, type PlanName } from '../plans.ts'
+import { command } from './lifecycle.ts'
+import { saveTurn } from './provisioning.ts'
+import { deleteQuarantined, findPlaced, listQuarantined, lockRoom } from './store.ts'
+
+interface ProvisioningOptions {
+  caller: CallerAccess
+  pool: Pool
+  idempotency: Idempotency
+  /** The feed of this cell has news. */
+  tell(cellId: string): void
+  look(organizationId: string, serviceIds: string[]): void
+}
+
+export function provisioningRoutes({ caller, pool, idempotency, tell, look }: ProvisioningOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/quarantine',
+        access: caller.staff('read'),
+        tag: 'cells',
+        summary: 'Instances that a cell holds and management does not know, oldest first.',
+        answers: { 200: quarantineList },
+        failureMessage: 'Failed to list quarantined instances',
+      },
+      async () => ({ instances: (await listQuarantined(pool)).map(quarantinedJson) }),
+    ),
+    route(
+      {
+        method: 'DELETE',
+        path: '/api/v1/quarantine/{cell_id}/{service_id}',
+        access: caller.staff('write'),
+        tag: 'cells',
+        summary: 'Tell the cell to erase an instance that nobody owns. There is no way back.',
+        params: quarantinedPath,
+        answers: { 200: deleted },
+        errors: ['NOT_FOUND'],
+        failureMessage: 'Failed to delete a quarantined instance',
+      },
+      async ({ caller, params, requestId }) => {
+        await transaction(pool, (sql) => erase(sql, caller, params.cell_id, params.service_id, requestId))
+        tell(params.cell_id)
+        return { deleted: true }
+      },
+    ),
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/services/{id}/move',
+        access: caller.staff('write'),
+        tag: 'cells',
+        summary: 'Place a service that has failed in a cell of your choice. One that holds data can not be moved yet.',
+        params: idPath,
+        body: moveServiceRequest,
+        answers: { 202: serviceOperation },
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'],
+        failureMessage: 'Failed to move service',
+      },
+      async ({ caller, params, body, headers, requestId }) => {
+        let moved: string | undefined
+        const repeat = { route: `POST /api/v1/services/${params.id}/move`, headers, request: body }
+        const answer = await idempotency.once(caller, repeat, async (sql) => {
+          const { organizationId, operation } = await move(sql, caller, params.id, body.cell_id, requestId)
+          moved = organizationId
+          // The key is the caller's, whosever the service is.
+          await useOrganization(sql, caller.organizationId)
+          const location = { 'operation-location': `/api/v1/operations/${operation.id}` }
+          return { status: 202, body: operationJson({ ...operation, serviceId: params.id }), headers: location }
+        })
+        if (moved !== undefined) look(moved, [params.id])
+        return answer
+      },
+    ),
+  ]
+}
+
+async function erase(sql: Sql, caller: Caller, cellId: string, serviceId: string, requestId: string): Promise<void> {
+  const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
+  const found = room && (await deleteQuarantined(sql, cellId, serviceId))
+  if (!found)
+    throw new ApiError('NOT_FOUND', 'There is no such instance in quarantine. GET /api/v1/quarantine lists them.')
+  await publishInstance(sql, cellId, {
+    org: found.organizationId,
+    ten: found.tenantId,
+    svc: serviceId,
+    service_type: found.serviceType,
+    plan: found.plan,
+    state: 'deleted',
+    state_reason: null,
+    generation: found.generation + 1,
+    limits: limitsOf(found.plan as PlanName),
+    config: {},
+  })
+  const detail = { cell_id: cellId, organization_id: found.organizationId, tenant_id: found.tenantId }
+  await appendAudit(sql, {
+    chain: PLATFORM_CHAIN,
+    actor: caller.id,
+    action: 'quarantine.delete',
+    subject: serviceId,
+    requestId,
+    detail,
+  })
+}
+
+async function move(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+  cellId: string,
+  requestId: string,
+  now: Date = new Date(),
+): Promise<{ organizationId: string; operation: Operation }> {
+  const owner = isId('svc', id) ? await findOwner(sql, id) : undefined
+  if (!owner) throw new ApiError('NOT_FOUND', 'There is no such service.')
+  const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
+  if (!room) throw new ApiError('NOT_FOUND', 'There is no such cell. GET /api/v1/cells lists them.')
+  if (room.placed >= room.capacity) throw new ApiError('QUOTA_EXCEEDED', 'The cell is full: choose another one.')
+  await useOrganization(sql, owner.organizationId)
+  const placed = await findPlaced(sql, owner.organizationId, id, { lock: true })
+  // Its data would have to come along, by export and import. What has failed has none, once its cell has erased it.
+  if (placed?.life.status !== 'failed' || placed.life.wantedState === 'deleted' || placed.life.cellId !== null)
+    throw new ApiError(
+      'INVALID_STATE',
+      'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data can not be moved yet.',
+    )
+  const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
+  await saveTurn(sql, owner.organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
+  const entry = { actor: caller.id, action: 'service.move', subject: id, requestId, detail: { cell_id: cellId } }
+  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  return { organizationId: owner.organizationId, operation: turn.life.operation as Operation }
+}
+
+function quarantinedJson(one: Awaited<ReturnType<typeof listQuarantined>>[number]) {
+  return {
+    service_id: one.serviceId,
+    cell_id: one.cellId,
+    organization_id: one.organizationId,
+    tenant_id: one.tenantId,
+    service_type: one.serviceType,
+    plan: one.plan,
+    state: one.state,
+    generation: one.generation,
+    first_seen_at: one.firstSeenAt.toISOString(),
+    last_seen_at: one.lastSeenAt.toISOString(),
+  }
+}

@@ -1,0 +1,294 @@
+import { parseInput } from '@loci/chassis/input.ts'
+import { type Route, reply, route } from '@loci/chassis/route.ts'
+import {
+  anyBody,
+  createServiceRequest,
+  createServiceResponse,
+  listServicesQuery,
+  listServicesResponse,
+  noBody,
+  patchServiceRequest,
+  serviceOperation,
+  service as serviceSchema,
+} from '@loci/contract/services.ts'
+import { idPath } from '@loci/contract/wire.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { readOwn, requireOwnTenant } from '../access/own.ts'
+import type { Rates } from '../access/rates.ts'
+import { useOrganization } from '../access/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { OperationEnds } from '../operations/end.ts'
+import { operationJson } from '../operations/json.ts'
+import type { Verb } from '../provisioning/lifecycle.ts'
+import { commandService, createService, type Market, patchService, requireVisible } from './services.ts'
+import { countServices, listServices, type Service } from './store.ts'
+
+interface ServiceOptions {
+  caller: CallerAccess
+  rates: Rates
+  pool: Pool
+  market: Market
+  idempotency: Idempotency
+  /** Of creations: the seed orders the stored answer for another body too. */
+  creations: Idempotency
+  ends: OperationEnds
+  /** After a commit: makes it true. */
+  look(organizationId: string, serviceIds: string[]): void
+}
+
+const params = idPath
+const ofIdempotency = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
+const ROUTE = 'POST /api/v1/services'
+const ERASED_MS = 500
+
+export function serviceRoutes(options: ServiceOptions): Route[] {
+  const { caller, rates, pool, market, idempotency, creations, ends, look } = options
+  return [
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/services',
+        // The limit is the handler's: the seed has the idempotency key, or the body, looked at before it.
+        access: caller.scope('services:write', 'write', 'by the route'),
+        tag: 'services',
+        summary: 'Create a service. It is made in the background: follow Operation-Location.',
+        body: anyBody,
+        documentedBody: createServiceRequest,
+        answers: { 202: createServiceResponse },
+        errors: [
+          'QUOTA_EXCEEDED',
+          'PLAN_NOT_COVERED',
+          'PAYMENT_REQUIRED',
+          'SLUG_TAKEN',
+          'SERVICE_TYPE_UNAVAILABLE',
+          ...ofIdempotency,
+        ],
+        failureMessage: 'Failed to create service',
+      },
+      async ({ caller, body, headers, requestId, answer }) => {
+        const repeat = { route: ROUTE, headers, request: body }
+        const replayed = await creations.replay(caller, repeat, () => rates.take(caller, 'write', answer))
+        if (replayed) return replayed
+        const request = parseInput(createServiceRequest, body, 'body')
+        await rates.take(caller, 'write', answer)
+        let made: string | undefined
+        const created = await creations.once(caller, repeat, async (sql) => {
+          const { service, operation, estimatedReadyIn } = await createService(
+            sql,
+            market,
+            { caller, requestId },
+            request,
+          )
+          made = service.id
+          return {
+            status: 202,
+            body: {
+              service_id: service.id,
+              service_type: service.serviceType,
+              name: service.name,
+              slug: service.slug,
+              status: 'provisioning',
+              created_at: service.createdAt.toISOString(),
+              estimated_ready_in: estimatedReadyIn,
+            },
+            headers: {
+              location: `/api/v1/services/${service.id}`,
+              'operation-location': `/api/v1/operations/${operation.id}`,
+            },
+          }
+        })
+        if (made !== undefined) look(caller.organizationId, [made])
+        return created
+      },
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/services',
+        access: caller.scope('services:read', 'read', 'by the route'),
+        tag: 'services',
+        summary: 'The services of the organization, newest first; deleted ones only when asked for.',
+        query: listServicesQuery,
+        answers: { 200: listServicesResponse },
+        failureMessage: 'Failed to list services',
+      },
+      async ({ caller, query, answer }) => {
+        await rates.take(caller, 'read', answer)
+        const { limit, offset } = query
+        const filter = { serviceType: query.service_type, status: query.status }
+        // One snapshot: the total and the page are of the same moment.
+        const found = await transaction(
+          pool,
+          async (sql) => {
+            await useOrganization(sql, caller.organizationId)
+            const tenantIds = await tenantsAsked(sql, caller, query.tenant_id)
+            const total = await countServices(sql, caller.organizationId, { ...filter, tenantIds })
+            if (offset >= total) return { total, services: [] }
+            const page = { limit, offset }
+            return { total, services: await listServices(sql, caller.organizationId, { ...filter, tenantIds }, page) }
+          },
+          { isolation: 'repeatable read', readOnly: true },
+        )
+        return { services: found.services.map(listedJson), pagination: { total: found.total, limit, offset } }
+      },
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/services/{id}',
+        access: caller.scope('services:read', 'read'),
+        tag: 'services',
+        summary: 'One service.',
+        params,
+        answers: { 200: serviceSchema },
+        errors: ['NOT_FOUND'],
+        failureMessage: 'Failed to read service',
+      },
+      ({ caller, params }) =>
+        readOwn(pool, caller, async (sql) => serviceJson(await requireVisible(sql, caller, params.id))),
+    ),
+    route(
+      {
+        method: 'PATCH',
+        path: '/api/v1/services/{id}',
+        access: caller.scope('services:write', 'write'),
+        tag: 'services',
+        summary: 'Rename a service, or change its plan or config: 202 with an operation when its cell must be told.',
+        params,
+        body: patchServiceRequest,
+        answers: { 200: serviceSchema, 202: serviceOperation },
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'PLAN_NOT_COVERED', 'PAYMENT_REQUIRED', ...ofIdempotency],
+        failureMessage: 'Failed to change service',
+      },
+      async ({ caller, params, body, headers, requestId }) => {
+        const repeat = { route: `PATCH /api/v1/services/${params.id}`, headers, request: body }
+        const changed = await idempotency.once(caller, repeat, async (sql) => {
+          const { operation, service } = await patchService(
+            sql,
+            market,
+            { caller, requestId },
+            { id: params.id, change: body },
+          )
+          if (!operation) return { status: 200, body: serviceJson(service) }
+          return accepted(operationJson({ ...operation, serviceId: service.id }))
+        })
+        if (changed.status === 202) look(caller.organizationId, [params.id])
+        return changed
+      },
+    ),
+    route(
+      {
+        method: 'DELETE',
+        path: '/api/v1/services/{id}',
+        access: caller.scope('services:write', 'write'),
+        tag: 'services',
+        summary: 'Delete a service and everything in it. Its quota is free at once.',
+        params,
+        answers: { 202: serviceOperation },
+        errors: ['NOT_FOUND', 'INVALID_STATE', ...ofIdempotency],
+        failureMessage: 'Failed to delete service',
+      },
+      async (call) => {
+        const answer = await command(call, 'DELETE', 'delete')
+        // Whoever lists right afterwards should not see it any more: most are erased in less time than that.
+        const { id } = answer.body as { id: string }
+        const { caller, signal, yieldSlot } = call
+        const operation = await ends.wait(caller, id, ERASED_MS, signal, yieldSlot)
+        return reply(answer.status, operationJson(operation), answer.headers)
+      },
+    ),
+    ...(['suspend', 'resume', 'retry'] as const).map((verb) =>
+      route(
+        {
+          method: 'POST',
+          path: `/api/v1/services/{id}/${verb}`,
+          access: caller.scope('services:write', 'write'),
+          tag: 'services',
+          summary: SUMMARIES[verb],
+          params,
+          body: noBody,
+          bodyOptional: true,
+          answers: { 202: serviceOperation },
+          errors: [
+            'NOT_FOUND',
+            'INVALID_STATE',
+            'QUOTA_EXCEEDED',
+            'PLAN_NOT_COVERED',
+            'PAYMENT_REQUIRED',
+            ...ofIdempotency,
+          ],
+          failureMessage: `Failed to ${verb} service`,
+        },
+        (call) => command(call, 'POST', verb),
+      ),
+    ),
+  ]
+
+  async function command(
+    {
+      caller,
+      params,
+      headers,
+      requestId,
+    }: { caller: Caller; params: { id: string }; headers: Headers; requestId: string },
+    method: string,
+    verb: Verb,
+  ) {
+    const suffix = verb === 'delete' ? '' : `/${verb}`
+    const repeat = { route: `${method} /api/v1/services/${params.id}${suffix}`, headers, request: null }
+    const answer = await idempotency.once(caller, repeat, async (sql) => {
+      const { operation, service } = await commandService(sql, market, { caller, requestId }, { id: params.id, verb })
+      return accepted(operationJson({ ...operation, serviceId: service.id }))
+    })
+    look(caller.organizationId, [params.id])
+    return answer
+  }
+}
+
+type Headers = Record<string, string | string[] | undefined>
+
+const SUMMARIES = {
+  suspend: 'Refuse writes to the service until it is resumed. Nothing is lost.',
+  resume: 'Take writes again.',
+  retry: 'Look at the service again at once; a failed one is tried anew.',
+}
+
+function accepted(operation: { id: string }) {
+  return { status: 202, body: operation, headers: { 'operation-location': `/api/v1/operations/${operation.id}` } }
+}
+
+/** What the caller may see of what it asked for; a tenant that is not its own is 403, as one that does not exist. */
+async function tenantsAsked(sql: Sql, caller: Caller, tenantId: string | undefined) {
+  if (tenantId === undefined) return caller.tenantIds ?? undefined
+  await requireOwnTenant(sql, caller, tenantId)
+  return [tenantId]
+}
+
+function listedJson(service: Service) {
+  return {
+    id: service.id,
+    service_type_id: service.serviceType,
+    tenant_id: service.tenantId,
+    name: service.name,
+    slug: service.slug,
+    endpoint: service.endpoint?.replaceAll('{service_id}', service.id) ?? null,
+    plan: service.plan,
+    status: service.status,
+    created_at: service.createdAt.toISOString(),
+  }
+}
+
+function serviceJson(service: Service) {
+  return {
+    ...listedJson(service),
+    region: service.region,
+    config: service.config,
+    service_type: service.serviceType,
+    cell: service.cellId,
+    status_reason: service.statusReason,
+    operation_id: service.operationId,
+    updated_at: service.updatedAt.toISOString(),
+  }
+}

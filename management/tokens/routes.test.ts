@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { verifyCapability } from '@loci/capability/capability.ts'
+import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
+import { ask } from '@loci/chassis/test-request.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { OPERATIONS } from '@loci/contract/operations.ts'
+import type { Service } from '../services/store.ts'
+import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+
+interface Token {
+  token_id: string
+  token: string
+  service_id: string
+  ops: string[]
+  keyspaces: string[]
+  expires_in: number
+  expires_at: string
+  delegation?: { chain: string; key: { d: string } }
+}
+
+interface Listed {
+  tokens: {
+    token_id: string
+    name: string | null
+    service_id: string
+    revoked_at: string | null
+    children: { jti: string; revoked_at: string | null }[]
+    children_total: number
+  }[]
+  next_cursor: string | null
+}
+
+let management: TestManagement
+let cell: TestCell
+before(async () => {
+  management = await testManagement()
+  cell = await management.cell()
+})
+after(() => management?.[Symbol.asyncDispose]())
+
+/** An organization with one instance. */
+async function party(): Promise<TestParty & { service: Service; tokens: string }> {
+  const made = await management.organization()
+  const service = await management.instance(cell.id, { organization: made.organizationId, tenant: made.tenantId })
+  return { ...made, service, tokens: `/api/v1/tenants/${made.tenantId}/tokens` }
+}
+
+async function mint(own: Awaited<ReturnType<typeof party>>, body: object = {}): Promise<Token> {
+  const answer = await own.ask(`POST ${own.tokens}`, { body })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.json<Token>()
+}
+
+const bodyOf = (text: string) => text.replace(/req_[0-9a-z]{26}/, '')
+
+/** A key of the owner's for some scopes or tenants. */
+async function keyed(own: TestParty, body: object) {
+  const answer = await own.ask('POST /api/v1/api-keys', { body: { name: 'k', ...body } })
+  const { secret } = answer.json<{ secret: string }>()
+  return (line: string, sent?: unknown) =>
+    ask(management.url, line, { body: sent, headers: { [HEADER.apiKey]: secret } })
+}
+
+async function setRole(own: TestParty, role: string): Promise<void> {
+  await management.sql('update loci.members set role = $2 where organization_id = $1', [own.organizationId, role])
+}
+
+test('a token is 201, signed for the service and by the key set, and names who asked', async () => {
+  const own = await party()
+
+  const answer = await own.ask(`POST ${own.tokens}`, {
+    body: { service_id: own.service.id, name: 'first', ops: ['kv:read'], databases: ['a'], ttl_seconds: 600 },
+  })
+
+  assert.equal(answer.status, 201, answer.text)
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  const token = answer.json<Token>()
+  assert.deepEqual([token.ops, token.keyspaces, token.expires_in], [['kv:read'], ['kv/a'], 600])
+  const { keys } = (await management.get('/.well-known/loci-capability-keys.json')).json<{
+    keys: { kid: string; x: string }[]
+  }>()
+  const findKey = (kid: string) =>
+    publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x: keys.find((key) => key.kid === kid)?.x })
+  const { root } = verifyCapability(token.token, { now: Date.now() / 1000, findKey })
+  assert.deepEqual([root.svc, root.sub, root.jti], [own.service.id, own.ownerId, token.token_id])
+  const [audited] = await management.sql(
+    `select actor, request_id from loci.audit where action = 'token.mint' and subject = $1`,
+    [token.token_id],
+  )
+  assert.match(audited?.actor as string, /^key_/)
+  assert.equal(audited?.request_id, answer.headers['x-request-id'])
+  const events = (await own.ask('GET /api/v1/events?after=0')).json<{ events: { type: string; data: object }[] }>()
+  assert.deepEqual(
+    events.events.filter(({ type }) => type.startsWith('token.')).map(({ data }) => data),
+    [{ tenant_id: own.tenantId, service_id: own.service.id }],
+  )
+})
+
+test('without ops a token has all but operator; owner and admin may ask for operator, a member gets the rest, a viewer nothing', async () => {
+  const own = await party()
+  const all = { ops: ['operator', 'kv:read'], databases: ['*'] }
+  assert.deepEqual(
+    (await mint(own)).ops,
+    OPERATIONS.filter((op) => op !== 'operator'),
+  )
+  assert.deepEqual((await mint(own, all)).ops, ['kv:read', 'operator'])
+  await setRole(own, 'member')
+  assert.deepEqual((await mint(own, all)).ops, ['kv:read'])
+  assert.deepEqual(
+    (await mint(own)).ops,
+    OPERATIONS.filter((op) => op !== 'operator'),
+  )
+  const nothing = await own.ask(`POST ${own.tokens}`, { body: { ops: ['operator'], databases: ['*'] } })
+  assert.deepEqual([nothing.status, nothing.error.code], [403, 'FORBIDDEN'])
+  await setRole(own, 'viewer')
+  assert.equal((await own.ask(`POST ${own.tokens}`, { body: {} })).status, 403)
+  assert.equal((await own.ask(`GET ${own.tokens}`)).status, 200)
+})
+
+test('without service_id the only usable service is meant; with none or several it is 422, without a place 409', async () => {
+  const own = await management.organization()
+  const path = `POST /api/v1/tenants/${own.tenantId}/tokens`
+  const none = await own.ask(path, { body: {} })
+  assert.deepEqual([none.status, none.error.code], [422, 'SERVICE_REQUIRED'])
+  const of = { organization: own.organizationId, tenant: own.tenantId }
+  const first = await management.instance(cell.id, of)
+  assert.equal((await own.ask(path, { body: {} })).json<Token>().service_id, first.id)
+  const second = await management.instance(cell.id, of)
+  assert.equal((await own.ask(path, { body: {} })).status, 422)
+  assert.equal((await own.ask(path, { body: { service_id: second.id } })).status, 201)
+  for (const status of ['failed', 'deleting', 'deleted']) {
+    await management.sql('update loci.services set status = $2 where id = $1', [second.id, status])
+    assert.equal((await own.ask(path, { body: {} })).json<Token>().service_id, first.id, status)
+  }
+  assert.equal((await own.ask(path, { body: { service_id: second.id } })).status, 404)
+  await management.sql('update loci.services set cell_id = null where id = $1', [first.id])
+  assert.equal((await own.ask(path, { body: {} })).error.code, 'INVALID_STATE')
+})
+
+test('what is no token request is 400', async () => {
+  const own = await party()
+  const { publicJwk, privateJwk } = newKeyPair()
+  const wrong: unknown[] = [[], null, 'x']
+  for (const ops of ['kv:read', [5], ['kv:fly'], [], null]) wrong.push({ ops })
+  for (const databases of ['x', ['Upper'], ['a/b'], [''], ['a*']]) wrong.push({ databases })
+  for (const ttl_seconds of [59, 0, 60.5, '60', 366 * 86_400]) wrong.push({ ttl_seconds })
+  for (const max_delegation_depth of [-1, 5, '1']) wrong.push({ max_delegation_depth })
+  wrong.push({ holder_key: publicJwk }, { holder_key: privateJwk, max_delegation_depth: 1 }, { name: '' }, { name: 5 })
+  wrong.push({ ops: ['operator'] }, { service_id: 5 })
+  for (const body of wrong) {
+    const answer = await own.ask(`POST ${own.tokens}`, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(answer.status, 400, `${JSON.stringify(body)}: ${answer.text}`)
+  }
+})
+
+test('a replay gives no token away and names the first', async () => {
+  const own = await party()
+  const options = { body: { ops: ['kv:read'] }, headers: { 'idempotency-key': 'k1' } }
+  const first = (await own.ask(`POST ${own.tokens}`, options)).json<Token>()
+  const again = await own.ask(`POST ${own.tokens}`, options)
+  assert.deepEqual([again.status, again.error.code], [409, 'IDEMPOTENCY_REPLAY_WITHHELD'])
+  assert.ok(again.text.includes(first.token_id) && !again.text.includes(first.token))
+})
+
+test('the list is newest first, in pages, by service, and holds no token', async () => {
+  const own = await party()
+  const minted: Token[] = []
+  for (const name of ['a', 'b', 'c']) minted.push(await mint(own, { name, ops: ['kv:read'] }))
+  const first = (await own.ask(`GET ${own.tokens}?limit=2`)).json<Listed>()
+  const second = (await own.ask(`GET ${own.tokens}?limit=2&cursor=${first.next_cursor}`)).json<Listed>()
+  assert.deepEqual([...first.tokens, ...second.tokens].map(({ name }) => name).toSorted(), ['a', 'b', 'c'])
+  assert.deepEqual([first.tokens.length, second.tokens.length, second.next_cursor], [2, 1, null])
+  const whole = await own.ask(`GET ${own.tokens}?service_id=${own.service.id}`)
+  assert.equal(whole.json<Listed>().tokens.length, 3)
+  for (const { token } of minted) assert.ok(!whole.text.includes(token.split('.')[2] as string))
+  assert.equal((await own.ask(`GET ${own.tokens}?service_id=${newId('svc')}`)).json<Listed>().tokens.length, 0)
+  for (const query of ['cursor=x', 'limit=0', 'limit=201', 'limit=2&limit=2'])
+    assert.equal((await own.ask(`GET ${own.tokens}?${query}`)).status, 400, query)
+})
+
+test('the list needs tenants:read or tokens:write, the others tokens:write', async () => {
+  const own = await party()
+  const { token_id } = await mint(own)
+  const child = `${own.tokens}/${token_id}/children`
+  for (const [scopes, list, write] of [
+    [['tenants:read'], 200, 403],
+    [['tokens:write'], 200, 201],
+    [['services:read', 'usage:read'], 403, 403],
+  ] as const) {
+    const as = await keyed(own, { scopes })
+    assert.equal((await as(`GET ${own.tokens}`)).status, list, scopes.join())
+    assert.equal((await as(`POST ${own.tokens}`, {})).status, write)
+    if (write === 403) {
+      assert.equal((await as(`POST ${child}`, { jti: 'x', exp: 1 })).status, 403)
+      assert.equal((await as(`DELETE ${own.tokens}/${token_id}`)).status, 403)
+    }
+  }
+})
+
+test('a child is registered once, listed, and taken back by its jti; a second registration changes nothing', async () => {
+  const own = await party()
+  const parent = await mint(own, { max_delegation_depth: 1, ttl_seconds: 3600 })
+  const path = `POST ${own.tokens}/${parent.token_id}/children`
+  const exp = Math.floor(Date.parse(parent.expires_at) / 1000)
+  const jti = newId('cap')
+
+  const first = await own.ask(path, { body: { jti, exp: exp - 10 } })
+  const again = await own.ask(path, { body: { jti, exp: exp - 10 } })
+
+  assert.equal(first.status, 201, first.text)
+  assert.deepEqual(again.json(), first.json())
+  assert.equal((await management.sql('select from loci.audit where subject = $1', [jti])).length, 1)
+  for (const body of [
+    { jti, exp: exp - 11 },
+    { jti: parent.token_id, exp: exp - 10 },
+  ])
+    assert.equal((await own.ask(path, { body })).error.code, 'INVALID_STATE')
+  for (const body of [
+    { jti: 'x', exp: exp + 1 },
+    { jti: 'x', exp: 1 },
+    { jti: 'x', exp: 2 ** 52 },
+    { jti: '', exp },
+    { jti: 'x' },
+    { jti: 'x'.repeat(201), exp },
+  ])
+    assert.equal((await own.ask(path, { body })).status, 400, JSON.stringify(body))
+  const bare = await mint(own)
+  assert.equal((await own.ask(`POST ${own.tokens}/${bare.token_id}/children`, { body: { jti: 'y', exp } })).status, 409)
+  assert.equal((await own.ask(`POST ${own.tokens}/${newId('cap')}/children`, { body: { jti: 'y', exp } })).status, 404)
+
+  const { epoch, next } = await cell.pull()
+  assert.deepEqual((await own.ask(`DELETE ${own.tokens}/${jti}`)).json(), { deleted: true })
+  const told = (await cell.feed({ epoch, after: next })).items
+  assert.deepEqual(
+    told.map(({ key }) => key),
+    [`jti:${own.service.id}:${jti}`],
+  )
+  // The registered end is its holder's word: the revocation is kept as long as the root could live.
+  const { expires_at } = (told[0] as { body: object }).body as { expires_at: string }
+  assert.ok(Date.parse(expires_at) >= exp * 1000)
+  const listed = (await own.ask(`GET ${own.tokens}`))
+    .json<Listed>()
+    .tokens.find((one) => one.token_id === parent.token_id)
+  assert.deepEqual(
+    [listed?.children.map((one) => one.jti), listed?.children_total, listed?.revoked_at],
+    [[jti], 1, null],
+  )
+  assert.notEqual(listed?.children[0]?.revoked_at, null)
+})
+
+test('a deleted token wakes the waiting poll of its cell at once, and stays listed as revoked', async () => {
+  const own = await party()
+  const { token_id } = await mint(own)
+  const { epoch, next } = await cell.pull()
+  const started = performance.now()
+  const polled = cell.feed({ epoch, after: next, wait: 20 })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+
+  const answer = await own.ask(`DELETE ${own.tokens}/${token_id}`)
+
+  assert.deepEqual([answer.status, answer.json()], [200, { deleted: true }])
+  assert.deepEqual(
+    (await polled).items.map(({ key }) => key),
+    [`jti:${own.service.id}:${token_id}`],
+  )
+  assert.ok(performance.now() - started < 5_000)
+  assert.notEqual((await own.ask(`GET ${own.tokens}`)).json<Listed>().tokens[0]?.revoked_at, null)
+  assert.equal((await own.ask(`DELETE ${own.tokens}/${newId('cap')}`)).status, 404)
+  for (const odd of ['x', '%2e%2e', 'cap_'])
+    assert.equal((await own.ask(`DELETE ${own.tokens}/${odd}`)).status, 404, odd)
+})
+
+test('a stranger’s tenant is 403 with the same body as none, its service 404, its token and jti 404', async () => {
+  const [own, other] = [await party(), await party()]
+  const theirs = await mint(other, { max_delegation_depth: 1 })
+  const parent = await mint(own, { max_delegation_depth: 1 })
+  const exp = Math.floor(Date.now() / 1000) + 60
+  const child = { jti: newId('cap'), exp }
+  await other.ask(`POST ${other.tokens}/${theirs.token_id}/children`, { body: child })
+  const requests = (tenantId: string): [string, unknown][] => [
+    [`POST /api/v1/tenants/${tenantId}/tokens`, {}],
+    [`GET /api/v1/tenants/${tenantId}/tokens`, undefined],
+    [`POST /api/v1/tenants/${tenantId}/tokens/${theirs.token_id}/children`, { jti: 'x', exp }],
+    [`DELETE /api/v1/tenants/${tenantId}/tokens/${theirs.token_id}`, undefined],
+  ]
+  const none = requests(newId('ten'))
+  for (const [index, [line, body]] of requests(other.tenantId).entries()) {
+    const answer = await own.ask(line, { body })
+    assert.deepEqual([answer.status, answer.error.code], [403, 'FORBIDDEN'], line)
+    const [noLine, noBody] = none[index] as [string, unknown]
+    assert.equal(bodyOf((await own.ask(noLine, { body: noBody })).text), bodyOf(answer.text), line)
+  }
+  for (const odd of ['x', 'ten_', '%00']) {
+    const answer = await own.ask(`GET /api/v1/tenants/${odd}/tokens`)
+    assert.equal(answer.status, 403, odd)
+  }
+  const [service, noService] = [other.service.id, newId('svc')].map((service_id) =>
+    own.ask(`POST ${own.tokens}`, { body: { service_id } }),
+  )
+  assert.deepEqual(
+    [(await service)?.status, bodyOf((await service)?.text ?? '')],
+    [404, bodyOf((await noService)?.text ?? 'x')],
+  )
+  for (const jti of [theirs.token_id, child.jti]) {
+    assert.equal((await own.ask(`DELETE ${own.tokens}/${jti}`)).status, 404)
+    assert.equal((await own.ask(`POST ${own.tokens}/${parent.token_id}/children`, { body: { jti, exp } })).status, 404)
+  }
+  assert.equal(
+    (await own.ask(`POST ${own.tokens}/${theirs.token_id}/children`, { body: { jti: 'x', exp } })).status,
+    404,
+  )
+  const revoked = await management.sql('select value from loci.revocations where value = any($1)', [
+    [theirs.token_id, child.jti],
+  ])
+  assert.deepEqual(revoked, [])
+})
+
+test('a key for one tenant is refused the tokens of another tenant of its organization', async () => {
+  const own = await party()
+  const second = (await own.ask('POST /api/v1/tenants', { body: { name: 'second' } })).json<{ id: string }>()
+  const { token_id } = await mint(own)
+  const as = await keyed(own, { tenant_ids: [second.id] })
+  assert.equal((await as(`GET ${own.tokens}`)).status, 403)
+  assert.equal((await as(`POST ${own.tokens}`, {})).status, 403)
+  assert.equal((await as(`DELETE ${own.tokens}/${token_id}`)).status, 403)
+  const path = `/api/v1/tenants/${second.id}/tokens`
+  assert.equal((await as(`GET ${path}`)).status, 200)
+  assert.equal((await as(`POST ${path}`, { service_id: own.service.id })).status, 404)
+  assert.equal((await as(`DELETE ${path}/${token_id}`)).status, 404)
+})

@@ -1,0 +1,236 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import { isId } from '@loci/contract/ids.ts'
+import {
+  childRequest,
+  childResponse,
+  tokenList,
+  tokenListQuery,
+  tokenParams,
+  tokenRequest,
+  tokenResponse,
+  tokensParams,
+} from '@loci/contract/tokens.ts'
+import { deleted } from '@loci/contract/wire.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
+import { readOwn, requireOwnService, requireOwnTenant } from '../access/own.ts'
+import { operationsOf } from '../access/roles.ts'
+import { appendEvent } from '../events/store.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import { lockHome, requirePlaced } from '../services/home.ts'
+import { findService, type Service } from '../services/store.ts'
+import { noSuchToken, registerChild } from './children.ts'
+import {
+  findServiceOfToken,
+  type ListedChild,
+  type ListedToken,
+  listChildren,
+  listTokens,
+  listUsableServices,
+} from './store.ts'
+import { type Issuer, mintToken, revokeToken } from './tokens.ts'
+
+interface TokenOptions {
+  caller: CallerAccess
+  pool: Pool
+  idempotency: Idempotency
+  issuer: Issuer
+  /** Whoever waits for news of the cell's feed. */
+  tell(cellId: string): void
+}
+
+const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
+
+export function tokenRoutes({ caller: access, pool, idempotency, issuer, tell }: TokenOptions): Route[] {
+  return [
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/tenants/{id}/tokens',
+        access: access.scope('tokens:write', 'write'),
+        tag: 'tokens',
+        summary: 'Issue a token for a service of the tenant. It is shown once.',
+        params: tokensParams,
+        body: tokenRequest,
+        answers: { 201: tokenResponse },
+        errors: ['NOT_FOUND', 'SERVICE_REQUIRED', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        failureMessage: 'Failed to issue the token',
+      },
+      ({ caller, params: { id }, body, headers, requestId }) => {
+        const repeat = { route: `POST /api/v1/tenants/${id}/tokens`, headers, request: body }
+        return idempotency.once(caller, repeat, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const service = await requireServiceOf(sql, caller, id, body.service_id)
+          const request = {
+            name: body.name,
+            ops: body.ops,
+            allowedOps: operationsOf(caller.role),
+            databases: body.databases,
+            ttlSeconds: body.ttl_seconds,
+            maxDelegationDepth: body.max_delegation_depth,
+            holderKey: body.holder_key,
+            sub: subOf(caller),
+          }
+          const minted = await mintToken(sql, issuer, service, request, caller.id, requestId)
+          await tellOf(sql, service, 'token.issued', minted.token_id)
+          return { status: 201, body: minted, issued: minted.token_id }
+        })
+      },
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: '/api/v1/tenants/{id}/tokens',
+        access: access.anyone('read'),
+        tag: 'tokens',
+        summary: 'The tokens of the tenant, newest first, and never their text. Needs tenants:read or tokens:write.',
+        params: tokensParams,
+        query: tokenListQuery,
+        answers: { 200: tokenList },
+        failureMessage: 'Failed to list the tokens',
+      },
+      ({ caller, params: { id }, query }) => {
+        if (!caller.scopes.has('tokens:write')) requireScope(caller, 'tenants:read')
+        return readOwn(pool, caller, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const of = { organizationId: caller.organizationId, tenantId: id, serviceId: query.service_id }
+          const found = await listTokens(sql, of, { before: query.cursor, limit: query.limit + 1 })
+          const tokens = found.slice(0, query.limit)
+          const children = await listChildren(
+            sql,
+            caller.organizationId,
+            tokens.filter(({ childrenTotal }) => childrenTotal > 0).map(({ jti }) => jti),
+          )
+          const byParent = Map.groupBy(children, ({ parentJti }) => parentJti)
+          return {
+            tokens: tokens.map((token) => listedToken(token, byParent.get(token.jti) ?? [])),
+            next_cursor: found.length > tokens.length ? (tokens.at(-1)?.jti ?? null) : null,
+          }
+        })
+      },
+    ),
+
+    route(
+      {
+        method: 'POST',
+        path: '/api/v1/tenants/{id}/tokens/{token_id}/children',
+        access: access.scope('tokens:write', 'write'),
+        tag: 'tokens',
+        summary:
+          'Register a link that was made offline from a token, so that it is listed and can be deleted by its jti.',
+        params: tokenParams,
+        body: childRequest,
+        answers: { 201: childResponse },
+        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATS],
+        failureMessage: 'Failed to register the child',
+      },
+      ({ caller, params: { id, token_id }, body, headers, requestId }) => {
+        const repeat = { route: `POST /api/v1/tenants/${id}/tokens/${token_id}/children`, headers, request: body }
+        return idempotency.once(caller, repeat, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const { organizationId } = caller
+          const expiresAt = momentOf(body.exp)
+          const request = { organizationId, tenantId: id, parentJti: token_id, jti: body.jti, expiresAt }
+          const { child, serviceId, isNew } = await registerChild(sql, request, caller.id, requestId)
+          const owner = { organizationId, tenantId: id, id: serviceId }
+          if (isNew) await tellOf(sql, owner, 'token.child_registered', body.jti)
+          return { status: 201, body: listedChild(child) }
+        })
+      },
+    ),
+
+    route(
+      {
+        method: 'DELETE',
+        path: '/api/v1/tenants/{id}/tokens/{token_id}',
+        access: access.scope('tokens:write', 'write'),
+        tag: 'tokens',
+        summary: 'Take a token back, or a registered child by its jti. Every daemon refuses it within seconds.',
+        params: tokenParams,
+        answers: { 200: deleted },
+        errors: ['NOT_FOUND', ...REPEATS],
+        failureMessage: 'Failed to delete the token',
+      },
+      async ({ caller, params: { id, token_id }, headers, requestId }) => {
+        const repeat = { route: `DELETE /api/v1/tenants/${id}/tokens/${token_id}`, headers, request: null }
+        let cellId: string | null = null
+        const answer = await idempotency.once(caller, repeat, async (sql) => {
+          await requireOwnTenant(sql, caller, id)
+          const serviceId = await findServiceOfToken(sql, caller.organizationId, id, token_id)
+          const service = serviceId && (await lockHome(sql, caller.organizationId, serviceId))
+          if (!service) throw noSuchToken()
+          cellId = service.cellId
+          await revokeToken(sql, service, token_id, caller.id, requestId)
+          await tellOf(sql, service, 'token.revoked', token_id)
+          return { status: 200, body: { deleted: true } }
+        })
+        if (cellId !== null) tell(cellId)
+        return answer
+      },
+    ),
+  ]
+}
+
+/** The named one, or the only one there is. One of another tenant or organization is as if it did not exist. */
+async function requireServiceOf(
+  sql: Sql,
+  caller: Caller,
+  tenantId: string,
+  named: string | undefined,
+): Promise<Service> {
+  const usable = named === undefined ? await listUsableServices(sql, caller.organizationId, tenantId) : [named]
+  const [id] = usable
+  if (id === undefined || usable.length > 1)
+    throw new ApiError(
+      'SERVICE_REQUIRED',
+      `The tenant has ${id === undefined ? 'no service that a token could be for: make one' : 'several services: name one in service_id'}.`,
+    )
+  const found = isId('svc', id) ? await findService(sql, caller.organizationId, id) : undefined
+  const service = requireOwnService(caller, found?.tenantId === tenantId ? found : undefined)
+  requirePlaced(service)
+  return service
+}
+
+/** `usr_…` or `key_…`; a gateway's caller is neither. */
+function subOf({ kind, id, userId }: Caller): string | undefined {
+  return userId ?? (kind === 'key' ? id : undefined)
+}
+
+/** Seconds beyond what a Date can hold are later than any token ends. */
+function momentOf(seconds: number): Date {
+  return new Date(Math.min(Math.max(seconds, 0), 8.64e12) * 1000)
+}
+
+async function tellOf(
+  sql: Sql,
+  { organizationId, tenantId, id }: { organizationId: string; tenantId: string; id: string },
+  type: string,
+  subject: string,
+): Promise<void> {
+  await appendEvent(sql, { organizationId, type, subject, data: { tenant_id: tenantId, service_id: id } })
+}
+
+function listedToken(token: ListedToken, children: ListedChild[]): object {
+  return {
+    token_id: token.jti,
+    name: token.name,
+    tenant_id: token.tenantId,
+    service_id: token.serviceId,
+    ops: token.ops,
+    keyspaces: token.ks,
+    sub: token.sub,
+    max_delegation_depth: token.delegationDepth,
+    issued_at: token.issuedAt,
+    expires_at: token.expiresAt,
+    revoked_at: token.revokedAt,
+    last_used_at: token.lastUsedAt,
+    children: children.map(listedChild),
+    children_total: token.childrenTotal,
+  }
+}
+
+function listedChild({ jti, parentJti, expiresAt, registeredAt, revokedAt }: ListedChild): object {
+  return { jti, parent_id: parentJti, expires_at: expiresAt, registered_at: registeredAt, revoked_at: revokedAt }
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ask } from '@loci/chassis/test-request.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { type TestCell, type TestManagement, testManagement } from '../test-management.ts'
+import { rangeOf } from './usage.ts'
+
+interface Usage {
+  usage: { at: string; requests: number; writes: number; records: number; bytes: number }[]
+  from: string
+  to: string
+  step: string
+}
+
+let management: TestManagement
+let cell: TestCell
+before(async () => {
+  management = await testManagement()
+  cell = await management.cell()
+})
+after(() => management?.[Symbol.asyncDispose]())
+
+async function party() {
+  const made = await management.organization()
+  const of = { organization: made.organizationId, tenant: made.tenantId }
+  const services = [await management.instance(cell.id, of), await management.instance(cell.id, of)] as const
+  return { ...made, services, tenant: `/api/v1/tenants/${made.tenantId}/usage` }
+}
+
+const DAY = '2026-03-01'
+const range = `from=${DAY}T00:00:00.000Z&to=2026-03-02T00:00:00.000Z`
+
+async function report(
+  svc: string,
+  rows: [minute: string, dedup: string, requests: number, writes: number, records: number][],
+) {
+  const usage = rows.map(([minute, dedup, requests, writes, records]) => ({
+    svc,
+    minute: `${DAY}T${minute}:00.000Z`,
+    dedup,
+    requests,
+    writes,
+    records,
+    bytes: records * 10,
+  }))
+  const { status, body } = await cell.report({ usage })
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
+test('requests and writes add up over replicas and minutes; records and bytes are those of the newest minute, the most of any replica', async () => {
+  const own = await party()
+  const [first, second] = own.services
+  await report(first.id, [
+    ['10:00', 'a', 5, 1, 100],
+    ['10:00', 'b', 7, 2, 101],
+    ['10:59', 'a', 1, 1, 40],
+    ['10:59', 'b', 1, 0, 42],
+    ['11:00', 'a', 9, 9, 43],
+  ])
+  await report(second.id, [['10:30', 'a', 100, 10, 1000]])
+
+  const one = (await own.ask(`GET /api/v1/services/${first.id}/usage?${range}`)).json<Usage>()
+  const all = (await own.ask(`GET ${own.tenant}?${range}`)).json<Usage>()
+
+  const at = (hour: number) => `${DAY}T${hour}:00:00.000Z`
+  assert.deepEqual(one, {
+    usage: [
+      { at: at(10), requests: 14, writes: 4, records: 42, bytes: 420 },
+      { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430 },
+    ],
+    from: `${DAY}T00:00:00.000Z`,
+    to: '2026-03-02T00:00:00.000Z',
+    step: 'hour',
+  })
+  assert.deepEqual(all.usage, [
+    { at: at(10), requests: 114, writes: 14, records: 1042, bytes: 10_420 },
+    { at: at(11), requests: 9, writes: 9, records: 43, bytes: 430 },
+  ])
+  const byDay = (await own.ask(`GET ${own.tenant}?${range}&step=day`)).json<Usage>()
+  assert.deepEqual(byDay.usage, [
+    { at: `${DAY}T00:00:00.000Z`, requests: 123, writes: 23, records: 1043, bytes: 10_430 },
+  ])
+  const minutes = (await own.ask(`GET /api/v1/services/${first.id}/usage?${range}&step=minute`)).json<Usage>()
+  assert.deepEqual(
+    minutes.usage.map(({ requests }) => requests),
+    [12, 2, 9],
+  )
+})
+
+test('a range is half-open: what begins at its end belongs to the next', async () => {
+  const own = await party()
+  const [{ id }] = own.services
+  await report(id, [
+    ['10:00', 'a', 1, 0, 0],
+    ['11:00', 'a', 10, 0, 0],
+  ])
+  const between = async (from: string, to: string) =>
+    (await own.ask(`GET /api/v1/services/${id}/usage?from=${DAY}T${from}:00Z&to=${DAY}T${to}:00Z`))
+      .json<Usage>()
+      .usage.map(({ requests }) => requests)
+  assert.deepEqual(await between('10:00', '11:00'), [1])
+  assert.deepEqual(await between('11:00', '12:00'), [10])
+  assert.deepEqual(await between('10:00', '11:01'), [1, 10])
+})
+
+test('without a range it is the last day by the hour, from the beginning of an hour', () => {
+  const now = new Date('2026-03-01T10:20:30.400Z')
+  const { from, to, step } = rangeOf({ step: 'hour' }, now)
+  assert.deepEqual([from.toISOString(), to, step], ['2026-02-28T10:00:00.000Z', now, 'hour'])
+})
+
+test('1500 points are answered, more are 400 with the most there is for the step; what is no range is 400', async () => {
+  const own = await party()
+  const get = (query: string) => own.ask(`GET ${own.tenant}?${query}`)
+  assert.equal((await get('')).status, 200)
+  assert.equal((await get('from=2026-01-01T00:00:00Z&to=2026-01-02T01:00:00Z&step=minute')).status, 200)
+  const tooMany = await get('from=2026-01-01T00:00:00Z&to=2026-01-02T01:01:00Z&step=minute')
+  assert.deepEqual([tooMany.status, /1500 minutes/.test(tooMany.error.message)], [400, true])
+  assert.equal((await get('from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&step=day')).status, 200)
+  for (const query of [
+    'step=week',
+    'from=yesterday',
+    'from=2026-01-01',
+    'from=0000-01-01T00:00:00Z&to=0000-01-02T00:00:00Z',
+    'from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'to=1969-12-31T00:00:00Z',
+    'step=hour&step=hour',
+  ])
+    assert.equal((await get(query)).status, 400, query)
+  assert.equal((await get('from=9999-12-31T00:00:00Z&to=9999-12-31T23:59:59Z')).status, 200)
+})
+
+test('a stranger’s service is 404 and its tenant 403, like those that do not exist; the scope is usage:read', async () => {
+  const [own, other] = [await party(), await party()]
+  for (const id of [other.services[0].id, newId('svc'), 'x', '%00']) {
+    const answer = await own.ask(`GET /api/v1/services/${id}/usage`)
+    assert.deepEqual([answer.status, answer.error.code], [404, 'NOT_FOUND'], id)
+  }
+  for (const id of [other.tenantId, newId('ten'), 'x']) {
+    const answer = await own.ask(`GET /api/v1/tenants/${id}/usage`)
+    assert.deepEqual([answer.status, answer.error.code], [403, 'FORBIDDEN'], id)
+  }
+  const second = (await own.ask('POST /api/v1/tenants', { body: { name: 'second' } })).json<{ id: string }>()
+  for (const [made, service, tenant] of [
+    [{ scopes: ['services:read', 'tenants:read'] }, 403, 403],
+    [{ tenant_ids: [second.id] }, 404, 403],
+    [{ scopes: ['usage:read'] }, 200, 200],
+  ] as const) {
+    const { secret } = (await own.ask('POST /api/v1/api-keys', { body: { name: 'k', ...made } })).json<{
+      secret: string
+    }>()
+    const as = (line: string) => ask(management.url, line, { headers: { [HEADER.apiKey]: secret } })
+    assert.equal((await as(`GET /api/v1/services/${own.services[0].id}/usage`)).status, service, JSON.stringify(made))
+    assert.equal((await as(`GET ${own.tenant}`)).status, tenant, JSON.stringify(made))
+  }
+})
+
+test('usage is read by the index of its key', async () => {
+  const own = await party()
+  const [{ id }] = own.services
+  await management.sql(
+    `insert into loci.usage_minutes select $1, $2, '2026-01-01Z'::timestamptz + n * interval '1 minute', 'a', 1, 1, 1, 1
+      from generate_series(1, 40000) as n`,
+    [own.organizationId, id],
+  )
+  await management.sql('analyze loci.usage_minutes')
+  const plan = await management.sql<{ 'QUERY PLAN': string }>(
+    `explain select service_id, minute, sum(requests) from loci.usage_minutes where organization_id = $1 and service_id = any($2)
+      and minute >= '2026-01-03Z' and minute < '2026-01-04Z' group by service_id, minute`,
+    [own.organizationId, [id]],
+  )
+  const text = plan.map((line) => line['QUERY PLAN']).join('\n')
+  assert.match(text, /Index (Only )?Scan.* using usage_minutes_pkey|Bitmap Index Scan on usage_minutes_pkey/, text)
+  assert.match(text, /Index Cond:.*minute >=/, text)
+})

@@ -1,0 +1,37 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { UsageStep } from '@loci/contract/usage.ts'
+
+const DAY_MS = 86_400_000
+const STEP_MS: Readonly<Record<UsageStep, number>> = { minute: 60_000, hour: 3_600_000, day: DAY_MS }
+const POINTS_MAX = 1_500
+
+export interface Range {
+  from: Date
+  to: Date
+  step: UsageStep
+  stepMs: number
+}
+
+/** Half-open: `from` is in it, `to` is not, so two ranges that touch count nothing twice. */
+export function rangeOf(
+  query: { from?: string | undefined; to?: string | undefined; step: UsageStep },
+  now: Date = new Date(),
+): Range {
+  const { step } = query
+  const stepMs = STEP_MS[step]
+  const to = query.to === undefined ? now : new Date(query.to)
+  // By itself the range begins with a whole step: a first point that is cut off looks like a fall.
+  const from = query.from === undefined ? new Date(floor(to.getTime() - DAY_MS, stepMs)) : new Date(query.from)
+  if (from >= to) throw new ApiError('VALIDATION_ERROR', 'from must lie before to.')
+  const points = Math.ceil((to.getTime() - floor(from.getTime(), stepMs)) / stepMs)
+  if (points > POINTS_MAX)
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `From ${from.toISOString()} to ${to.toISOString()} are ${points} points by the ${step}. Ask for at most ${POINTS_MAX} ${step}s at a time, or for larger steps.`,
+    )
+  return { from, to, step, stepMs }
+}
+
+function floor(ms: number, stepMs: number): number {
+  return Math.floor(ms / stepMs) * stepMs
+}

@@ -1,0 +1,388 @@
+// P4: the billing record is a function of the set of authentic events that carry a sequence or a time; without either the last arrival
+// wins; a second equal payment is never swallowed. Over HTTP, against real processes: random sets of events, each in several orders
+// with duplicates and replays, and between them what a stranger would send. Then the same with kill -9 in the middle. P8 rides on
+// it: every event that was stored has exactly one audit entry.
+
+import { createHmac, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '@loci/contract/ids.ts'
+import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { type BillingSet, countNew, expectedStatus, makeSet, orderOf, type Sent } from '../robustness/billing-sets.ts'
+import { type PlainClient, plainClient } from '../robustness/plain-client.ts'
+import { type Random, seeded, seedOfRun } from '../robustness/seeded.ts'
+import { addCallers, type WorldCaller } from '../world/callers.ts'
+import { type Edit, plantMutant } from '../world/mutant.ts'
+import { type LociProcess, startProgram, untilReady } from '../world/process.ts'
+import { mapWidth, type Report, reportOn } from '../world/report.ts'
+import { BILLING_SECRET, startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const SEED = seedOfRun()
+const SETS = isShort ? 60 : 320
+const KILLED_SETS = isShort ? 8 : 24
+const MUTANT_SETS = 24
+const ORDERS = 4
+const WIDTH = 8
+const HOOK = '/api/webhooks/billing'
+const SIGNING = randomBytes(32)
+const ANCHORS = 4
+
+interface Target {
+  url: string
+  /** Whether it wants a signature: then every delivery has an id. */
+  isSigned: boolean
+}
+
+interface Scene {
+  world: World
+  callers: WorldCaller[]
+  sql: Pool
+}
+
+interface Findings {
+  sets: number
+  deliveries: number
+  refusals: number
+  orders: number
+  differing: string[]
+  /** Strangers that were let in, events that were not received. */
+  failures: string[]
+}
+
+const MUTANTS: Record<string, Edit[]> = {
+  'last arrival wins': [
+    {
+      file: 'management/billing/fold.ts',
+      from: `if (sequence !== null) return 'sequence'\n  return occurredAt ? 'occurred_at' : 'arrival'`,
+      to: `return 'arrival'`,
+    },
+    {
+      file: 'management/billing/fold.ts',
+      from: 'return sequence !== null ? Number(sequence) : (occurredAt?.getTime() ?? arrival)',
+      to: 'return arrival',
+    },
+  ],
+  'an equal body is swallowed': [
+    {
+      file: 'management/billing/billing.ts',
+      from: 'inboxKeyOf(webhookId, body.metadata?.event_id)',
+      to: 'inboxKeyOf(webhookId, body.metadata?.event_id ?? digestOf(bytes))',
+    },
+  ],
+  'a replay counts again': [
+    {
+      file: 'management/billing/billing.ts',
+      from: 'return key.length <= INBOX_KEY_LENGTH_MAX',
+      to: 'if (key) return null\n  return key.length <= INBOX_KEY_LENGTH_MAX',
+    },
+  ],
+  'the signature is not looked at': [
+    {
+      file: 'management/billing/routes.ts',
+      from: 'if (!isSigned(',
+      to: 'if (false && !isSigned(',
+    },
+  ],
+}
+
+await reportOn(async (report) => {
+  report.note(`seed ${SEED}; again: npm run test:system -- billing --seed=${SEED}`)
+  const world = await startWorld({ replicas: 0, isBilled: true })
+  const sql = openPool({
+    url: world.postgres.adminUrl('loci_control'),
+    applicationName: 'loci-test',
+    connectionsMax: WIDTH,
+    connectMs: 10_000,
+    onError: () => {},
+  })
+  try {
+    const callers = await addCallers(world, { organizations: ANCHORS, each: 1, name: 'billing' })
+    // The plan of an organization is the best of its tenants: this one keeps its reads from being limited.
+    await sql.query({ text: `update loci.tenants set plan = 'enterprise' where is_default` })
+    const scene = { world, callers, sql }
+    await anyOrder(report, scene)
+    await secondPayment(report, scene)
+    await killed(report, scene)
+    await mutants(report, scene)
+  } finally {
+    await sql.close()
+    await world.stop()
+  }
+})
+
+/** Both kinds of provider: one that signs, and one that has nothing but its secret. */
+async function anyOrder(report: Report, scene: Scene): Promise<void> {
+  const signed = await startSigned(scene.world)
+  try {
+    for (const target of [{ url: (scene.world.management as LociProcess).url, isSigned: false }, signed]) {
+      const before = await countAudit(scene.sql)
+      const startedAt = performance.now()
+      const found = await run(scene, target, SETS / 2, SEED + (target.isSigned ? 1 : 0))
+      for (const line of [...found.differing, ...found.failures].slice(0, 5)) report.note(line)
+      const name = target.isSigned ? 'signed' : 'with the secret alone'
+      report.promise(
+        `${name}: no order, duplicate, replay or stranger changes the record`,
+        found.differing.length === 0 && found.failures.length === 0 && found.orders === (SETS / 2) * ORDERS,
+        `${found.differing.length} differing of ${found.sets} sets in ${found.orders} orders; ${found.deliveries} deliveries received, ${found.refusals} of strangers refused, ${found.failures.length} wrong answers, ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+      )
+      const entries = (await countAudit(scene.sql)) - before
+      report.promise(
+        `${name}: one audit entry for each event that was stored`,
+        entries === found.deliveries,
+        `${entries} entries, ${found.deliveries} events`,
+      )
+    }
+  } finally {
+    await signed.process.stop()
+  }
+}
+
+async function run(scene: Scene, target: Target, sets: number, seed: number): Promise<Findings> {
+  const found: Findings = { sets: 0, deliveries: 0, refusals: 0, orders: 0, differing: [], failures: [] }
+  await mapWidth(Array.from({ length: sets }), WIDTH, async (_, at) => {
+    const random = seeded(seed * 10_007 + at)
+    const caller = scene.callers[at % scene.callers.length] as WorldCaller
+    const tenantId = await addTenant(scene.sql, caller)
+    const set = makeSet(random, tenantId)
+    const client = plainClient()
+    const records = new Set<string>()
+    for (let number = 0; number < ORDERS; number += 1) {
+      await forget(scene.sql, tenantId)
+      const order = orderOf(random, set, target.isSigned)
+      for (const sent of order) {
+        if (random.chance(0.3)) await strangers(client, target, set, random, found)
+        const status = await deliver(client, target, sent)
+        if (status !== 200) found.failures.push(`an event was answered ${status}`)
+      }
+      found.deliveries += countNew(order)
+      found.orders += 1
+      const record = await recordOf(scene, client, target.url, caller, tenantId, set)
+      if (set.isMarked) records.add(record)
+      const expected = expectedStatus(set, order)
+      const { billing } = JSON.parse(record) as { billing: { status: string } }
+      if (expected !== undefined && billing.status !== expected)
+        found.differing.push(`seed ${seed}, set ${at}: ${billing.status} instead of ${expected} (${set.isMarked})`)
+    }
+    client.close()
+    found.sets += 1
+    if (records.size > 1) found.differing.push(`seed ${seed}, set ${at}: ${[...records].join(' or ')}`)
+  })
+  return found
+}
+
+/** The tenant as if nothing had been said yet. The same one for every order: ties are told apart by the body, which names it. */
+async function forget(sql: Pool, tenantId: string): Promise<void> {
+  await sql.query({ text: 'delete from loci.billing_events where tenant_id = $1', values: [tenantId] })
+  await sql.query({ text: 'delete from loci.due_tenants where tenant_id = $1', values: [tenantId] })
+  await sql.query({
+    text: `update loci.tenants set plan = 'free', status = 'active', status_reason = null, gate = 'open', billing_status = null,
+        subscription_id = null, current_period_start = null, current_period_end = null, grace_ends_at = null, last_event_at = null,
+        arrivals = 0, notices = '{}' where id = $1`,
+    values: [tenantId],
+  })
+}
+
+async function addTenant(sql: Pool, { organizationId }: WorldCaller): Promise<string> {
+  const id = newId('ten')
+  await sql.query({
+    text: `insert into loci.tenants (id, organization_id, name, slug, plan, status) values ($1, $2, $1, $1, 'free', 'active')`,
+    values: [id, organizationId],
+  })
+  return id
+}
+
+async function deliver(client: PlainClient, target: Target, { body, id }: Sent): Promise<number> {
+  const bytes = JSON.stringify(body)
+  const headers = { authorization: `Bearer ${BILLING_SECRET}`, ...signatureOf(target, id, bytes, Date.now()) }
+  const outcome = await client.send(target.url, { method: 'POST', path: HOOK, headers, body: bytes })
+  return outcome.kind === 'answer' ? outcome.status : 0
+}
+
+function signatureOf(
+  { isSigned }: Target,
+  id: string | undefined,
+  bytes: string,
+  atMs: number,
+): Record<string, string> {
+  if (id === undefined) return {}
+  if (!isSigned) return { 'webhook-id': id }
+  const at = Math.floor(atMs / 1000)
+  const signature = createHmac('sha256', SIGNING).update(`${id}.${at}.${bytes}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': `v1,${signature}` }
+}
+
+/** What would change the record if it were believed. */
+async function strangers(
+  client: PlainClient,
+  target: Target,
+  { bodies }: BillingSet,
+  random: Random,
+  found: Findings,
+): Promise<void> {
+  const forged = { ...random.pick(bodies), plan: 'enterprise', status: random.pick(['active', 'unpaid']) }
+  const bytes = JSON.stringify({ ...forged, metadata: { sequence: '999', occurred_at: new Date().toISOString() } })
+  const good = { authorization: `Bearer ${BILLING_SECRET}` }
+  const id = newId('evt')
+  const signed = signatureOf(target, id, bytes, Date.now())
+  const attempts: Record<string, string>[] = [
+    { ...signed },
+    { ...signed, authorization: `Bearer ${BILLING_SECRET.slice(0, -1)}` },
+    ...(target.isSigned
+      ? [
+          good,
+          { ...good, ...signatureOf(target, id, bytes, Date.now() - 330_000) },
+          { ...good, ...signatureOf(target, id, `${bytes} `, Date.now()) },
+          { ...good, ...signed, 'webhook-id': newId('evt') },
+        ]
+      : []),
+  ]
+  const outcome = await client.send(target.url, {
+    method: 'POST',
+    path: HOOK,
+    headers: random.pick(attempts),
+    body: bytes,
+  })
+  if (outcome.kind === 'answer' && outcome.status === 401) found.refusals += 1
+  else found.failures.push(`a stranger was answered ${JSON.stringify(outcome)}`)
+}
+
+/** All of the record that may not depend on the delivery, as text. */
+async function recordOf(
+  { sql }: Scene,
+  client: PlainClient,
+  url: string,
+  { apiKey }: WorldCaller,
+  tenantId: string,
+  { isTimed }: BillingSet,
+): Promise<string> {
+  const request = { method: 'GET', path: `/api/v1/tenants/${tenantId}/status`, headers: { 'x-api-key': apiKey } }
+  const outcome = await client.send(url, request)
+  if (outcome.kind !== 'answer' || outcome.status !== 200) throw new Error(`no status: ${JSON.stringify(outcome)}`)
+  const { plan, status, status_reason, limits, billing } = JSON.parse(outcome.body)
+  const { last_event_at: _, grace_ends_at, ...facts } = billing
+  const { rows } = await sql.query<{ gate: string }>({
+    text: 'select gate from loci.tenants where id = $1',
+    values: [tenantId],
+  })
+  const grace = isTimed ? { grace_ends_at } : {}
+  return JSON.stringify({ plan, status, status_reason, limits, billing: { ...facts, ...grace }, gate: rows[0]?.gate })
+}
+
+async function secondPayment(report: Report, scene: Scene): Promise<void> {
+  const swallowed = await countSwallowed(scene, (scene.world.management as LociProcess).url)
+  report.promise(
+    'active, past_due and the very same active again is active',
+    swallowed === 0,
+    `${swallowed} swallowed of ${MUTANT_SETS}`,
+  )
+}
+
+async function countSwallowed(scene: Scene, url: string): Promise<number> {
+  const ended = await mapWidth(Array.from({ length: MUTANT_SETS }), WIDTH, async (_, at) => {
+    const caller = scene.callers[at % scene.callers.length] as WorldCaller
+    const tenantId = await addTenant(scene.sql, caller)
+    const client = plainClient()
+    const paid = { eventType: 'payment.succeeded', tenantId, subscriptionId: 's', plan: 'pro', status: 'active' }
+    const failed = { ...paid, eventType: 'payment.failed', status: 'past_due' }
+    for (const body of [paid, failed, paid]) await deliver(client, { url, isSigned: false }, { body, id: undefined })
+    const set = { isMarked: false, isTimed: false, bodies: [paid, failed, paid] }
+    const record = await recordOf(scene, client, url, caller, tenantId, set)
+    client.close()
+    return JSON.parse(record).status as string
+  })
+  return ended.filter((status) => status !== 'active').length
+}
+
+/** kill -9 in the middle of a set; whatever was not answered is delivered again, and so is everything else, as providers do. */
+async function killed(report: Report, scene: Scene): Promise<void> {
+  const differing: string[] = []
+  let [kills, unanswered, doubled] = [0, 0, 0]
+  for (let round = 0; round < KILLED_SETS / WIDTH; round += 1) {
+    const victim = await startSigned(scene.world)
+    const random = seeded(SEED * 31 + round)
+    const sets = await mapWidth(Array.from({ length: WIDTH }), WIDTH, async (_, at) => {
+      const caller = scene.callers[at % scene.callers.length] as WorldCaller
+      const set = { ...makeSet(random, await addTenant(scene.sql, caller)) }
+      while (!set.isMarked) Object.assign(set, makeSet(random, set.bodies[0]?.tenantId as string))
+      return { caller, set, order: orderOf(random, set, true) }
+    })
+    const deliverAll = (target: Target) =>
+      mapWidth(sets, WIDTH, async ({ order }) => {
+        const client = plainClient()
+        for (const sent of order) if ((await deliver(client, target, sent)) !== 200) unanswered += 1
+        client.close()
+      })
+    await Promise.all([sleep(20 + random.below(60)).then(() => victim.process.kill()), deliverAll(victim)])
+    kills += 1
+    const healed = await startSigned(scene.world)
+    await deliverAll(healed)
+    for (const { caller, set, order } of sets) {
+      const tenantId = set.bodies[0]?.tenantId as string
+      const client = plainClient()
+      const record = await recordOf(scene, client, healed.url, caller, tenantId, set)
+      const ids = new Set(order.map(({ id }) => id)).size
+      if ((await countAudit(scene.sql, tenantId)) !== ids) doubled += 1
+      await forget(scene.sql, tenantId)
+      for (const sent of order) await deliver(client, healed, sent)
+      const clean = await recordOf(scene, client, healed.url, caller, tenantId, set)
+      if (record !== clean) differing.push(`${record} after a kill, ${clean} without`)
+      client.close()
+    }
+    await healed.process.stop()
+  }
+  for (const line of differing.slice(0, 5)) report.note(line)
+  report.promise(
+    'kill -9 between deliveries and a redelivery of everything: the same record, each event once',
+    differing.length === 0 && doubled === 0 && unanswered > 0,
+    `${differing.length} differing and ${doubled} with another number of audit entries of ${kills * WIDTH} sets; ${kills} kills, ${unanswered} deliveries without an answer`,
+  )
+}
+
+async function mutants(report: Report, scene: Scene): Promise<void> {
+  for (const [name, edits] of Object.entries(MUTANTS)) {
+    await using mutant = await plantMutant(edits)
+    const isSigned = name === 'the signature is not looked at'
+    const target = isSigned
+      ? await startSigned(scene.world, mutant.startProgram)
+      : await startPlain(scene.world, mutant.startProgram)
+    try {
+      const before = await countAudit(scene.sql)
+      const { differing, failures, sets, deliveries } = await run(scene, target, MUTANT_SETS, SEED + 2)
+      const entries = (await countAudit(scene.sql)) - before
+      const swallowed = isSigned ? 0 : await countSwallowed(scene, target.url)
+      const how = [
+        differing.length > 0 ? `${differing.length} findings in ${sets} sets` : '',
+        failures.length > 0 ? `${failures.length} wrong answers, e.g. to strangers` : '',
+        entries !== deliveries ? `${entries} audit entries for ${deliveries} events` : '',
+        swallowed > 0 ? `${swallowed} of ${MUTANT_SETS} second payments swallowed` : '',
+      ].filter(Boolean)
+      report.mutant(name, how.length > 0 ? how.join(', ') : undefined)
+    } finally {
+      await target.process.stop()
+    }
+  }
+}
+
+/** Another replica on the same database, that wants signatures. */
+async function startSigned(world: World, start = startProgram): Promise<Target & { process: LociProcess }> {
+  const secret = { LOCI_BILLING_SIGNING_SECRETS: `whsec_${SIGNING.toString('base64')}` }
+  return { ...(await startPlain(world, start, secret)), isSigned: true }
+}
+
+async function startPlain(
+  world: World,
+  start = startProgram,
+  extra: Record<string, string> = {},
+): Promise<Target & { process: LociProcess }> {
+  const process = await start('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }))
+  await untilReady(process.url)
+  return { url: process.url, isSigned: false, process }
+}
+
+async function countAudit(sql: Pool, tenantId?: string): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>({
+    text: `select count(*)::int as count from loci.audit where action = 'billing.event' and ($1::text is null or subject = $1)`,
+    values: [tenantId ?? null],
+  })
+  return rows[0]?.count ?? 0
+}
