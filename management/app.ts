@@ -207,6 +207,7 @@ export async function createManagement({
       stopBackground = await startBackground({
         sql: background,
         sealer,
+        peppers: settings.sealingKeys.map(({ id }) => id),
         lifecycle,
         log,
         reconciler,

@@ -6,7 +6,7 @@ import type { Log } from '@loci/chassis/log.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { watchDatabase } from '@loci/postgres/watch.ts'
-import { forgetRates } from './access/store.ts'
+import { countApiKeysBeyond, forgetRates } from './access/store.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import { type createBillingClock, tendParked } from './billing/clock.ts'
 import { keepEventPartitions } from './events/store.ts'
@@ -20,6 +20,8 @@ import { deleteExpired } from './revocations/store.ts'
 interface BackgroundOptions {
   sql: Pool
   sealer: Sealer
+  /** Ids of the sealing keys, from which those of API keys are derived. */
+  peppers: string[]
   lifecycle: Lifecycle
   log: Log
   reconciler: Reconciler
@@ -33,11 +35,17 @@ const UPKEEP_MS = 60_000
 
 /** Does everything once, then keeps it up; resolves with how to stop. */
 export async function startBackground(options: BackgroundOptions): Promise<() => Promise<void>> {
-  const { sql, sealer, lifecycle, log, reconciler, billingClock } = options
+  const { sql, sealer, peppers, lifecycle, log, reconciler, billingClock } = options
   await refuseUnopenable(() => requireOpenable(sql, sealer))
   await keepAuditPartitions(sql)
   await keepEventPartitions(sql)
   await keepKeys(sql, sealer)
+  const dead = await countApiKeysBeyond(sql, peppers)
+  if (dead > 0)
+    log.warn(
+      { count: dead },
+      'API keys were made under a sealing key that LOCI_SEALING_KEYS no longer has: they open nothing',
+    )
   const watch = watchDatabase({
     sql,
     everyMs: BEAT_MS,

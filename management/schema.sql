@@ -39,6 +39,14 @@ begin
 end
 $$;
 
+CREATE FUNCTION loci.count_api_keys_beyond(p_peppers text[]) RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select count(*) from loci.api_keys k
+  where k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.pepper <> all (p_peppers)
+$$;
+
 CREATE FUNCTION loci.count_services() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -962,6 +970,9 @@ GRANT ALL ON FUNCTION loci.api_key_of(p_id text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.audit_append(p_chain text, p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.audit_append(p_chain text, p_id text, p_at timestamp with time zone, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.count_api_keys_beyond(p_peppers text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.count_api_keys_beyond(p_peppers text[]) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.event_append(p_organization text, p_id text, p_at timestamp with time zone, p_type text, p_subject text, p_data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.event_append(p_organization text, p_id text, p_at timestamp with time zone, p_type text, p_subject text, p_data jsonb) TO loci_app;

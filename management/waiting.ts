@@ -9,6 +9,8 @@ export interface Waiting {
   tell(id: string): void
   /** Ends every wait and allows no new one: a draining process must not be held up by polls. */
   endAll(): void
+  /** Who is woken and finds no news asks this before it waits again. */
+  hasEnded(): boolean
 }
 
 interface Waiter {
@@ -69,6 +71,7 @@ export function createWaiting({
     tell(id) {
       for (const waiter of [...(waiters.get(id) ?? [])]) waiter.wake()
     },
+    hasEnded: () => ended,
     endAll() {
       ended = true
       for (const id of [...waiters.keys()]) this.tell(id)

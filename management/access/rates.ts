@@ -8,6 +8,9 @@ import { PLANS, type PlanName } from '../plans.ts'
 
 export type RateClass = 'read' | 'write'
 
+/** The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the other's. */
+export type RatedRoutes = 'services' | 'others'
+
 export interface Rate {
   remaining: number
   resetMs: number
@@ -24,6 +27,7 @@ export interface Rates {
     caller: { id: string; organizationId: string; plan: PlanName },
     kind: RateClass,
     answer: AnswerHeaders,
+    of?: RatedRoutes,
   ): Promise<void>
 }
 
@@ -50,11 +54,11 @@ export function createRates(takeRate: TakeRate, now: () => number = Date.now): R
   }
 
   return {
-    async take({ id, organizationId, plan }, kind, answer) {
+    async take({ id, organizationId, plan }, kind, answer, of = 'others') {
       const limits = PLANS[plan].management_per_minute
       const perMinute = limits[kind]
       const burst = limits[`${kind}_burst`]
-      const bucket = `${organizationId}:${id}:${kind}`
+      const bucket = `${organizationId}:${id}:${kind}:${of}`
       const rate = await takeRate(bucket, perMinute, burst).catch(() => takeAlone(bucket, perMinute, burst))
       answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
       answer.header('ratelimit', `"${kind}";r=${Math.max(0, rate.remaining)};t=${Math.ceil(rate.resetMs / 1000)}`)

@@ -85,3 +85,12 @@ export async function forgetRates(sql: Sql): Promise<void> {
     text: `delete from loci.rate_limits where tat < extract(epoch from now() - interval '1 hour') * 1000`,
   })
 }
+
+/** Keys in use that no pepper of the settings verifies any more. */
+export async function countApiKeysBeyond(sql: Sql, peppers: string[]): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>({
+    text: 'select loci.count_api_keys_beyond($1) as count',
+    values: [peppers],
+  })
+  return rows[0]?.count ?? 0
+}

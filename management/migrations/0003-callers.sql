@@ -233,6 +233,15 @@ begin
 end
 $$;
 
+-- How many keys in use have a pepper that the settings no longer have: they open nothing, and nobody is told but by this.
+create function loci.count_api_keys_beyond(p_peppers text[])
+returns bigint language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select count(*) from loci.api_keys k
+  where k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.pepper <> all (p_peppers)
+$$;
+revoke all on function loci.count_api_keys_beyond(text[]) from public;
+grant execute on function loci.count_api_keys_beyond(text[]) to loci_app;
+
 create function loci.memberships_of(user_id text)
 returns table (organization_id text, name text, plan text, role text, created_at timestamptz)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$

@@ -34,10 +34,8 @@ export function createOperationEnds(pool: Pool, waiting: Waiting): OperationEnds
       // Each event of the organization is a reason to look again; its own end is one of them.
       while (isOpen(found.operation) && performance.now() < endsAt && !signal.aborted) {
         await waiting.wait(caller.organizationId, found.seq, endsAt - performance.now(), signal)
-        const next = await read(caller, id)
-        // Woken without news: the process is about to end.
-        if (next.seq === found.seq) return next.operation
-        found = next
+        found = await read(caller, id)
+        if (waiting.hasEnded()) break
       }
       return found.operation
     },

@@ -69,10 +69,10 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       },
       async ({ caller, body, headers, requestId, answer }) => {
         const repeat = { route: ROUTE, headers, request: body }
-        const replayed = await creations.replay(caller, repeat, () => rates.take(caller, 'write', answer))
+        const replayed = await creations.replay(caller, repeat, () => rates.take(caller, 'write', answer, 'services'))
         if (replayed) return replayed
         const request = parseInput(createServiceRequest, body, 'body')
-        await rates.take(caller, 'write', answer)
+        await rates.take(caller, 'write', answer, 'services')
         let made: string | undefined
         const created = await creations.once(caller, repeat, async (sql) => {
           const { service, operation, estimatedReadyIn } = await createService(
@@ -115,7 +115,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         failureMessage: 'Failed to list services',
       },
       async ({ caller, query, answer }) => {
-        await rates.take(caller, 'read', answer)
+        await rates.take(caller, 'read', answer, 'services')
         const { limit, offset } = query
         const filter = { serviceType: query.service_type, status: query.status }
         // One snapshot: the total and the page are of the same moment.

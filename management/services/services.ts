@@ -210,9 +210,10 @@ export async function commandService(
     requireRoom(tenant, market.isBilled)
   }
   const turn = command(placed.life, verb, newId('op', now.getTime()), now)
-  await saveTurn(sql, caller.organizationId, placed, turn, now)
   if (verb === 'delete') await putUncoveredDue(sql, caller.organizationId, placed.tenantId, now)
+  // Before the turn, whose events come last: the heads of audit and events are locked in one order everywhere.
   await record(sql, actor, `service.${verb}`, service, {})
+  await saveTurn(sql, caller.organizationId, placed, turn, now)
   // A command on what is being deleted is over at once, and that is what the caller is told of.
   const operation =
     turn.life.operation === placed.life.operation ? (turn.superseded ?? turn.life.operation) : turn.life.operation
@@ -242,8 +243,14 @@ export async function patchService(
   await updateService(sql, { organizationId: caller.organizationId, id }, after, now)
   const concernsCell = after.plan !== placed.plan || JSON.stringify(after.config) !== JSON.stringify(placed.config)
   const turn = concernsCell ? command(placed.life, 'update', newId('op', now.getTime()), now) : undefined
-  if (turn) await saveTurn(sql, caller.organizationId, placed, turn, now)
   await record(sql, actor, 'service.update', before, { plan: after.plan, name_changed: after.name !== before.name })
+  if (turn) await saveTurn(sql, caller.organizationId, placed, turn, now)
+  await appendEvent(sql, {
+    organizationId: caller.organizationId,
+    type: 'service.updated',
+    subject: id,
+    data: { tenant_id: before.tenantId, plan: after.plan },
+  })
   const service = await requireVisible(sql, caller, id)
   return {
     operation: (turn?.superseded?.kind === 'update' ? turn.superseded : turn?.life.operation) ?? undefined,

@@ -55,7 +55,7 @@ export async function makeTenant(
     subject: id,
     detail: { plan: 'free' },
   })
-  await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { plan: 'free' } })
+  await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { tenant_id: id, plan: 'free' } })
   // After the event: whatever follows is told after it. The heads that it locks are ours by now.
   await onTenantMade(sql, tenant)
   return (await findTenant(sql, organizationId, id)) as TenantRow
@@ -69,7 +69,7 @@ export async function changeTenant(
   if (!(await lockTenant(sql, organizationId, id))) throw notYourTenant()
   await renameTenant(sql, organizationId, id, name)
   await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.change', subject: id, detail: {} })
-  await appendEvent(sql, { organizationId, type: 'tenant.updated', subject: id, data: {} })
+  await appendEvent(sql, { organizationId, type: 'tenant.updated', subject: id, data: { tenant_id: id } })
   return (await findTenant(sql, organizationId, id)) as TenantRow
 }
 
@@ -91,7 +91,7 @@ export async function deleteTenant(
     )
   await closeTenant(sql, organizationId, id)
   await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.delete', subject: id, detail: {} })
-  await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: {} })
+  await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: { tenant_id: id } })
 }
 
 /** The one of that name or id; a name that nobody has yet makes a new one. */

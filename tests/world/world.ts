@@ -50,6 +50,8 @@ export async function startWorld({
   const adminToken = `loci_adm_${randomBytes(32).toString('base64url')}`
   const sealingKeys = `world:${randomBytes(32).toString('base64')}`
   const managementUrl = `http://127.0.0.1:${await freePort()}`
+  // Of the first replica: what services are told as their address must lead somewhere.
+  const endpoint = `127.0.0.1:${await freePort()}`
   const cellKey = newKeyPair()
   const daemons: LociProcess[] = []
   const daemonSettings = (extra: Record<string, string> = {}) => ({
@@ -112,7 +114,7 @@ export async function startWorld({
         '--capacity',
         '1000',
         '--endpoint',
-        'http://127.0.0.1:4410',
+        `http://${endpoint}`,
       ]
       const { code, stdout, stderr } = await runCommand(
         'management',
@@ -122,7 +124,9 @@ export async function startWorld({
       if (code !== 0) throw new Error(`management cells add ended with ${code}: ${stderr}`)
       world.cellId = JSON.parse(stdout).cell_id
     }
-    await Promise.all(Array.from({ length: replicas }, () => world.startDaemon()))
+    await Promise.all(
+      Array.from({ length: replicas }, (_, at) => world.startDaemon(at === 0 ? { LOCI_LISTEN: endpoint } : {})),
+    )
     return world
   } catch (error) {
     await world.stop()
