@@ -1,0 +1,293 @@
+// Management's transactions over the control database in memory: statement by statement as management/provisioning/provisioning.ts,
+// adoption.ts and services.ts do them, with the real functions of the lifecycle in their midst.
+
+import { finish, newOperation, type Operation } from '@loci/management/operations/operation.ts'
+import type { DesiredState, Life, Turn, Verb } from '@loci/management/provisioning/lifecycle.ts'
+import type { Random } from '../seeded.ts'
+import type { Observation } from './cell.ts'
+import type { ControlDatabase, ServiceRow, Tables, Transaction } from './control.ts'
+import type { Judge } from './judge.ts'
+import type { Rules } from './sabotage.ts'
+import type { Process, Schedule } from './schedule.ts'
+import { entitlementOf, type Tenant, usesQuota } from './standing.ts'
+
+export interface Desk {
+  control: ControlDatabase
+  schedule: Schedule
+  random: Random
+  rules: Rules
+  judge: Judge
+  tenants: Map<string, Tenant>
+  /** When the cell was last heard. */
+  heardAtMs(cellId: string): number
+  /** Before each commit: may throw, or wait and throw. What it returns is done after the commit, and may throw too. */
+  faults(tx: Transaction): Generator<number, (() => void) | undefined, void>
+  /** A process of management, which looks at once. */
+  look(id: string): void
+  newOperationId(): string
+  /** How long a statement takes. */
+  latencyMs(): number
+}
+
+export function* lookAt(desk: Desk, id: string): Process {
+  const { control, random, rules, schedule } = desk
+  const tx = control.begin()
+  try {
+    yield random.below(5)
+    const seen = control.tables.services.get(id)
+    if (!seen) {
+      tx.change(({ due }) => void due.delete(id))
+      yield* commit(desk, tx)
+      return
+    }
+    const placement = rules.needsPlace(seen.life) ? choose(desk) : undefined
+    const cellId = seen.life.cellId ?? placement
+    const seenRoom = cellId === undefined ? undefined : control.tables.cells.get(cellId)
+    yield desk.latencyMs()
+    if (rules.locksPlaces) {
+      if (cellId !== undefined) yield* tx.lock(`cell ${cellId}`)
+      if (rules.locksTenants) yield* tx.lock(`tenant ${seen.tenantId}`, true)
+      yield* tx.lock(`service ${id}`)
+    }
+    const row = rules.locksPlaces ? control.tables.services.get(id) : seen
+    if (!row || row.life.cellId !== seen.life.cellId) {
+      tx.change(({ due }) => void due.set(id, schedule.ms()))
+      yield* commit(desk, tx)
+      return
+    }
+    const room = rules.locksPlaces && cellId !== undefined ? control.tables.cells.get(cellId) : seenRoom
+    const entitlement = entitlementOf(row, desk.tenants.get(row.tenantId))
+    const result = rules.reconcile(
+      row.life,
+      {
+        entitlement,
+        placement: placement !== undefined && room && room.placed < room.capacity ? placement : undefined,
+        operationId: desk.newOperationId(),
+      },
+      schedule.now(),
+    )
+    yield desk.latencyMs()
+    saveTurn(desk, tx, row, result)
+    const { life } = result
+    if (result.publish && life.cellId !== null) publish(desk, tx, row, life, result.placed !== undefined)
+    yield* commit(desk, tx)
+  } finally {
+    tx.abort()
+  }
+}
+
+function choose({ control, random, schedule, heardAtMs }: Desk): string | undefined {
+  const roomy = [...control.tables.cells].filter(([, { placed, capacity }]) => placed < capacity)
+  const heard = roomy.filter(([id]) => heardAtMs(id) > schedule.ms() - 60_000)
+  const eligible = heard.length > 0 ? heard : roomy
+  return eligible.length === 0 ? undefined : random.pick(eligible)[0]
+}
+
+/** management/provisioning/provisioning.ts, saveTurn(). */
+function saveTurn(desk: Desk, tx: Transaction, before: ServiceRow, { life, superseded, dueAt }: Turn): void {
+  if (superseded) saveOperation(desk, tx, superseded)
+  if (life.operation && life.operation !== before.life.operation) saveOperation(desk, tx, life.operation)
+  tx.change((tables) => {
+    desk.judge.onSave(before.life, life)
+    tables.services.set(life.id, { ...before, life })
+    count(tables, before.tenantId, before.life, life)
+    if (dueAt === null) tables.due.delete(life.id)
+    else tables.due.set(life.id, dueAt.getTime())
+  })
+}
+
+function saveOperation({ judge }: Desk, tx: Transaction, operation: Operation): void {
+  tx.change(({ operations }) => {
+    judge.onOperation(operations.get(operation.id), operation)
+    operations.set(operation.id, operation)
+  })
+}
+
+function count({ used }: Tables, tenantId: string, before: Life | undefined, after: Life): void {
+  const change = Number(usesQuota(after)) - (before ? Number(usesQuota(before)) : 0)
+  if (change !== 0) used.set(tenantId, (used.get(tenantId) ?? 0) + change)
+}
+
+/** management/feed/store.ts, publishInstance(). */
+function publish({ judge, tenants }: Desk, tx: Transaction, row: ServiceRow, life: Life, isPlacement: boolean): void {
+  const cellId = life.cellId as string
+  const { digestOf } = entitlementOf(row, tenants.get(row.tenantId))
+  const body = digestOf(life.desiredState, life.stateReason)
+  tx.change(({ cells }) => {
+    const cell = cells.get(cellId)
+    if (!cell) return
+    const { id: svc, generation, desiredState: state } = life
+    const before = cell.items.get(svc)
+    const feedSeq = cell.feedSeq + 1
+    const item = { seq: feedSeq, svc, tenantId: row.tenantId, generation, state, body }
+    judge.onPublish(cellId, before, item)
+    const placed =
+      cell.placed + Number(state !== 'deleted') - Number(before !== undefined && before.state !== 'deleted')
+    if (isPlacement) judge.onPlaced(cellId, placed, cell.capacity)
+    cells.set(cellId, { ...cell, placed, feedSeq, items: new Map(cell.items).set(svc, item) })
+  })
+}
+
+function* commit(desk: Desk, tx: Transaction): Process {
+  const afterwards = yield* desk.faults(tx)
+  tx.commit()
+  afterwards?.()
+}
+
+export function* create(desk: Desk, id: string, tenantId: string): Process {
+  const { control, rules, schedule } = desk
+  const tx = control.begin()
+  try {
+    yield* tx.lock(`tenant ${tenantId}`)
+    const life = rules.newLife(id, desk.newOperationId(), schedule.now())
+    const row: ServiceRow = { life, tenantId, config: 0, lastWord: 'active' }
+    saveOperation(desk, tx, life.operation as Operation)
+    tx.change((tables) => {
+      tables.services.set(id, row)
+      count(tables, tenantId, undefined, life)
+      if (rules.putsDue) tables.due.set(id, schedule.ms())
+    })
+    yield* commit(desk, tx)
+  } finally {
+    tx.abort()
+  }
+  desk.look(id)
+}
+
+/** Throws what the customer is told; a command on a service that is there is never refused, unless it is deleted. */
+export function* give(desk: Desk, id: string, verb: Verb): Process {
+  const { control, rules, schedule, judge } = desk
+  const tx = control.begin()
+  try {
+    const seen = control.tables.services.get(id)
+    if (!seen || seen.life.status === 'deleted') return
+    yield* tx.lock(`tenant ${seen.tenantId}`)
+    yield* tx.lock(`service ${id}`)
+    const row = control.tables.services.get(id)
+    if (!row || row.life.status === 'deleted') return
+    const turn = rules.command(row.life, verb, desk.newOperationId(), schedule.now())
+    judge.onCommand(row.life, verb, turn)
+    yield desk.latencyMs()
+    const changed = { ...row, config: verb === 'update' ? row.config + 1 : row.config, lastWord: wordOf(row, verb) }
+    saveTurn(desk, tx, changed, turn)
+    if (!rules.putsDue) tx.change(({ due }) => void due.delete(id))
+    if (verb === 'delete') tx.change(() => judge.onDeletionAsked(id))
+    yield* commit(desk, tx)
+  } finally {
+    tx.abort()
+  }
+  desk.look(id)
+}
+
+function wordOf({ lastWord }: ServiceRow, verb: Verb): DesiredState {
+  if (lastWord === 'deleted' || verb === 'delete') return 'deleted'
+  if (verb === 'suspend') return 'suspended'
+  return verb === 'resume' ? 'active' : lastWord
+}
+
+/** A billing event: the tenant under its lock, and everything of it due. */
+export function* bill(desk: Desk, tenantId: string, change: Partial<Tenant>): Process {
+  const { control, schedule, tenants } = desk
+  const tx = control.begin()
+  try {
+    yield* tx.lock(`tenant ${tenantId}`)
+    yield desk.latencyMs()
+    tx.change(({ services, due }) => {
+      const before = tenants.get(tenantId) as Tenant
+      // Past sixty days there is no way back: what comes later is of another subscription.
+      if (before.gate !== 'delete') tenants.set(tenantId, { ...before, ...change })
+      for (const [id, { tenantId: owner, life }] of services)
+        if (owner === tenantId && life.status !== 'deleted')
+          due.set(id, Math.min(due.get(id) ?? Infinity, schedule.ms()))
+    })
+    yield* commit(desk, tx)
+  } finally {
+    tx.abort()
+  }
+}
+
+export function* takeReport(desk: Desk, cellId: string, observed: Observation[]): Process {
+  const { control, rules, schedule, random } = desk
+  const tx = control.begin()
+  const again: string[] = []
+  try {
+    yield random.below(5)
+    const items = control.tables.cells.get(cellId)?.items
+    if (observed.some(({ svc }) => !items?.has(svc))) yield* tx.lock(`cell ${cellId}`)
+    for (const one of observed.toSorted((a, b) => (a.svc < b.svc ? -1 : 1))) {
+      yield* tx.lock(`service ${one.svc}`)
+      const row = control.tables.services.get(one.svc)
+      const item = items?.get(one.svc)
+      const isKnown = item !== undefined
+      if (!row) {
+        if (!isKnown) find(desk, tx, cellId, one)
+        continue
+      }
+      const { observedGeneration, observedState } = row.life
+      if (isKnown && observedGeneration === one.generation && observedState === one.state) continue
+      const turn = rules.observe(row.life, { cellId, generation: one.generation, state: one.state }, schedule.now())
+      // The feed can not take it away: it says nothing of it, or what it says is older than what the cell has.
+      const isStray = turn.life.cellId !== cellId && one.state !== 'deleted' && one.generation > (item?.generation ?? 0)
+      const key = `${cellId}/${one.svc}`
+      tx.change(({ quarantine }) => void (isStray ? quarantine.add(key) : quarantine.delete(key)))
+      if (row.life.cellId !== cellId && turn.life.cellId !== cellId) continue
+      saveTurn(desk, tx, row, turn)
+      if (turn.dueAt !== null && turn.dueAt <= schedule.now()) again.push(one.svc)
+    }
+    yield* commit(desk, tx)
+  } finally {
+    tx.abort()
+  }
+  for (const svc of again) desk.look(svc)
+}
+
+/** management/provisioning/adoption.ts: one that this database does not have. */
+function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, generation, state }: Observation): void {
+  const { schedule } = desk
+  if (state === 'deleted') return
+  const key = `${cellId}/${svc}`
+  const now = schedule.now()
+  const operation = finish(newOperation(desk.newOperationId(), 'provision', now), 'succeeded', now)
+  const status = state === 'suspended' ? 'suspended' : 'active'
+  const life: Life = {
+    id: svc,
+    wantedState: 'active',
+    status,
+    statusReason: null,
+    cellId,
+    desiredState: status,
+    stateReason: null,
+    generation,
+    publishedDigest: null,
+    observedGeneration: generation,
+    observedState: status,
+    operation,
+    deadlineAt: null,
+    attempts: 0,
+  }
+  saveOperation(desk, tx, operation)
+  tx.change((tables) => {
+    if (!tables.tenants.has(tenantId) || tables.services.has(svc)) {
+      tables.quarantine.add(key)
+      return
+    }
+    tables.quarantine.delete(key)
+    tables.services.set(svc, { life, tenantId, config: 0, lastWord: 'active' })
+    count(tables, tenantId, undefined, life)
+    tables.due.set(svc, schedule.ms())
+  })
+}
+
+const CLAIM_MAX = 20
+const PUT_OFF_MS = 5_000
+
+/** One statement: what is due, put off by the claim. */
+export function claim({ control, schedule }: Desk): string[] {
+  const { due } = control.tables
+  const mine = [...due]
+    .filter(([, at]) => at <= schedule.ms())
+    .sort((a, b) => a[1] - b[1])
+    .slice(0, CLAIM_MAX)
+  for (const [id] of mine) due.set(id, schedule.ms() + PUT_OFF_MS)
+  return mine.map(([id]) => id)
+}

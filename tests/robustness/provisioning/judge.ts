@@ -1,0 +1,148 @@
+// What must hold at every moment and in the end. It sees the control database, every cell, and what the customers have asked for; it
+// remembers what a restore makes the database forget.
+
+import type { Operation } from '@loci/management/operations/operation.ts'
+import type { Life, Turn, Verb } from '@loci/management/provisioning/lifecycle.ts'
+import type { Cell, Instance } from './cell.ts'
+import type { Item, Tables } from './control.ts'
+import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'
+
+export interface Judge {
+  findings: string[]
+  onSave(before: Life, after: Life): void
+  onOperation(before: Operation | undefined, after: Operation): void
+  onCommand(before: Life, verb: Verb, turn: Turn): void
+  onDeletionAsked(id: string): void
+  onPublish(cellId: string, before: Item | undefined, after: Item): void
+  onPlaced(cellId: string, placed: number, capacity: number): void
+  onCommit(tables: Tables): void
+  /** The cell has it so now. */
+  onApplied(cellId: string, instance: Instance): void
+  onErased(cellId: string, instance: Instance): void
+  /** The faults of management stopped fifteen minutes ago and more; cells may still be away. */
+  onCalm(tables: Tables): void
+  /** Everything is back for long enough. */
+  onEnd(tables: Tables): void
+}
+
+const FINDINGS_MAX = 20
+
+export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at: () => string): Judge {
+  const findings: string[] = []
+  const askedDeletion = new Set<string>()
+  const applied = new Set<string>()
+  const erased = new Set<string>()
+  const find = (kind: string, text: string) => {
+    if (findings.length < FINDINGS_MAX) findings.push(`${kind}: ${text} (${at()})`)
+  }
+  const isOver = (tenantId: string) => tenants.get(tenantId)?.gate === 'delete'
+
+  return {
+    findings,
+    onSave(before, after) {
+      if (after.status === before.status) return
+      const { id, cellId, status, statusReason, generation, desiredState } = after
+      if (status === 'active' || status === 'suspended') {
+        const home = cells.find((cell) => cell.id === cellId)?.stored
+        if (home && home.instances.get(id)?.state === status) home.lived.add(id)
+        if (statusReason !== 'unconfirmed' && !applied.has(`${cellId}/${id}/${generation}/${desiredState}`))
+          find('unconfirmed', `${id} is ${status} and no cell has ever had generation ${generation} ${desiredState}`)
+      }
+      if (status === 'deleted' && cellId !== null && !erased.has(`${cellId}/${id}`))
+        find('unconfirmed', `${id} is deleted and ${cellId} has never erased it`)
+    },
+    onOperation(before, after) {
+      if (before && before.finishedAt !== null && (before.status !== after.status || after.finishedAt === null))
+        find('operation', `${after.id} ended ${before.status} and became ${after.status}`)
+    },
+    onCommand(before, verb, { life }) {
+      const isTaken = verb !== 'delete' || life.wantedState === 'deleted'
+      if (!isTaken) find('command', `${verb} of ${before.id} (${before.status}) was not taken`)
+    },
+    onDeletionAsked: (id) => void askedDeletion.add(id),
+    onPublish(cellId, before, after) {
+      if (before && after.generation <= before.generation)
+        find('generation', `${cellId} was told ${after.svc} ${before.generation} and then ${after.generation}`)
+    },
+    onPlaced(cellId, placed, capacity) {
+      if (placed > capacity) find('overfull', `${cellId} has ${placed} places taken of ${capacity}`)
+    },
+    onCommit(tables) {
+      for (const { life } of tables.services.values()) {
+        if (!isTransitional(life)) continue
+        if (life.deadlineAt === null) find('stuck', `${life.id} is ${life.status} without a deadline`)
+        if (!tables.due.has(life.id)) find('stuck', `${life.id} is ${life.status} and nobody will look`)
+      }
+      const homes = new Map<string, string>()
+      for (const [cellId, { items }] of tables.cells)
+        for (const { svc, state } of items.values()) {
+          if (state === 'deleted') continue
+          const other = homes.get(svc)
+          if (other) find('doubled', `${other} and ${cellId} are both told to have ${svc}`)
+          homes.set(svc, cellId)
+        }
+      findMiscounts(tables, find)
+    },
+    onApplied: (cellId, { svc, generation, state }) => void applied.add(`${cellId}/${svc}/${generation}/${state}`),
+    onErased(cellId, { svc, tenantId }) {
+      erased.add(`${cellId}/${svc}`)
+      const hasLived = cells.find(({ id }) => id === cellId)?.stored.lived.delete(svc) === true
+      if (hasLived && !askedDeletion.has(svc) && !isOver(tenantId))
+        find('erased', `${cellId} erased ${svc}, which had lived there and which nobody wanted deleted`)
+    },
+    onCalm(tables) {
+      for (const { life } of tables.services.values()) {
+        if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status}`)
+        if (hasOpenOperation(life)) find('stuck', `the ${life.operation?.kind} of ${life.id} has not ended`)
+      }
+      for (const { id, finishedAt } of tables.operations.values())
+        if (finishedAt === null) find('stuck', `the operation ${id} has not ended`)
+    },
+    onEnd(tables) {
+      for (const { life, ...row } of tables.services.values()) {
+        if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status} in the end`)
+        if (tables.due.has(life.id)) find('stuck', `${life.id} (${life.status}) is still due`)
+        if (life.status === 'failed' && !life.statusReason)
+          find('unexplained', `${life.id} has failed without a reason`)
+        if (life.status !== 'failed' && life.status !== 'deleted')
+          findDisagreement(life, expectedOf({ life, ...row }, tenants.get(row.tenantId)), cells, find)
+      }
+      findStrays(tables, cells, find)
+    },
+  }
+}
+
+type Find = (kind: string, text: string) => void
+
+function findMiscounts({ services, used }: Tables, find: Find): void {
+  const counted = new Map<string, number>()
+  for (const { tenantId, life } of services.values())
+    counted.set(tenantId, (counted.get(tenantId) ?? 0) + Number(usesQuota(life)))
+  for (const [tenantId, count] of counted)
+    if ((used.get(tenantId) ?? 0) !== count)
+      find('quota', `${tenantId} uses ${count} and the counter says ${used.get(tenantId) ?? 0}`)
+}
+
+function findDisagreement(life: Life, expected: { state: string; body: string }, cells: Cell[], find: Find): void {
+  if (life.status !== expected.state) find('disagrees', `${life.id} is ${life.status} and should be ${expected.state}`)
+  const instance = cells.find(({ id }) => id === life.cellId)?.stored.instances.get(life.id)
+  if (instance?.state !== expected.state || instance.body !== expected.body)
+    find(
+      'disagrees',
+      `${life.cellId} has ${life.id} ${instance?.state} (${instance?.body}) and should have it ${expected.state} (${expected.body})`,
+    )
+}
+
+function findStrays({ services, quarantine }: Tables, cells: Cell[], find: Find): void {
+  const homes = new Map<string, string>()
+  for (const { id: cellId, stored } of cells)
+    for (const { svc, state, isPurged } of stored.instances.values()) {
+      if ((state === 'deleted' && isPurged) || quarantine.has(`${cellId}/${svc}`)) continue
+      const life = services.get(svc)?.life
+      const isOwned = life?.cellId === cellId && life.status !== 'failed' && life.status !== 'deleted'
+      if (!isOwned) find('orphaned', `${cellId} has ${svc} ${state}, which is ${life?.status} in ${life?.cellId}`)
+      const other = homes.get(svc)
+      if (other) find('doubled', `${other} and ${cellId} both have ${svc}`)
+      homes.set(svc, cellId)
+    }
+}

@@ -1,0 +1,74 @@
+// The rules that a simulation runs under: the real ones, or with one of them broken.
+
+import {
+  command,
+  type Life,
+  needsPlace,
+  newLife,
+  observe,
+  type Reconciled,
+  reconcile,
+  type Surroundings,
+} from '@loci/management/provisioning/lifecycle.ts'
+
+export interface Rules {
+  newLife: typeof newLife
+  command: typeof command
+  reconcile: typeof reconcile
+  observe: typeof observe
+  needsPlace: typeof needsPlace
+  /** A command writes its row of due_services. */
+  putsDue: boolean
+  /** A look decides under the locks of the cell and the service, on what it reads under them. */
+  locksPlaces: boolean
+  /** …and of the tenant: what is paid for can not change while it is decided that nothing is left to do. */
+  locksTenants: boolean
+}
+
+export const REAL: Rules = {
+  newLife,
+  command,
+  reconcile,
+  observe,
+  needsPlace,
+  putsDue: true,
+  locksPlaces: true,
+  locksTenants: true,
+}
+
+const isPast = ({ deadlineAt }: Life, now: Date) => deadlineAt !== null && deadlineAt <= now
+
+export const SABOTAGE: Record<string, Partial<Rules>> = {
+  'no deadline': {
+    reconcile(life, around, now) {
+      const before = isPast(life, now) ? new Date((life.deadlineAt as Date).getTime() - 1) : now
+      const result = reconcile(life, around, before)
+      return { ...result, dueAt: result.dueAt && new Date(Math.max(result.dueAt.getTime(), now.getTime() + 60_000)) }
+    },
+  },
+  'no due row': { putsDue: false },
+  'generation not raised on republish': {
+    reconcile: (life, around, now) =>
+      changed(reconcile(life, around, now), { generation: Math.max(1, life.generation) }),
+  },
+  'old report settles': {
+    observe: (life, { cellId, state, generation }, now) =>
+      observe(life, { cellId, state, generation: Math.max(generation, life.generation) }, now),
+  },
+  'adopt forgotten': {
+    observe: (life, told, now) => (told.generation > life.generation ? { life, dueAt: now } : observe(life, told, now)),
+  },
+  'compensation forgotten': { reconcile: withoutCompensation },
+  'placement without lock': { locksPlaces: false },
+  'tenant not locked': { locksTenants: false },
+}
+
+function changed(result: Reconciled, change: Partial<Life>): Reconciled {
+  return result.publish ? { ...result, life: { ...result.life, ...change } } : result
+}
+
+function withoutCompensation(life: Life, around: Surroundings, now: Date): Reconciled {
+  const result = reconcile(life, around, now)
+  if (!result.publish || result.life.status !== 'failed' || result.life.wantedState === 'deleted') return result
+  return { ...result, publish: false }
+}
