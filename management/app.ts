@@ -19,7 +19,7 @@ import { webhookAccess } from './access/webhook.ts'
 import { apiKeyRoutes } from './api-keys/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
-import { adoptParked } from './billing/billing.ts'
+import { adoptParked, saveOrganizationPlanOf } from './billing/billing.ts'
 import { createBillingClock } from './billing/clock.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
@@ -78,7 +78,7 @@ export async function createManagement({
     connectionsMax: settings.databaseConnectionsMax,
   })
   // Probes, waiting polls and upkeep must not queue behind the requests that they watch over.
-  const background = openPool({ ...database, applicationName: 'loci-management-background', connectionsMax: 6 })
+  const background = openPool({ ...database, applicationName: 'loci-management-background', connectionsMax: 10 })
   const sealer = createSealer(settings.sealingKeys)
   const waiting = createWaiting({ readEnds: (cellIds) => listFeedEnds(background, cellIds) })
   lifecycle.onMove(({ to }) => {
@@ -88,7 +88,7 @@ export async function createManagement({
   lifecycle.onMove(({ to }) => {
     if (to === 'draining') eventsWaiting.endAll()
   })
-  const rates = createRates((bucket, perMinute, burst) => takeRate(pool, bucket, perMinute, burst))
+  const rates = createRates((limit) => takeRate(pool, limit))
   const caller = callerAccess({
     findApiKey: (id) => findApiKey(pool, id),
     findOrganizationPlan: (id) => findOrganizationPlan(pool, id),
@@ -124,10 +124,10 @@ export async function createManagement({
     ...feedRoutes({ cell, pool, waiting }),
     ...reportRoutes({ cell, pool, tell, tellEvents, look }),
     ...serviceRoutes({ caller, rates, pool, market, idempotency, creations, ends, look }),
-    ...provisioningRoutes({ caller, pool, idempotency, tell, look }),
+    ...provisioningRoutes({ caller, pool, idempotency, rules: market, tell, look }),
     ...operationRoutes({ caller, ends }),
     ...organizationRoutes({ caller, idempotency, pool, publicUrl: settings.publicUrl }),
-    ...tenantRoutes({ caller, idempotency, pool, onTenantMade: adoptParked }),
+    ...tenantRoutes({ caller, idempotency, pool, onTenantMade: adoptParked, onTenantClosed: saveOrganizationPlanOf }),
     ...billingRoutes({
       caller,
       webhook: webhookAccess(settings.billingWebhookSecrets),
@@ -142,7 +142,14 @@ export async function createManagement({
     }),
     ...apiKeyRoutes({ caller, idempotency, pool, sealingKeys: settings.sealingKeys }),
     ...auditRoutes({ caller, pool }),
-    ...tokenRoutes({ caller, pool, idempotency, issuer: { sealer, publicUrl: settings.publicUrl }, tell }),
+    ...tokenRoutes({
+      caller,
+      pool,
+      idempotency,
+      issuer: { sealer, publicUrl: settings.publicUrl },
+      isBilled: market.isBilled,
+      tell,
+    }),
     ...partnerCredentialRoutes({ caller, pool, idempotency, tell }),
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, pool, idempotency }),

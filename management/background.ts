@@ -8,7 +8,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { watchDatabase } from '@loci/postgres/watch.ts'
 import { countApiKeysBeyond, forgetRates } from './access/store.ts'
 import { keepAuditPartitions } from './audit/store.ts'
-import { type createBillingClock, tendParked } from './billing/clock.ts'
+import type { BillingClock } from './billing/clock.ts'
 import { keepEventPartitions } from './events/store.ts'
 import { keepKeys, requireOpenable } from './keys/keys.ts'
 import { type Sealer, SealingKeyMissing } from './keys/sealing.ts'
@@ -25,7 +25,7 @@ interface BackgroundOptions {
   lifecycle: Lifecycle
   log: Log
   reconciler: Reconciler
-  billingClock: ReturnType<typeof createBillingClock>
+  billingClock: BillingClock
   /** Services that somebody should have looked at by now. */
   onOverdue(overdue: { count: number; oldestS: number }): void
 }
@@ -55,30 +55,37 @@ export async function startBackground(options: BackgroundOptions): Promise<() =>
     // What goes wrong with a key is no trouble of the database, and must not be told as if it were.
     also: () => keepKeys(sql, sealer).catch((error) => log.error({ error }, 'keeping the signing keys failed')),
   })
-  const upkeep = setInterval(() => void keepHouse(options), UPKEEP_MS)
+  let keeping: Promise<void> | undefined
+  const upkeep = setInterval(() => {
+    keeping ??= keepHouse(options).finally(() => {
+      keeping = undefined
+    })
+  }, UPKEEP_MS)
   reconciler.start()
   billingClock.start()
   return async () => {
     watch.stop()
     clearInterval(upkeep)
     await billingClock.stop()
+    await keeping
     await reconciler.stop()
   }
 }
 
-async function keepHouse({ sql, log, onOverdue }: BackgroundOptions): Promise<void> {
-  try {
-    onOverdue(await countOverdue(sql))
-    await keepAuditPartitions(sql)
-    await keepEventPartitions(sql)
-    await forgetRates(sql)
-    await forgetReadyTimes(sql)
-    await forgetReportIds(sql)
-    await deleteExpired(sql)
-    await tendParked(sql, new Date())
-  } catch (error) {
-    log.error({ error }, 'upkeep failed and is tried again')
+/** One after the other, and what fails holds up nothing after it. Partitions first: without them no event can be written. */
+async function keepHouse({ sql, log, billingClock, onOverdue }: BackgroundOptions): Promise<void> {
+  const chores: Record<string, () => Promise<void>> = {
+    'partitions of the audit': () => keepAuditPartitions(sql),
+    'partitions of the events': () => keepEventPartitions(sql),
+    'what is overdue': async () => onOverdue(await countOverdue(sql)),
+    'rate limits': () => forgetRates(sql),
+    'times of provisioning': () => forgetReadyTimes(sql),
+    'ids of reports': () => forgetReportIds(sql),
+    revocations: () => deleteExpired(sql),
+    'parked events': () => billingClock.tendParked(),
   }
+  for (const [reason, chore] of Object.entries(chores))
+    await chore().catch((error) => log.error({ error, reason }, 'upkeep failed and is tried again'))
 }
 
 /** A process that can not sign must not say that it is ready: every token it is asked for would fail. */

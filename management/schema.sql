@@ -107,6 +107,7 @@ CREATE FUNCTION loci.keep_audit_partitions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '200ms'
     AS $_$
 declare
   month date;
@@ -137,6 +138,7 @@ CREATE FUNCTION loci.keep_event_partitions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '200ms'
     AS $_$
 declare
   day date;
@@ -208,6 +210,24 @@ begin
     v_tat := coalesce(v_tat, v_now);
     return query select 0, ceil(v_tat - v_now)::int, greatest(1, ceil(v_tat - v_now - v_step * (p_burst - 1)))::int;
   end if;
+end
+$$;
+
+CREATE FUNCTION loci.take_rates(p_bucket text, p_shared text, p_per_minute integer, p_burst integer, p_share integer) RETURNS TABLE(remaining integer, reset_ms integer, wait_ms integer, is_shared boolean)
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_own record;
+  v_wait_ms int;
+begin
+  select * into v_own from loci.take_rate(p_bucket, p_per_minute, p_burst);
+  if v_own.wait_ms is null then
+    select t.wait_ms into v_wait_ms from loci.take_rate(p_shared, p_per_minute * p_share, p_burst * p_share) t;
+    if v_wait_ms is not null then
+      update loci.rate_limits set tat = tat - 60000.0 / p_per_minute where bucket = p_bucket;
+    end if;
+  end if;
+  return query select v_own.remaining, v_own.reset_ms, coalesce(v_own.wait_ms, v_wait_ms), v_wait_ms is not null;
 end
 $$;
 
@@ -779,6 +799,8 @@ CREATE INDEX due_tenants_by_time ON loci.due_tenants USING btree (due_at);
 
 CREATE UNIQUE INDEX feed_items_by_seq ON loci.feed_items USING btree (cell_id, seq);
 
+CREATE INDEX feed_items_revocations ON loci.feed_items USING btree (((body ->> 'expires_at'::text))) WHERE (kind = 'revocation'::text);
+
 CREATE INDEX idempotency_old ON loci.idempotency USING btree (organization_id, created_at);
 
 CREATE UNIQUE INDEX invitations_by_digest ON loci.invitations USING btree (digest);
@@ -997,6 +1019,9 @@ GRANT ALL ON FUNCTION loci.owner_of(id text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.take_rates(p_bucket text, p_shared text, p_per_minute integer, p_burst integer, p_share integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.take_rates(p_bucket text, p_shared text, p_per_minute integer, p_burst integer, p_share integer) TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.api_keys TO loci_app;
 

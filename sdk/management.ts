@@ -147,7 +147,7 @@ export type ManagementOperations = {
       200: OrganizationList
     }
   }
-  /** Make an organization; the person behind the caller owns it. The API key stays in the one it has. */
+  /** Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has. */
   'POST /api/v1/organizations': {
     given: {
       body: OrganizationMake

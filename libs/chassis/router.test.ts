@@ -33,6 +33,18 @@ test('a path finds its template, with its parameters decoded', () => {
   assert.deepEqual(found('HEAD', '/entries/k'), ['/entries/{key}', { key: 'k' }])
 })
 
+test('HEAD of a stream is none', () => {
+  const spec = { access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } }
+  const { find } = createRouter([
+    route({ ...spec, method: 'GET', path: '/events', deadline: 'stream' }, () => ({})),
+    route({ ...spec, method: 'GET', path: '/{id}/events', deadline: 'stream' }, () => ({})),
+  ])
+  for (const path of ['/events', '/x/events']) {
+    assert.ok('route' in find('GET', path))
+    assert.deepEqual((find('HEAD', path) as { allow: string[] }).allow, ['GET'])
+  }
+})
+
 test('a literal wins where it has the method, and does not hide a parameter where it has not', () => {
   assert.deepEqual(found('POST', '/entries/batch'), ['/entries/batch', {}])
   assert.deepEqual(found('PUT', '/entries/batch'), ['/entries/{key}', { key: 'batch' }])

@@ -34,9 +34,9 @@ export function createRouter(routes: Route[]): Router {
   // Most requests go to paths without parameters: one look instead of a walk.
   const exact = new Map<string, Match>()
   for (const route of routes) {
-    const { method, path } = route.spec
+    const { path } = route.spec
     const node = path.split('/').slice(1).reduce(descend, root)
-    for (const served of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
+    for (const served of methodsOf(route)) {
       if (node.routes.has(served)) throw new Error(`${served} ${path} is registered twice`)
       node.routes.set(served, route)
       if (!path.includes('{')) exact.set(`${served} ${path}`, { route, params: NO_PARAMS })
@@ -61,6 +61,11 @@ export function createRouter(routes: Route[]): Router {
       return params ? { route, params } : { template: route.spec.path, allow: [], isMalformed: true }
     },
   }
+}
+
+/** HEAD is GET without its body. A stream is all body: HEAD of one would hold it open for nobody. */
+function methodsOf({ spec: { method, deadline } }: Route): string[] {
+  return method === 'GET' && deadline !== 'stream' ? ['GET', 'HEAD'] : [method]
 }
 
 function newNode(): Node {

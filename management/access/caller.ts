@@ -25,6 +25,8 @@ export interface Caller {
   scopes: ReadonlySet<Scope>
   /** Null = every tenant of the organization. */
   tenantIds: readonly string[] | null
+  /** Of the API key; null = never. Nothing that it makes may last longer. */
+  expiresAt: Date | null
   isStaff: boolean
   /** Of the organization: how much may be asked of management. */
   plan: PlanName
@@ -108,8 +110,10 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
   }
 }
 
+/** But for keys:write, which the secret loses by a rotation: what it reads goes on through the overlap. */
 function isSameReach(one: Caller, other: Caller): boolean {
-  const reachOf = ({ scopes, tenantIds }: Caller) => JSON.stringify([[...scopes].sort(), tenantIds?.toSorted() ?? null])
+  const reachOf = ({ scopes, tenantIds }: Caller) =>
+    JSON.stringify([[...scopes].filter((scope) => scope !== 'keys:write').sort(), tenantIds?.toSorted() ?? null])
   return reachOf(one) === reachOf(other)
 }
 
@@ -151,6 +155,7 @@ async function authenticate(arrival: Arrival, options: CallerAccessOptions): Pro
         role,
         scopes,
         tenantIds: null,
+        expiresAt: null,
         isStaff: false,
         plan,
       },
@@ -171,8 +176,11 @@ async function keyCaller(text: string, options: CallerAccessOptions): Promise<Ca
   if (!key || key.role === null) return undefined
   const now = (options.nowMs ?? Date.now)()
   if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt.getTime() <= now)) return undefined
-  if (!isApiKey(text, key, options.sealingKeys) && !isPrevious(text, key, options.sealingKeys, now)) return undefined
+  const isCurrent = isApiKey(text, key, options.sealingKeys)
+  if (!isCurrent && !isPrevious(text, key, options.sealingKeys, now)) return undefined
   const { role } = key
+  // Who rotates a key may do so because its secret leaked: the old one must not make another secret, and so outlive its overlap.
+  const isKept = (scope: Scope) => isCurrent || scope !== 'keys:write'
   return {
     kind: 'key',
     id: key.id,
@@ -180,8 +188,9 @@ async function keyCaller(text: string, options: CallerAccessOptions): Promise<Ca
     organizationId: key.organizationId,
     role,
     // A key never does more than its maker may do today.
-    scopes: new Set(SCOPES_OF[role].filter((scope) => key.scopes.includes(scope))),
+    scopes: new Set(SCOPES_OF[role].filter((scope) => key.scopes.includes(scope) && isKept(scope))),
     tenantIds: key.tenantIds,
+    expiresAt: key.expiresAt,
     isStaff: key.scopes.includes('staff') && options.staffEmails.includes(key.email),
     plan: options.isBilled ? key.plan : 'enterprise',
   }

@@ -169,6 +169,17 @@ export const PERSONAL: Difference = {
   'gateway that names staff': '403 FORBIDDEN',
 }
 
+/** A scope that only an owner's key has, asked for by the handler. */
+export const OWNERS_KEYS: Difference = {
+  'role admin': '403 FORBIDDEN',
+  'role member': '403 FORBIDDEN',
+  'role viewer': '403 FORBIDDEN',
+  'API key without the scope': '403 FORBIDDEN',
+  'forged x-consumer-* beside an API key': '403 FORBIDDEN',
+}
+/** Who gives a role has all that the role has: members:write alone gives none. */
+export const GIVEN: Difference = { ...NOT_YOURS, 'API key with the scope': '403 FORBIDDEN' }
+
 export const EXPECTED: Record<string, Expected> = {
   'caller with anyone': ANYONE,
   'caller with services:read': EVERY_ROLE,
@@ -178,7 +189,7 @@ export const EXPECTED: Record<string, Expected> = {
   'caller with services:write': MEMBERS_AND_ABOVE,
   'caller with tokens:write': MEMBERS_AND_ABOVE,
   'caller with tenants:write': ADMINS_AND_OWNERS,
-  'caller with keys:write': ADMINS_AND_OWNERS,
+  'caller with keys:write': { ...ADMINS_AND_OWNERS, 'rotated API key inside its overlap': '403 FORBIDDEN' },
   'caller with audit:read': ADMINS_AND_OWNERS,
   'caller with billing:read': OWNERS,
   'caller with members:write': OWNERS,

@@ -7,11 +7,13 @@ import type { Matrix, MatrixRow } from '@loci/chassis/test-matrix.ts'
 import {
   EXPECTED,
   type Expected,
+  GIVEN,
   KINDS,
   type Kind,
   NOT_THERE,
   NOT_THERE_TO_READ,
   NOT_YOURS,
+  OWNERS_KEYS,
   PERSONAL,
   WHOLE,
 } from './matrix-classes.ts'
@@ -93,12 +95,17 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'PATCH /api/v1/cells/{id}': staff({ params: { id: '~cell' }, body: { capacity: 1_000 } }),
 
     'GET /api/v1/organizations': caller('anyone'),
-    'POST /api/v1/organizations': caller('anyone', { body: { name: 'matrix' }, expected: { ...WHOLE, ...PERSONAL } }),
+    // Of a key members:write is asked for, by the handler: which scopes a person has here does not matter to a session.
+    'POST /api/v1/organizations': caller('anyone', {
+      body: { name: 'matrix' },
+      expected: { ...OWNERS_KEYS, ...WHOLE, ...PERSONAL },
+    }),
     'GET /api/v1/organizations/{id}/members': caller('tenants:read', ofOrganization),
     'PATCH /api/v1/organizations/{id}/members/{user_id}': caller('members:write', {
       ...ofOrganization,
       params: { id: '~organization', user_id: '~member' },
       body: { role: 'viewer' },
+      expected: GIVEN,
     }),
     'DELETE /api/v1/organizations/{id}/members/{user_id}': caller('members:write', {
       ...ofOrganization,
@@ -107,6 +114,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'POST /api/v1/organizations/{id}/invitations': caller('members:write', {
       ...ofOrganization,
       body: { email: 'matrix@example.com', role: 'viewer' },
+      expected: GIVEN,
     }),
     'GET /api/v1/organizations/{id}/invitations': caller('members:write', ofOrganization),
     'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}': caller('members:write', {

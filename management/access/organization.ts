@@ -3,6 +3,7 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Caller } from './caller.ts'
+import { type Role, SCOPES_OF } from './roles.ts'
 
 /** The same words whether there is such an organization or not. */
 export function requireOwnOrganization(caller: Caller, id: string): void {
@@ -19,6 +20,16 @@ export function requireWholeOrganization({ tenantIds }: Caller): void {
     throw new ApiError(
       'FORBIDDEN',
       'This API key is limited to some tenants, and this is about the whole organization: use a key without that limit.',
+    )
+}
+
+/** Nobody makes somebody who may do more than they: a narrow key would be as wide as its maker by way of a second person. */
+export function requireMayGive({ scopes }: Caller, role: Role): void {
+  const lacking = SCOPES_OF[role].filter((scope) => !scopes.has(scope))
+  if (lacking.length > 0)
+    throw new ApiError(
+      'FORBIDDEN',
+      `The role ${role} has scopes that this credential lacks (${lacking.join(', ')}): use one that has them, or give a lesser role.`,
     )
 }
 

@@ -1,6 +1,7 @@
-// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart, by the plan of the organization. The
-// buckets are in Postgres, so all replicas grant the plan's rate once together. While that table can not be written (a fail-over,
-// a read-only server) each process limits for itself at a part of the rate: reads go on and nobody is let loose.
+// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart, by the plan of the organization. All
+// callers of an organization together have a few times that, however many keys they make. The buckets are in Postgres, so all
+// replicas grant the plan's rate once together. While that table can not be written (a fail-over, a read-only server) each process
+// limits for itself at a part of the rate: reads go on and nobody is let loose.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { AnswerHeaders } from '@loci/chassis/route.ts'
@@ -16,10 +17,21 @@ export interface Rate {
   resetMs: number
   /** Undefined when the request is allowed. */
   waitMs: number | undefined
+  /** It is the organization's bucket that is empty, and not the caller's. */
+  isShared: boolean
 }
 
-/** One request of the bucket; throws when the store does not answer. */
-export type TakeRate = (bucket: string, perMinute: number, burst: number) => Promise<Rate>
+export interface RateLimit {
+  bucket: string
+  /** Of the organization, with `share` times the rate and the burst. */
+  shared: string
+  perMinute: number
+  burst: number
+  share: number
+}
+
+/** One request of both buckets, or of none; throws when the store does not answer. */
+export type TakeRate = (limit: RateLimit) => Promise<Rate>
 
 export interface Rates {
   /** Takes one from the caller's bucket, says so in the answer's headers, and throws RATE_LIMITED when there is none. */
@@ -33,13 +45,23 @@ export interface Rates {
 
 /** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
 const ALONE_PART = 0.5
+const SHARE = 5
 const ALONE_BUCKETS_MAX = 10_000
 
 export function createRates(takeRate: TakeRate, now: () => number = Date.now): Rates {
   const alone = new Map<string, number>()
 
-  function takeAlone(bucket: string, perMinute: number, burst: number): Rate {
+  function takeAlone({ bucket, shared, perMinute, burst, share }: RateLimit): Rate {
     if (alone.size > ALONE_BUCKETS_MAX) alone.clear()
+    const before = alone.get(bucket) ?? 0
+    const own = takeOne(bucket, perMinute, burst)
+    if (own.waitMs !== undefined) return { ...own, isShared: false }
+    const { waitMs } = takeOne(shared, perMinute * share, burst * share)
+    if (waitMs !== undefined) alone.set(bucket, before)
+    return { ...own, waitMs, isShared: waitMs !== undefined }
+  }
+
+  function takeOne(bucket: string, perMinute: number, burst: number): Omit<Rate, 'isShared'> {
     const at = now()
     const stepMs = 60_000 / (perMinute * ALONE_PART)
     const tat = Math.max(alone.get(bucket) ?? 0, at)
@@ -59,13 +81,14 @@ export function createRates(takeRate: TakeRate, now: () => number = Date.now): R
       const perMinute = limits[kind]
       const burst = limits[`${kind}_burst`]
       const bucket = `${organizationId}:${id}:${kind}:${of}`
-      const rate = await takeRate(bucket, perMinute, burst).catch(() => takeAlone(bucket, perMinute, burst))
+      const limit = { bucket, shared: `${organizationId}:all:${kind}:${of}`, perMinute, burst, share: SHARE }
+      const rate = await takeRate(limit).catch(() => takeAlone(limit))
       answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
       answer.header('ratelimit', `"${kind}";r=${Math.max(0, rate.remaining)};t=${Math.ceil(rate.resetMs / 1000)}`)
       if (rate.waitMs === undefined) return
       throw new ApiError(
         'RATE_LIMITED',
-        `This caller may make ${perMinute} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
+        `${rate.isShared ? `All callers of the organization together may make ${perMinute * SHARE}` : `This caller may make ${perMinute}`} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
         { retryAfterMs: rate.waitMs },
       )
     },

@@ -4,7 +4,7 @@
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
 import type { StoredKey } from './caller.ts'
-import type { Rate } from './rates.ts'
+import type { Rate, RateLimit } from './rates.ts'
 
 /**
  * To the end of the transaction. A statement of its own: inside the statement that reads, the planner may well read first and
@@ -68,15 +68,16 @@ export async function findOrganizationPlan(sql: Sql, id: string): Promise<PlanNa
   return rows[0]?.plan
 }
 
-/** A statement of its own, never part of a transaction: the bucket's row is locked until the end. */
-export async function takeRate(sql: Sql, bucket: string, perMinute: number, burst: number): Promise<Rate> {
-  const { rows } = await sql.query<{ remaining: number; resetMs: number; waitMs: number | null }>({
+/** A statement of its own, never part of a transaction: the rows of the buckets are locked until the end. */
+export async function takeRate(sql: Sql, { bucket, shared, perMinute, burst, share }: RateLimit): Promise<Rate> {
+  const { rows } = await sql.query<Omit<Rate, 'waitMs'> & { waitMs: number | null }>({
     name: 'access_take_rate',
-    text: 'select remaining, reset_ms as "resetMs", wait_ms as "waitMs" from loci.take_rate($1, $2, $3)',
-    values: [bucket, perMinute, burst],
+    text: `select remaining, reset_ms as "resetMs", wait_ms as "waitMs", is_shared as "isShared"
+      from loci.take_rates($1, $2, $3, $4, $5)`,
+    values: [bucket, shared, perMinute, burst, share],
   })
-  const { remaining, resetMs, waitMs } = rows[0] as { remaining: number; resetMs: number; waitMs: number | null }
-  return { remaining, resetMs, waitMs: waitMs ?? undefined }
+  const rate = rows[0] as (typeof rows)[number]
+  return { ...rate, waitMs: rate.waitMs ?? undefined }
 }
 
 /** Buckets that have been full again for an hour. */

@@ -164,10 +164,11 @@ test('a replayed request for a key is withheld and names the key; a rotated key 
 
   const rotation = { 'idempotency-key': randomUUID() }
   const caller = `key_${own.apiKey.split('_')[2]}`
-  const rotate = () => own.ask(`POST /api/v1/api-keys/${caller}/rotate`, { headers: rotation })
-  const rotated = (await rotate()).json<Key>()
+  const rotate = (apiKey: string) =>
+    own.ask(`POST /api/v1/api-keys/${caller}/rotate`, { headers: { ...rotation, 'x-api-key': apiKey } })
+  const rotated = (await rotate(own.apiKey)).json<Key>()
   withheld(await ask(rotated.secret))
-  const again = await rotate()
+  const again = await rotate(rotated.secret)
   assert.deepEqual([again.status, again.error.code], [409, 'IDEMPOTENCY_REPLAY_WITHHELD'])
   assert.ok(!again.text.includes(rotated.secret))
   assert.equal((await using(rotated.secret, 'GET /api/v1/tenants')).status, 200)
@@ -204,6 +205,43 @@ test('after a rotation the new secret works, the old one until the overlap ends,
   await management.sql(`update loci.api_keys set expires_at = now() where id = $1`, [first.id])
   const late = await own.ask(`POST /api/v1/api-keys/${first.id}/rotate`)
   assert.deepEqual([late.status, late.error.code], [409, 'INVALID_STATE'])
+})
+
+test('in the overlap the old secret reads and writes as before, and makes, rotates and deletes no key', async () => {
+  const own = await management.organization()
+  const first = await make(own)
+  const second = (await own.ask(`POST /api/v1/api-keys/${first.id}/rotate`)).json<Key>()
+  assert.equal((await using(first.secret, 'POST /api/v1/tenants', { name: 'Beta' })).status, 201)
+  for (const line of [
+    'POST /api/v1/api-keys',
+    `POST /api/v1/api-keys/${first.id}/rotate`,
+    `DELETE /api/v1/api-keys/${first.id}`,
+  ]) {
+    const refused = await using(first.secret, line, line.endsWith('api-keys') ? { name: 'more' } : undefined)
+    assert.deepEqual([refused.status, refused.error.code], [403, 'FORBIDDEN'], line)
+  }
+  assert.equal((await using(second.secret, `POST /api/v1/api-keys/${first.id}/rotate`)).status, 200)
+})
+
+test('an organization has 100 keys in use, also when many are made at once; a deleted or expired one makes room', async () => {
+  const own = await management.organization()
+  await management.sql(
+    `insert into loci.api_keys (id, organization_id, user_id, name, scopes, digest, pepper)
+      select 'key_' || i, $1, $2, 'many', '{}', '', '' from generate_series(1, 97) i`,
+    [own.organizationId, own.ownerId],
+  )
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, i) => own.ask('POST /api/v1/api-keys', { body: { name: `key ${i}` } })),
+  )
+  const refused = answers.filter(({ status }) => status !== 201)
+  assert.equal(refused.length, 4)
+  for (const { error } of refused)
+    assert.deepEqual([error.code, error.details], ['QUOTA_EXCEEDED', { limit: 100, used: 100 }])
+  await management.sql(`update loci.api_keys set expires_at = now() where id = 'key_1'`)
+  await management.sql(`update loci.api_keys set revoked_at = now() where id = 'key_2'`)
+  await make(own)
+  await make(own)
+  assert.deepEqual(await refusedMake(own, {}), [403, 'QUOTA_EXCEEDED'])
 })
 
 test('nobody gets a secret that does more than they may by rotating a key: another person’s, a wider or a longer one', async () => {

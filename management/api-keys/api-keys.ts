@@ -11,7 +11,17 @@ import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
 import { type Act, appendAudit } from '../audit/store.ts'
 import { appendEvent } from '../events/store.ts'
-import { type ApiKey, type ApiKeyRow, insertApiKey, type KeyFilter, replaceDigest, revokeApiKey } from './store.ts'
+import {
+  type ApiKey,
+  type ApiKeyRow,
+  countKeysInUse,
+  insertApiKey,
+  type KeyFilter,
+  replaceDigest,
+  revokeApiKey,
+} from './store.ts'
+
+const KEYS_MAX = 100
 
 export interface KeyRequest {
   organizationId: string
@@ -44,6 +54,15 @@ export async function issueApiKey(
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.make', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.created', subject, data: { user_id: key.userId } })
   return { key, secret: text }
+}
+
+/** After the key was made: by then the organization's audit is locked, so two that are made at once are both counted. */
+export async function requireRoom(sql: Sql, organizationId: string): Promise<void> {
+  const used = await countKeysInUse(sql, organizationId)
+  if (used <= KEYS_MAX) return
+  throw new ApiError('QUOTA_EXCEEDED', `The organization has all ${KEYS_MAX} API keys that it may have: delete one.`, {
+    details: { limit: KEYS_MAX, used: used - 1 },
+  })
 }
 
 export async function rotateApiKey(
@@ -90,32 +109,32 @@ interface Asked {
   expiresIn: number | undefined
 }
 
-/** What is asked, or what the caller has where nothing is; refused when it is more than that. `until` is the caller's own end. */
-export function grantOf(caller: Caller, until: Date | null, asked: Asked, now: Date = new Date()): Grant {
+/** What is asked, or what the caller has where nothing is; refused when it is more than that. */
+export function grantOf(caller: Caller, asked: Asked, now: Date = new Date()): Grant {
   const own = caller.tenantIds === null ? null : [...caller.tenantIds]
   const grant: Grant = {
     scopes: [...new Set(asked.scopes ?? caller.scopes)],
     tenantIds: asked.tenantIds ? [...new Set(asked.tenantIds)] : own,
-    expiresAt: asked.expiresIn === undefined ? until : new Date(now.getTime() + asked.expiresIn * 1_000),
+    expiresAt: asked.expiresIn === undefined ? caller.expiresAt : new Date(now.getTime() + asked.expiresIn * 1_000),
   }
   if (grant.scopes.length === 0)
     throw new ApiError('FORBIDDEN', 'The caller has no scope to give: ask an owner or admin for a key.')
-  requireWithin(caller, until, grant)
+  requireWithin(caller, grant)
   return grant
 }
 
 /** Of its secret the caller may have only what it could have made itself. */
-export function requireMayRotate(caller: Caller, until: Date | null, key: ApiKey): void {
+export function requireMayRotate(caller: Caller, key: ApiKey): void {
   if (key.id === caller.id) return
   if (key.userId !== caller.userId)
     throw new ApiError(
       'FORBIDDEN',
       'Its secret would act in the name of the person who made this API key: delete it, and make one of your own.',
     )
-  requireWithin(caller, until, key)
+  requireWithin(caller, key)
 }
 
-function requireWithin(caller: Caller, until: Date | null, { scopes, tenantIds, expiresAt }: Grant): void {
+function requireWithin(caller: Caller, { scopes, tenantIds, expiresAt }: Grant): void {
   for (const scope of scopes) {
     if (scope === STAFF_SCOPE ? caller.isStaff : (caller.scopes as ReadonlySet<string>).has(scope)) continue
     throw new ApiError('FORBIDDEN', `The caller does not have the scope ${scope} itself and can not give it.`)
@@ -123,6 +142,7 @@ function requireWithin(caller: Caller, until: Date | null, { scopes, tenantIds, 
   const isWithinTenants =
     tenantIds === null ? caller.tenantIds === null : tenantIds.every((id) => mayUseTenant(caller, id))
   if (!isWithinTenants) throw notYourTenant()
+  const until = caller.expiresAt
   if (until !== null && (expiresAt === null || expiresAt > until))
     throw new ApiError('FORBIDDEN', `The caller ends at ${until.toISOString()}, and what it makes can not last longer.`)
 }

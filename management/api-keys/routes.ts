@@ -18,8 +18,16 @@ import { requirePerson } from '../access/organization.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { listKnownTenants } from '../tenants/store.ts'
-import { deleteApiKey, grantOf, issueApiKey, requireMayRotate, rotateApiKey, visibleKeys } from './api-keys.ts'
-import { type ApiKey, type ApiKeyRow, findExpiry, listApiKeys, lockApiKey } from './store.ts'
+import {
+  deleteApiKey,
+  grantOf,
+  issueApiKey,
+  requireMayRotate,
+  requireRoom,
+  rotateApiKey,
+  visibleKeys,
+} from './api-keys.ts'
+import { type ApiKey, type ApiKeyRow, listApiKeys, lockApiKey } from './store.ts'
 
 interface ApiKeyOptions {
   caller: CallerAccess
@@ -68,7 +76,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         summary: 'Make an API key with at most what the caller has. Its secret is shown once.',
         body: apiKeyMake,
         answers: { 201: apiKeyIssued },
-        errors: [...WITHHELD],
+        errors: ['QUOTA_EXCEEDED', ...WITHHELD],
       },
       async ({ caller, body, headers, requestId }) => {
         const userId = requirePerson(caller)
@@ -76,11 +84,11 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         const repeat = { route: 'POST /api/v1/api-keys', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           const { name, scopes, tenant_ids: tenantIds, expires_in: expiresIn } = body
-          const until = await findExpiry(sql, organizationId, caller.id)
-          const grant = grantOf(caller, until, { scopes, tenantIds, expiresIn })
+          const grant = grantOf(caller, { scopes, tenantIds, expiresIn })
           if (tenantIds) await requireKnown(sql, organizationId, tenantIds)
           const request = { organizationId, userId, name, ...grant }
           const { key, secret } = await issueApiKey(sql, sealingKeys, request, { actor: caller.id, requestId })
+          await requireRoom(sql, organizationId)
           return { status: 201, body: { ...keyJson(key), secret }, headers: NO_STORE, issued: key.id }
         })
       },
@@ -122,7 +130,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         const repeat = { route: `POST /api/v1/api-keys/${id}/rotate`, headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           const found = await requireKey(sql, caller, id)
-          requireMayRotate(caller, await findExpiry(sql, caller.organizationId, caller.id), found)
+          requireMayRotate(caller, found)
           const act = { actor: caller.id, requestId }
           const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, act)
           return { status: 200, body: { ...keyJson(key, key.previousUntil), secret }, headers: NO_STORE, issued: id }

@@ -84,14 +84,15 @@ export async function lockApiKey(
   return rows[0]
 }
 
-/** Null = never. */
-export async function findExpiry(sql: Sql, organizationId: string, id: string): Promise<Date | null> {
-  const { rows } = await sql.query<{ expiresAt: Date | null }>({
-    name: 'api_keys_expiry',
-    text: 'select expires_at as "expiresAt" from loci.api_keys where organization_id = $1 and id = $2',
-    values: [organizationId, id],
+/** Neither deleted nor expired. */
+export async function countKeysInUse(sql: Sql, organizationId: string): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>({
+    name: 'api_keys_count',
+    text: `select count(*)::int as count from loci.api_keys
+      where organization_id = $1 and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`,
+    values: [organizationId],
   })
-  return rows[0]?.expiresAt ?? null
+  return rows[0]?.count ?? 0
 }
 
 /** What it was works until then; null = no longer. */

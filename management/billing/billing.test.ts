@@ -91,11 +91,13 @@ for (const [name, fieldsOf, headersOf] of [
 
     await deliver(tenantId, 'pro')
     await deliver(tenantId, 'enterprise')
+    // The provider numbers its deliveries for all; an event_id is its tenant's.
     await deliver(other, 'enterprise')
 
     assert.equal(await traceOf(tenantId), trace)
-    assert.equal(await traceOf(other), otherTrace)
+    assert.equal((await traceOf(other)) === otherTrace, name === 'webhook-id')
     assert.equal((await provider.statusOf(tenantId)).plan, 'starter')
+    assert.equal((await provider.statusOf(other)).plan, name === 'webhook-id' ? 'free' : 'enterprise')
   })
 }
 
@@ -218,6 +220,16 @@ test('past_due gives a grace of 7, 14 or 30 days by plan, which a repetition nev
   }
 })
 
+test('who paid for starter and then owes for enterprise has the plan and the grace of starter', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { plan: 'starter', status: 'active' })
+  await provider.bill(tenantId, { plan: 'enterprise', status: 'past_due' })
+
+  const { plan, billing } = await provider.statusOf(tenantId)
+  const grace = (Date.parse(billing.grace_ends_at as string) - Date.now()) / 86_400_000
+  assert.deepEqual([plan, billing.status, Math.round(grace)], ['starter', 'past_due', 7])
+})
+
 test('unpaid suspends and refuses writes, and active resumes; every service of the tenant is due each time', async () => {
   const tenantId = await provider.tenant()
   const gateOf = async () =>
@@ -246,6 +258,8 @@ test('the plan of the organization is the best of its tenants', async () => {
   assert.equal(await planOf(), 'pro')
   await other.bill(tenants[1], { plan: 'pro', status: 'cancelled' })
   assert.equal(await planOf(), 'starter')
+  assert.equal((await other.party.ask(`DELETE /api/v1/tenants/${tenants[0]}`)).status, 200)
+  assert.equal(await planOf(), 'free')
 })
 
 test('two events of one tenant at the same moment are both kept, in one order, and none is folded past the other', async () => {

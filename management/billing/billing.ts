@@ -18,7 +18,7 @@ import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { appendEvent, type EventEntry } from '../events/store.ts'
 import { putTenantDue } from '../provisioning/store.ts'
-import { effectOf, foldSubscription, readMarks } from './fold.ts'
+import { effectOf, foldSubscription, readMarks, type SubscriptionRecord } from './fold.ts'
 import { announce } from './notices.ts'
 import { GRACE_DAYS, type Standing, standingOf } from './standing.ts'
 import {
@@ -30,6 +30,7 @@ import {
   lockTenant,
   lockTenantId,
   putTenantClock,
+  readNow,
   type Settled,
   type StoredEvent,
   saveOrganizationPlan,
@@ -76,13 +77,19 @@ export async function receiveEvent(sql: Sql, delivery: Delivery, now: Date): Pro
 export async function adoptParked(
   sql: Sql,
   { id, organizationId }: { id: string; organizationId: string },
-  now: Date = new Date(),
+  given?: Date,
 ): Promise<void> {
+  const now = given ?? (await readNow(sql))
   await lockTenantId(sql, id)
   await useOrganization(sql, PLATFORM)
   const parked = await takeParked(sql, id)
   await useOrganization(sql, organizationId)
   for (const event of parked) await storeEvent(sql, { organizationId, tenantId: id }, event, undefined, now)
+}
+
+/** The hook of whoever closes a tenant, in the same transaction. */
+export async function saveOrganizationPlanOf(sql: Sql, { organizationId }: { organizationId: string }): Promise<void> {
+  await saveOrganizationPlan(sql, organizationId)
 }
 
 export async function findTenantOwner(sql: Sql, tenantId: string) {
@@ -191,7 +198,7 @@ async function settle(
   const standing = standingOf(records, now, GRACE_DAYS)
   const announced = announce(standing, tenant.notices, now)
   const settled = settledOf(standing, announced.gate, announced.sent)
-  await putTenantClock(sql, tenant, bounded(announced.nextChangeAt))
+  await putTenantClock(sql, tenant, nextLookOf(records, announced.nextChangeAt))
   const isChanged = differs(tenant, settled)
   if (!isChanged && write === 'if changed') return { settled, notices: [], isChanged }
   await saveSettled(sql, tenant, settled, now)
@@ -204,6 +211,12 @@ async function settle(
     data: { tenant_id: id, takes_effect_at: takesEffectAt.toISOString() },
   }))
   return { settled, notices, isChanged }
+}
+
+/** Where a time has any say there is always a next look, though nothing be left to happen: a wrong clock may have said so. */
+function nextLookOf(records: readonly SubscriptionRecord[], nextChangeAt: Date | null): Date | null {
+  if (records.every(({ status }) => status === 'active')) return nextChangeAt
+  return bounded(nextChangeAt ?? new Date(TIME_MAX))
 }
 
 function settledOf(standing: Standing, gate: Settled['gate'], notices: string[]): Settled {
@@ -233,9 +246,10 @@ function bounded(time: Date | null): Date | null {
 }
 
 function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
+  const tenantId = body.tenantId.slice(0, TENANT_ID_LENGTH_MAX).toWellFormed()
   return {
     id: newId('evt', now.getTime()),
-    tenantId: body.tenantId.slice(0, TENANT_ID_LENGTH_MAX).toWellFormed(),
+    tenantId,
     eventType: body.eventType,
     customerId: body.customerId ?? null,
     subscriptionId: body.subscriptionId ?? '',
@@ -243,19 +257,22 @@ function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
     status: body.status,
     currentPeriodStart: body.currentPeriodStart ?? null,
     currentPeriodEnd: body.currentPeriodEnd ?? null,
-    ...readMarks(body.metadata),
+    ...readMarks(body.metadata, now),
     receivedAt: now,
     arrival: 0,
     digest: digestOf(bytes),
-    inboxKey: inboxKeyOf(webhookId, body.metadata?.event_id),
+    inboxKey: inboxKeyOf(tenantId, webhookId, body.metadata?.event_id),
     effect: 'parked',
   }
 }
 
-/** Each in a space of its own: an id of a delivery says nothing about an equal id of an event. */
-function inboxKeyOf(webhookId: string | undefined, eventId: string | undefined): string | null {
+/**
+ * Each in a space of its own: an id of a delivery says nothing about an equal id of an event. Deliveries are numbered by the
+ * provider, for all; what names an event may be anything that is told apart within its tenant.
+ */
+function inboxKeyOf(tenantId: string, webhookId: string | undefined, eventId: string | undefined): string | null {
   if (!webhookId && !eventId) return null
-  const key = webhookId ? `webhook-id:${webhookId}` : `event_id:${eventId}`
+  const key = webhookId ? `webhook-id:${webhookId}` : `event_id:${tenantId}:${eventId}`
   return key.length <= INBOX_KEY_LENGTH_MAX ? key : `sha256:${digestOf(key)}`
 }
 

@@ -2,13 +2,16 @@
 // handed in; the events are real deliveries.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, mock, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { testLog } from '@loci/chassis/test-server.ts'
 import { newId } from '@loci/contract/ids.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { insertTenant } from '../tenants/store.ts'
 import { adoptParked } from './billing.ts'
-import { tendParked, tendTenants } from './clock.ts'
+import { createBillingClock, tendParked, tendTenants } from './clock.ts'
 import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
 
 const DAY_MS = 86_400_000
@@ -163,7 +166,7 @@ test('a tenant whose turn fails is told and put off, and the others have theirs'
   const failed: string[] = []
   const now = new Date(day(8).getTime())
   try {
-    await tendTenants(pool, now, (_, tenantId) => failed.push(tenantId))
+    await tendTenants(pool, now, (_, tenantId = '') => failed.push(tenantId))
   } finally {
     await sql('drop trigger fail on loci.tenants')
   }
@@ -171,6 +174,63 @@ test('a tenant whose turn fails is told and put off, and the others have theirs'
   assert.deepEqual([failed, (await rowOf(good)).status, (await rowOf(bad)).status], [[bad], 'suspended', 'past_due'])
   await tendTenants(pool, new Date(now.getTime() + 60_000), fail)
   assert.equal((await rowOf(bad)).status, 'suspended')
+})
+
+test('what a clock that was wrong has done is set right at the next look, which is never more than a day away', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'past_due' })
+  assert.equal((await at(tenantId, 400)).status, 'suspended')
+  assert.equal((await at(tenantId, 407)).gate, 'delete')
+
+  assert.deepEqual(await at(tenantId, 1), { plan: 'pro', status: 'past_due', gate: 'open' })
+
+  const cancelled = await provider.tenant()
+  await provider.bill(cancelled, { status: 'cancelled', currentPeriodEnd: day(20).toISOString() })
+  assert.equal((await at(cancelled, 400)).plan, 'free')
+  assert.equal((await at(cancelled, 1)).plan, 'pro')
+})
+
+test('where no time has a say nobody looks', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'active' })
+  const due = await provider.management.sql('select from loci.due_tenants where tenant_id = $1', [tenantId])
+
+  assert.equal(due.length, 0)
+})
+
+test('the clock goes by the time of the database', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, { status: 'past_due' })
+  const { sql, pool } = provider.management
+  await sql(`update loci.due_tenants set due_at = now() where tenant_id = $1`, [tenantId])
+  const clock = createBillingClock({ pool, log: testLog().log, kick() {} })
+  mock.timers.enable({ apis: ['setInterval', 'Date'], now: day(400) })
+  clock.start()
+  mock.timers.tick(5_000)
+  mock.timers.reset()
+  const looked = 'select from loci.due_tenants where tenant_id = $1 and due_at > now()'
+  while ((await sql(looked, [tenantId])).length === 0) await sleep(20)
+  await clock.stop()
+
+  assert.equal((await rowOf(tenantId)).status, 'past_due')
+})
+
+test('a clock that is stopped finishes the tenant it is at, and begins no other', async () => {
+  const tenants = [await provider.tenant(), await provider.tenant()]
+  for (const tenantId of tenants) await provider.bill(tenantId, { status: 'past_due', plan: 'starter' })
+  const stopping = new AbortController()
+  let turns = 0
+  const pool: Pool = Object.assign(Object.create(provider.management.pool), {
+    client() {
+      turns += 1
+      stopping.abort()
+      return provider.management.pool.client()
+    },
+  })
+
+  await tendTenants(pool, day(8), fail, stopping.signal)
+
+  assert.equal(turns, 1)
 })
 
 // Parked events.
@@ -244,15 +304,39 @@ test('a tenant that appeared without asking is found by upkeep; what waits 30 da
   await appear(found, { isAdopting: false })
   const { pool } = provider.management
 
-  await tendParked(pool, day(29.9))
+  await tendParked(pool, day(29.9), fail)
   assert.equal((await rowOf(found)).plan, 'starter')
   assert.equal((await eventsOf(late))[0]?.effect, 'parked')
 
-  await tendParked(pool, day(30.1))
+  await tendParked(pool, day(30.1), fail)
   assert.equal((await eventsOf(late))[0]?.effect, 'dead')
 
   await appear(late)
   assert.equal((await rowOf(late)).plan, 'starter')
+})
+
+test('a tenant that can not adopt its events is told, and keeps neither the others nor the dead waiting', async () => {
+  const [bad, good, late] = [newId('ten'), newId('ten'), newId('ten')]
+  // The newest are looked at first.
+  for (const tenantId of [late, good, bad]) await provider.bill(tenantId, { plan: 'starter' })
+  for (const tenantId of [good, bad]) await appear(tenantId, { isAdopting: false })
+  const { sql, pool } = provider.management
+  await sql(
+    `create or replace function loci.fail() returns trigger language plpgsql as $$ begin raise exception 'sabotage'; end $$`,
+  )
+  await sql(
+    `create trigger fail before update on loci.tenants for each row when (new.id = '${bad}') execute function loci.fail()`,
+  )
+  const failed: unknown[] = []
+  try {
+    await tendParked(pool, day(30.1), (_, tenantId) => failed.push(tenantId))
+  } finally {
+    await sql('drop trigger fail on loci.tenants')
+  }
+
+  assert.deepEqual(failed, [bad])
+  assert.deepEqual([(await rowOf(good)).plan, (await eventsOf(late))[0]?.effect], ['starter', 'dead'])
+  assert.deepEqual([(await rowOf(bad)).plan, (await eventsOf(bad))[0]?.organization_id], ['free', 'platform'])
 })
 
 test('parked events are nobody’s: no organization sees them', async () => {

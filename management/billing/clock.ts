@@ -7,10 +7,22 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { adoptParked, findTenantOwner, settleByClock } from './billing.ts'
-import { buryParked, isTenantDue, listDueTenants, listParkedTenants, lockTenant, putTenantClock } from './store.ts'
+import {
+  buryParked,
+  isTenantDue,
+  listDueTenants,
+  listParkedTenants,
+  lockTenant,
+  putTenantClock,
+  readNow,
+} from './store.ts'
+
+type OnError = (error: unknown, tenantId?: string) => void
 
 export interface BillingClock {
   start(): void
+  /** Upkeep: whatever fails is logged. */
+  tendParked(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -24,15 +36,16 @@ const PARKED_MS_MAX = 30 * 86_400_000
 
 /** Looks at the clock for the tenants of all organizations, as long as the process serves. */
 export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; kick(): void }): BillingClock {
+  const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  const onError = (error: unknown, tenantId?: string) =>
+  const onError: OnError = (error, tenantId) =>
     log.error(
       { component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error },
       'the clock of a tenant failed',
     )
   const tick = async () => {
-    if ((await tendTenants(pool, new Date(), onError)) > 0) kick()
+    if ((await tendTenants(pool, await readNow(pool), onError, stopping.signal)) > 0) kick()
   }
   return {
     start() {
@@ -44,7 +57,11 @@ export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; 
           })
       }, TICK_MS)
     },
+    async tendParked() {
+      await tendParked(pool, await readNow(pool), onError, stopping.signal)
+    },
     async stop() {
+      stopping.abort()
       clearInterval(timer)
       await running
     },
@@ -53,17 +70,14 @@ export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; 
 
 /**
  * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails is told to `onError`
- * and put off, so that one bad tenant never holds up the others.
+ * and put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not for all that are due.
  */
-export async function tendTenants(
-  pool: Pool,
-  now: Date,
-  onError: (error: unknown, tenantId: string) => void,
-): Promise<number> {
+export async function tendTenants(pool: Pool, now: Date, onError: OnError, stopping?: AbortSignal): Promise<number> {
   let changed = 0
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const due = await listDueTenants(pool, now, TENANTS_MAX)
     for (const tenant of due) {
+      if (stopping?.aborted) return changed
       try {
         if (await transaction(pool, (sql) => tend(sql, tenant, now))) changed += 1
       } catch (error) {
@@ -85,19 +99,21 @@ async function tend(sql: Sql, due: { id: string; organizationId: string }, now: 
 }
 
 /** Tenants whose making did not ask for their parked events are found here; what nobody has asked for in 30 days is dead. */
-export async function tendParked(pool: Pool, now: Date): Promise<void> {
+export async function tendParked(pool: Pool, now: Date, onError: OnError, stopping?: AbortSignal): Promise<void> {
   const waiting = await transaction(pool, async (sql) => {
     await useOrganization(sql, PLATFORM)
     return listParkedTenants(sql, PARKED_TENANTS_MAX)
   })
   for (const tenantId of waiting) {
+    if (stopping?.aborted) return
+    // One bad tenant must not keep the others waiting.
     await transaction(pool, async (sql) => {
       const owner = await findTenantOwner(sql, tenantId)
       if (owner) await adoptParked(sql, { id: tenantId, organizationId: owner.organizationId }, now)
-    })
+    }).catch((error) => onError(error, tenantId))
   }
   await transaction(pool, async (sql) => {
     await useOrganization(sql, PLATFORM)
     await buryParked(sql, new Date(now.getTime() - PARKED_MS_MAX))
-  })
+  }).catch((error) => onError(error))
 }

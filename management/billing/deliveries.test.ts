@@ -120,13 +120,17 @@ function tellable(fold: Fold, order: readonly Body[]): string {
 function deliver(order: readonly Body[]): BillingEvent[] {
   return order.map((body, index) => ({
     ...body,
-    ...readMarks(body.metadata),
+    ...readMarks(body.metadata, receivedAt(index)),
     id: `evt_${index}`,
     currentPeriodStart: null,
-    receivedAt: new Date(Date.UTC(2026, 5, 1, index)),
+    receivedAt: receivedAt(index),
     arrival: index,
     digest: digestOf(body),
   }))
+}
+
+function receivedAt(index: number): Date {
+  return new Date(Date.UTC(2026, 5, 1, index))
 }
 
 function digestOf(body: Body): string {
@@ -142,7 +146,7 @@ function isClosing(body: Body): boolean {
 }
 
 function isMarked({ metadata }: Body): boolean {
-  const { sequence, occurredAt } = readMarks(metadata)
+  const { sequence, occurredAt } = readMarks(metadata, receivedAt(0))
   return sequence !== null || occurredAt !== null
 }
 

@@ -6,6 +6,8 @@ import { type BillingEvent, effectOf, foldSubscription, readMarks, type Subscrip
 
 const RECEIVED_MS = Date.parse('2026-03-10T00:00:00Z')
 const HOUR_MS = 3_600_000
+/** So late that no time is ahead of it. */
+const FAR = new Date('9999-12-31T23:59:59Z')
 
 /** Delivered in this order, an hour apart. */
 function delivered(...events: Partial<BillingEvent>[]): BillingEvent[] {
@@ -57,6 +59,7 @@ test('an event sets plan, status, subscription and period', () => {
   assert.deepEqual(record, {
     subscriptionId: 'sub',
     plan: 'starter',
+    entitledPlan: 'starter',
     status: 'active',
     currentPeriodStart: new Date('2026-01-01T00:00:00Z'),
     currentPeriodEnd: new Date('2036-01-31T23:00:00Z'),
@@ -187,6 +190,29 @@ test('occurred_at is the time of an event, also where a sequence orders it', () 
   assert.deepEqual(fold(second).unpaidSince, day(2))
 })
 
+test('a time that is later than its receipt begins nothing later than that', () => {
+  const ahead = new Date(receivedAt(1).getTime() + 300_000)
+  assert.deepEqual(fold({ occurredAt: ahead, status: 'past_due' }).pastDueSince, receivedAt(1))
+  assert.deepEqual(fold({ sequence: 1, occurredAt: ahead, status: 'unpaid' }).unpaidSince, receivedAt(1))
+  assert.deepEqual(fold({ occurredAt: ahead, status: 'cancelled' }).cancelledSince, receivedAt(1))
+})
+
+test('past_due entitles to the lesser of its plan and the one that was active last before it', () => {
+  const entitled = (...events: Partial<BillingEvent>[]) => fold(...events).entitledPlan
+  const pastDue = (plan: BillingEvent['plan']): Partial<BillingEvent> => ({ status: 'past_due', plan })
+
+  assert.equal(entitled(pastDue('enterprise')), 'enterprise')
+  assert.equal(entitled({ plan: 'starter' }, pastDue('enterprise')), 'starter')
+  assert.equal(entitled({ plan: 'starter' }, pastDue('starter'), pastDue('enterprise')), 'starter')
+  assert.equal(entitled({ plan: 'pro' }, { status: 'unpaid', plan: 'enterprise' }, pastDue('enterprise')), 'pro')
+  assert.equal(entitled({ plan: 'pro' }, { plan: 'starter' }, pastDue('pro')), 'starter')
+  assert.equal(entitled({ plan: 'enterprise' }, pastDue('pro')), 'pro')
+  assert.equal(entitled({ plan: 'starter' }, pastDue('enterprise'), { plan: 'enterprise' }), 'enterprise')
+  // Only the register that speaks is asked, and in it the place and not the arrival.
+  assert.equal(entitled({ plan: 'starter' }, { ...pastDue('pro'), sequence: 1 }), 'pro')
+  assert.equal(entitled({ ...pastDue('pro'), sequence: 2 }, { plan: 'starter', sequence: 1 }), 'starter')
+})
+
 test('a repeat delivered late that belongs before the others does not begin the grace anew', () => {
   assert.deepEqual(
     fold({ sequence: 2, status: 'past_due' }, { sequence: 1, status: 'past_due' }).pastDueSince,
@@ -243,9 +269,9 @@ test('a sequence is 1 to 15 digits and nothing else; malformed counts as absent'
     ['007', 7],
     ['9'.repeat(15), 999_999_999_999_999],
   ] as const)
-    assert.equal(readMarks({ sequence }).sequence, expected)
+    assert.equal(readMarks({ sequence }, receivedAt(1)).sequence, expected)
   for (const sequence of ['', '1.5', '-9', '+9', ' 9', '9\n', '1e3', '0x9', 'x', '٣', '9'.repeat(16)])
-    assert.equal(readMarks({ sequence }).sequence, null, JSON.stringify(sequence))
+    assert.equal(readMarks({ sequence }, receivedAt(1)).sequence, null, JSON.stringify(sequence))
 })
 
 test('occurred_at is RFC 3339 with Z or an offset; malformed counts as absent', () => {
@@ -256,7 +282,7 @@ test('occurred_at is RFC 3339 with Z or an offset; malformed counts as absent', 
     ['2026-03-01T02:30:00+02:30', '2026-03-01T00:00:00.000Z'],
     ['2024-02-29T23:59:59.5-00:00', '2024-02-29T23:59:59.500Z'],
   ] as const)
-    assert.equal(readMarks({ occurred_at: text }).occurredAt?.toISOString(), expected)
+    assert.equal(readMarks({ occurred_at: text }, receivedAt(1)).occurredAt?.toISOString(), expected)
   for (const text of [
     ...[
       '',
@@ -277,13 +303,22 @@ test('occurred_at is RFC 3339 with Z or an offset; malformed counts as absent', 
     ],
     ...['2026-03-01T00:00:00Z\n', ' 2026-03-01T00:00:00Z'],
   ])
-    assert.equal(readMarks({ occurred_at: text }).occurredAt, null, JSON.stringify(text))
+    assert.equal(readMarks({ occurred_at: text }, FAR).occurredAt, null, JSON.stringify(text))
+})
+
+test('a time more than 10 minutes ahead of its receipt counts as absent, and leaves the sequence', () => {
+  const marks = (aheadMs: number) => {
+    const occurred_at = new Date(receivedAt(1).getTime() + aheadMs).toISOString()
+    return readMarks({ sequence: '7', occurred_at }, receivedAt(1))
+  }
+  assert.deepEqual(marks(600_000), { sequence: 7, occurredAt: new Date(receivedAt(1).getTime() + 600_000) })
+  assert.deepEqual(marks(600_001), { sequence: 7, occurredAt: null })
 })
 
 test('no metadata, no marks; one malformed mark leaves the other', () => {
-  assert.deepEqual(readMarks(undefined), { sequence: null, occurredAt: null })
-  assert.deepEqual(readMarks({ any: 'text' }), { sequence: null, occurredAt: null })
-  assert.deepEqual(readMarks({ sequence: 'x', occurred_at: '2026-02-01T00:00:00Z' }), {
+  assert.deepEqual(readMarks(undefined, receivedAt(1)), { sequence: null, occurredAt: null })
+  assert.deepEqual(readMarks({ any: 'text' }, receivedAt(1)), { sequence: null, occurredAt: null })
+  assert.deepEqual(readMarks({ sequence: 'x', occurred_at: '2026-02-01T00:00:00Z' }, receivedAt(1)), {
     sequence: null,
     occurredAt: day(1),
   })

@@ -5,14 +5,17 @@
 // `subscription.deleted` closes a named subscription for ever: from then on only closing events are heard.
 //
 // The record is a function of the SET of events wherever sequence or occurred_at speaks: no order of delivery and no
-// repetition changes it. There is one exception. `pastDueSince`, `unpaidSince` and `cancelledSince` are read from
-// `receivedAt` for events without `occurredAt`, because nothing else is known. (`speaker` names the first delivery of
-// the body that speaks; the body is the same for every order.)
+// repetition changes it. There are two exceptions. `pastDueSince`, `unpaidSince` and `cancelledSince` are read from
+// `receivedAt` for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is later:
+// nobody is given a longer grace by a clock that is ahead. For the same reason a time that was well ahead when it was
+// received is none (readMarks). (`speaker` names the first delivery of the body that speaks; the body is the same for
+// every order.)
 //
 // Where arrival speaks the last delivery wins, and equal bodies are different events: a second payment looks like the
 // first. Nothing here may ever drop an event of that register because its body was seen before.
 
 import assert from 'node:assert/strict'
+import { plan as planNames } from '@loci/contract/billing.ts'
 import type { PlanName } from '../plans.ts'
 
 export type BillingStatus = 'active' | 'past_due' | 'cancelled' | 'unpaid'
@@ -20,6 +23,9 @@ export type BillingStatus = 'active' | 'past_due' | 'cancelled' | 'unpaid'
 /** The highest first. */
 const REGISTERS = ['sequence', 'occurred_at', 'arrival'] as const
 export type Register = (typeof REGISTERS)[number]
+
+/** How far the clock of a provider may be ahead of ours. */
+const AHEAD_MS_MAX = 10 * 60_000
 
 /** The mildest first. */
 export const SEVERITIES: readonly BillingStatus[] = ['active', 'past_due', 'cancelled', 'unpaid']
@@ -45,6 +51,8 @@ export interface BillingEvent {
 export interface SubscriptionRecord {
   subscriptionId: string
   plan: PlanName
+  /** What it entitles to, while it does: nobody comes to a plan, or to its grace, by not paying for it. */
+  entitledPlan: PlanName
   status: BillingStatus
   currentPeriodStart: Date | null
   currentPeriodEnd: Date | null
@@ -68,10 +76,12 @@ export function foldSubscription(events: readonly BillingEvent[]): SubscriptionR
   const speaker = turns.at(-1)?.[0]
   if (!speaker) return undefined
   const status = statusOf(speaker)
-  const since = new Date(startOfRun(turns, status))
+  const runAt = turns.findLastIndex((turn) => turn[0] && statusOf(turn[0]) !== status) + 1
+  const since = new Date(startOfRun(turns.slice(runAt), status))
   return {
     subscriptionId: speaker.subscriptionId,
     plan: speaker.plan,
+    entitledPlan: status === 'past_due' ? planInGrace(speaker, turns.slice(0, runAt)) : speaker.plan,
     status,
     currentPeriodStart: readTime(speaker.currentPeriodStart),
     currentPeriodEnd: readTime(speaker.currentPeriodEnd),
@@ -99,16 +109,24 @@ export function effectOf(
   return isLower ? 'shadowed' : 'superseded'
 }
 
-/** The two marks by which events can be ordered. A malformed one counts as absent; the event itself is still good. */
-export function readMarks(metadata: Readonly<Record<string, string>> | undefined): {
+/**
+ * The two marks by which events can be ordered. A malformed one counts as absent; the event itself is still good. A time
+ * that is more than a clock's error ahead is malformed too: until it came, no event with a true one would be heard.
+ */
+export function readMarks(
+  metadata: Readonly<Record<string, string>> | undefined,
+  receivedAt: Date,
+): {
   sequence: number | null
   occurredAt: Date | null
 } {
   const sequence = metadata?.sequence ?? ''
+  const occurredAt = readTime(metadata?.occurred_at ?? null)
+  const isAhead = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() > AHEAD_MS_MAX
   return {
     // Fifteen digits are below 2^53: every sequence is an exact number.
     sequence: /^[0-9]{1,15}$/.test(sequence) ? Number(sequence) : null,
-    occurredAt: readTime(metadata?.occurred_at ?? null),
+    occurredAt: isAhead ? null : occurredAt,
   }
 }
 
@@ -154,17 +172,20 @@ function statusOf({ eventType, status }: BillingEvent): BillingStatus {
 }
 
 /**
- * The earliest time in the unbroken run of places that ends with `status`. The earliest and not the first place's: a
- * repeat that is delivered late but belongs before the others would otherwise begin the grace anew.
+ * The earliest time in the unbroken run of places with `status`. The earliest and not the first place's: a repeat that
+ * is delivered late but belongs before the others would otherwise begin the grace anew.
  */
-function startOfRun(turns: readonly BillingEvent[][], status: BillingStatus): number {
-  let earliest = Number.POSITIVE_INFINITY
-  for (const turn of turns.toReversed()) {
-    const same = turn.filter((event) => statusOf(event) === status)
-    if (turn[0] !== same[0]) break
-    earliest = Math.min(earliest, ...same.map(({ occurredAt, receivedAt }) => (occurredAt ?? receivedAt).getTime()))
-  }
-  return earliest
+function startOfRun(run: readonly BillingEvent[][], status: BillingStatus): number {
+  const same = run.flat().filter((event) => statusOf(event) === status)
+  return Math.min(
+    ...same.map(({ occurredAt, receivedAt }) => Math.min(Number(occurredAt ?? receivedAt), Number(receivedAt))),
+  )
+}
+
+/** The lesser of what is billed now and what was paid for last; who has never paid yet is believed. */
+function planInGrace({ plan }: BillingEvent, turnsBefore: readonly BillingEvent[][]): PlanName {
+  const paid = turnsBefore.findLast(([winner]) => winner && statusOf(winner) === 'active')?.[0]?.plan ?? plan
+  return planNames.options.indexOf(paid) < planNames.options.indexOf(plan) ? paid : plan
 }
 
 const RFC_3339 =

@@ -33,6 +33,7 @@ import {
   lockTenant,
   pageEvents,
   pageParked,
+  readNow,
 } from './store.ts'
 import { isSigned } from './verification.ts'
 import { readEvent } from './webhook.ts'
@@ -95,7 +96,7 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
         if (!isSigned({ signingSecrets, headers, bytes, nowMs: Date.now() })) throw unauthentic()
         const sent = headers['webhook-id']
         const delivery = { body: readEvent(bytes), bytes, webhookId: sent?.toString(), requestId }
-        const received = await transaction(pool, (sql) => receiveEvent(sql, delivery, new Date()))
+        const received = await transaction(pool, async (sql) => receiveEvent(sql, delivery, await readNow(sql)))
         if (received.effect === 'shadowed')
           log.warn(
             { requestId, component: 'billing' },
@@ -213,6 +214,7 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
       },
       async ({ caller, params: { id }, body, headers, requestId }) => {
         const repeat = { route: `POST /api/v1/tenants/${id}/billing/registers/reset`, headers, request: body }
+        let committedFor: string | undefined
         const answer = await idempotency.once(caller, repeat, async (sql) => {
           const owner = await findTenantOwner(sql, id)
           if (!owner) throw notYourTenant()
@@ -221,7 +223,7 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
           const tenant = (await lockTenant(sql, organizationId, id)) as BilledTenant
           const { subscription_id, register } = body
           const cleared = await clearRegister(sql, organizationId, id, subscription_id, register)
-          const { events } = await settleAnew(sql, tenant, new Date())
+          const { events } = await settleAnew(sql, tenant, await readNow(sql))
           await appendAudit(sql, {
             chain: organizationId,
             actor: caller.id,
@@ -233,11 +235,14 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
           await tell(sql, events)
           // The stored answer is the caller's own.
           await useOrganization(sql, caller.organizationId)
+          committedFor = organizationId
           return { status: 200, body: { subscription_id, register, events: cleared } }
         })
-        kick()
-        const owner = await findTenantOwner(pool, id)
-        if (owner) tellEvents(owner.organizationId)
+        // Nothing here may ask the database: what is committed must not be answered as a failure. A replay has nothing to tell.
+        if (committedFor !== undefined) {
+          kick()
+          tellEvents(committedFor)
+        }
         return answer
       },
     ),

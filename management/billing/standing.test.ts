@@ -22,6 +22,7 @@ function subscription(
   return {
     subscriptionId: 'sub',
     plan: 'pro',
+    entitledPlan: more.plan ?? 'pro',
     status,
     currentPeriodStart: null,
     currentPeriodEnd: null,
@@ -92,6 +93,16 @@ test('past_due has a grace by plan, then it is as unpaid', () => {
       ['past_due', day(days)],
     )
   }
+})
+
+test('grace, cover and rank of a past_due one are by the plan that it entitles to, and not by the one it is billed for', () => {
+  const records = [subscription('past_due', 0, { plan: 'enterprise', entitledPlan: 'starter' })]
+  assert.deepEqual(course(records, 0, 7), [
+    ['past_due', 'starter', 'open', 7],
+    ['suspended', 'starter', 'writes_refused', 30],
+  ])
+  const paid = subscription('active', 0, { subscriptionId: 'two', plan: 'pro' })
+  assert.deepEqual(course([...records, paid], 0), [['active', 'pro', 'open', null]])
 })
 
 test('unpaid: writes are refused for 30 days, then off, deleted at 60, each step announced 7 days before', () => {
@@ -168,12 +179,19 @@ test('the most favourable open subscription speaks: entitled now, then plan, the
   assert.deepEqual(told(subscription('unpaid', 0), subscription('past_due', -14)), ['pro', 'past_due'])
 })
 
-test('of two alike the one that lasts longer speaks, and then the smaller id', () => {
+test('of two alike the one with the later period speaks, and then the smaller id, never the one that was heard of later', () => {
   const records = [
-    subscription('past_due', -5, { subscriptionId: 'a' }),
-    subscription('past_due', -2, { subscriptionId: 'b' }),
+    subscription('past_due', -5, { subscriptionId: 'a', currentPeriodEnd: day(1) }),
+    subscription('past_due', -9, { subscriptionId: 'b', currentPeriodEnd: day(2) }),
   ]
   for (const order of [records, records.toReversed()]) assert.equal(standing(order).billing.subscriptionId, 'b')
+  // And when its grace is over the other one's goes on.
+  assert.deepEqual(course(records, 5, 9), [
+    ['past_due', 'pro', 'open', 9],
+    ['suspended', 'pro', 'writes_refused', 32],
+  ])
+  const failed = ['f', 'e'].map((subscriptionId): Sent => [subscriptionId, 'pro', 'past_due', sequence(1)])
+  for (const order of [failed, failed.toReversed()]) assert.equal(afterAll(...order).billing.subscriptionId, 'e')
   const alike = ['d', 'c'].map((subscriptionId) => subscription('active', 0, { subscriptionId }))
   for (const order of [alike, alike.toReversed()]) assert.equal(standing(order).billing.subscriptionId, 'c')
 })
@@ -253,7 +271,7 @@ function afterAll(...deliveries: Sent[]): Standing {
       status,
       currentPeriodStart: null,
       currentPeriodEnd: null,
-      ...readMarks(metadata),
+      ...readMarks(metadata, new Date(NOW_MS + index)),
       receivedAt: new Date(NOW_MS + index),
       arrival: index,
       digest: createHash('sha256').update(JSON.stringify(deliveries[index])).digest('hex'),

@@ -78,7 +78,7 @@ function answerAt(records: readonly SubscriptionRecord[], at: number, graceDays:
   }
   if (!record) return free
   if (at < entitledUntil(record, graceDays)) {
-    const { plan: coveredPlan } = record
+    const { entitledPlan: coveredPlan } = record
     return record.status === 'past_due'
       ? { ...free, tenantStatus: 'past_due', reason: 'past_due', coveredPlan }
       : { ...free, coveredPlan }
@@ -90,7 +90,7 @@ function answerAt(records: readonly SubscriptionRecord[], at: number, graceDays:
     tenantStatus: 'suspended',
     reason: 'unpaid',
     // The plan stays, so that no service is cut down to the free plan while the bill can still be paid.
-    coveredPlan: record.plan,
+    coveredPlan: record.entitledPlan,
     billing,
     gate: gateAt(at - begin),
     notices: [
@@ -110,11 +110,11 @@ function findMostFavourable(
   const candidates = open.length > 0 ? open : records
   const rank = (record: SubscriptionRecord) => [
     at < entitledUntil(record, graceDays) ? 1 : 0,
-    planNames.options.indexOf(record.plan),
+    planNames.options.indexOf(record.entitledPlan),
     -SEVERITIES.indexOf(record.status),
-    // The contract ends here. Beyond it the later end, so that the answer does not hang on the order of the rows.
-    entitledUntil(record, graceDays),
-    lapsedAt(record, graceDays),
+    // The contract ends here. Beyond it only what the sender has said: a grace can count from the receipt, and the order of
+    // delivery would then choose. Nobody loses by it: when this one ends, the other is the one that entitles.
+    timeOf(record.currentPeriodEnd),
   ]
   return candidates.toSorted((one, other) => {
     const [ofOne, ofOther] = [rank(one), rank(other)]
@@ -141,8 +141,8 @@ function lapsedAt(record: SubscriptionRecord, graceDays: GraceDays): number {
   return Math.max(timeOf(record.cancelledSince), periodEnd)
 }
 
-function graceEnd({ pastDueSince, plan }: SubscriptionRecord, graceDays: GraceDays): number {
-  return timeOf(pastDueSince) + graceDays[plan] * DAY_MS
+function graceEnd({ pastDueSince, entitledPlan }: SubscriptionRecord, graceDays: GraceDays): number {
+  return timeOf(pastDueSince) + graceDays[entitledPlan] * DAY_MS
 }
 
 function timeOf(date: Date | null): number {

@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Access, Reply, Route } from '@loci/chassis/route.ts'
 import type { TestAnswer } from '@loci/chassis/test-request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
+import { createIdempotency } from '../idempotency/idempotency.ts'
 import { type TestParty, testManagement } from '../test-management.ts'
+import { billingRoutes } from './routes.ts'
 import { event, type Status, sequence, type TestProvider, testProvider } from './test-provider.ts'
 
 let provider: TestProvider
@@ -151,6 +154,40 @@ test('staff reset a register: what was counted no longer speaks, and the act is 
   assert.deepEqual(audit, [{ chain: provider.party.organizationId, detail: { ...body, events: 2 } }])
   await provider.bill(tenantId, { plan: 'enterprise', ...sequence(1) })
   assert.equal((await provider.statusOf(tenantId)).plan, 'enterprise')
+})
+
+test('a database that goes away right after the commit does not turn a reset into a failure', async () => {
+  const tenantId = await provider.tenant()
+  await provider.bill(tenantId, sequence(1))
+  const { pool, settings } = provider.management
+  const gone = async () => assert.fail('asked after the commit')
+  const access: Access<never> = { class: 'test', schemes: [], errors: [], authorize: () => assert.fail() }
+  const grant = () => access
+  const told: string[] = []
+  const routes = billingRoutes({
+    caller: { scope: grant, anyone: grant, staff: grant, isStill: async () => true },
+    webhook: access,
+    idempotency: createIdempotency(pool, settings.sealingKeys),
+    pool: Object.assign(Object.create(pool), { query: gone, client: gone }),
+    signingSecrets: [],
+    provider: 'test',
+    isBilled: true,
+    kick() {},
+    tellEvents: (organizationId) => told.push(organizationId),
+    onShadowed() {},
+  })
+  const reset = routes.find(({ spec }) => spec.path.endsWith('/registers/reset')) as Route
+  const call = {
+    caller: { id: 'key_staff', organizationId: staff.organizationId },
+    params: { id: tenantId },
+    body: { subscription_id: 's', register: 'sequence' },
+    headers: {},
+    requestId: 'req_test',
+  } as unknown as Parameters<Route['handle']>[0]
+
+  const answer = (await reset.handle(call)) as Reply
+
+  assert.deepEqual([answer.status, told], [200, [provider.party.organizationId]])
 })
 
 test('a reset of the times leaves those of events with a sequence alone', async () => {

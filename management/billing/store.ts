@@ -44,6 +44,12 @@ const TENANT = `id, organization_id as "organizationId", plan, status, status_re
   current_period_end as "currentPeriodEnd", grace_ends_at as "graceEndsAt", last_event_at as "lastEventAt", arrivals, notices,
   updated_at as "updatedAt", deleted_at as "deletedAt"`
 
+/** By the database's clock, which all processes share: one with a wrong clock of its own must suspend nobody. */
+export async function readNow(sql: Sql): Promise<Date> {
+  const { rows } = await sql.query<{ now: Date }>({ name: 'billing_now', text: 'select now() as now' })
+  return (rows[0] as { now: Date }).now
+}
+
 /** Of the organization in use. Undefined too when `skipLocked` and somebody else has it. */
 export async function lockTenant(
   sql: Sql,
@@ -256,7 +262,10 @@ export async function saveOrganizationPlan(sql: Sql, organizationId: string): Pr
   })
 }
 
-/** Null = the clock alone changes nothing any more. */
+/**
+ * Null = the clock alone changes nothing. Never more than a day ahead: what was once settled at a wrong time is looked at again by
+ * the right one.
+ */
 export async function putTenantClock(
   sql: Sql,
   { id, organizationId }: { id: string; organizationId: string },
@@ -267,7 +276,7 @@ export async function putTenantClock(
       ? { name: 'billing_drop_clock', text: 'delete from loci.due_tenants where tenant_id = $1', values: [id] }
       : {
           name: 'billing_put_clock',
-          text: `insert into loci.due_tenants (tenant_id, organization_id, due_at) values ($1, $2, $3)
+          text: `insert into loci.due_tenants (tenant_id, organization_id, due_at) values ($1, $2, least($3, now() + interval '1 day'))
             on conflict (tenant_id) do update set due_at = excluded.due_at`,
           values: [id, organizationId, dueAt],
         },

@@ -152,9 +152,17 @@ test('long and odd ids are received: no input is a failure of ours', async () =>
   assert.equal((await provider.deliver(event(), { 'webhook-id': 'y'.repeat(5_000) })).status, 200)
 })
 
-test('a grace that ends after the year 9999 is shown as its last moment', async () => {
+test('a time in the future gives no longer grace, and does not silence the events after it', async () => {
   const tenantId = await provider.tenant()
+  const graceDays = async () =>
+    (Date.parse((await provider.statusOf(tenantId)).billing.grace_ends_at as string) - Date.now()) / 86_400_000
   await provider.bill(tenantId, { status: 'past_due', metadata: { occurred_at: '9999-12-31T00:00:00Z' } })
+  assert.ok(Math.abs((await graceDays()) - 14) < 0.001)
 
-  assert.equal((await provider.statusOf(tenantId)).billing.grace_ends_at, '9999-12-31T23:59:59.999Z')
+  await provider.bill(tenantId, { status: 'active' })
+
+  assert.equal((await provider.statusOf(tenantId)).status, 'active')
+  const soon = new Date(Date.now() + 540_000).toISOString()
+  await provider.bill(tenantId, { status: 'past_due', metadata: { occurred_at: soon } })
+  assert.ok(Math.abs((await graceDays()) - 14) < 0.001)
 })

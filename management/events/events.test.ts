@@ -208,6 +208,14 @@ test('the scope is events:read', async () => {
   assert.equal((await management.get('/api/v1/events')).status, 401)
 })
 
+test('HEAD opens no stream: it is 405', async () => {
+  const own = await management.organization({ callsOf: 'free' })
+  for (let i = 0; i < 5; i += 1) {
+    const answer = await own.ask('HEAD /api/v1/events')
+    assert.deepEqual([answer.status, answer.headers.allow], [405, 'GET'])
+  }
+})
+
 test('an organization has as many streams as its plan, and room again when one is closed', async () => {
   const own = await management.organization({ callsOf: 'free' })
   const open = [await openEvents(management.url, own.apiKey), await openEvents(management.url, own.apiKey)]

@@ -80,6 +80,10 @@ export async function readEvents(
   return { events, next: more ? (events.at(-1) as StoredEvent).seq : end, more, truncated }
 }
 
+export async function appendEvents(sql: Sql, events: EventEntry[], now: Date): Promise<void> {
+  for (const event of events) await appendEvent(sql, event, now)
+}
+
 export async function listEventEnds(sql: Sql, organizationIds: string[]): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ id: string; seq: number }>({
     name: 'events_ends',

@@ -31,6 +31,7 @@ export async function publishInstance(sql: Sql, cellId: string, body: InstanceBo
   await publish(sql, cellId, { kind: 'instance', key: body.svc, body })
 }
 
+// `no key`, here and wherever a cell is locked: rows that name the cell only ask that its id stays, and must not wait for us.
 /**
  * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from appearing,
  * for a cell that is added at the same moment would be told by neither side.
@@ -39,13 +40,17 @@ export async function lockCells(sql: Sql): Promise<string[]> {
   await sql.query({ name: 'feed_lock', text: 'select pg_advisory_xact_lock(7026300003)' })
   const { rows } = await sql.query<{ id: string }>({
     name: 'feed_lock_cells',
-    text: 'select id from loci.cells order by id for update',
+    text: 'select id from loci.cells order by id for no key update',
   })
   return rows.map(({ id }) => id)
 }
 
 export async function lockCell(sql: Sql, cellId: string): Promise<void> {
-  await sql.query({ name: 'feed_lock_cell', text: 'select from loci.cells where id = $1 for update', values: [cellId] })
+  await sql.query({
+    name: 'feed_lock_cell',
+    text: 'select from loci.cells where id = $1 for no key update',
+    values: [cellId],
+  })
 }
 
 export async function publishToAll(sql: Sql, change: FeedChange): Promise<void> {
@@ -81,6 +86,8 @@ export interface FeedPage {
 }
 
 export const PAGE_ITEMS_MAX = 500
+/** Beyond it the rest comes with the next page: what an instance is configured with may be large. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024
 
 /** One statement, so one snapshot: the end of the feed and the items up to it are of the same moment. */
 export async function readFeed(
@@ -91,6 +98,7 @@ export async function readFeed(
     epoch: string
     full: boolean
     end: number
+    found: number
     items: FeedItem[] | null
   }>({
     name: 'feed_read',
@@ -98,18 +106,24 @@ export async function readFeed(
         select id, feed_seq, epoch, epoch is distinct from $3 or $2 > feed_seq as is_full
         from loci.cells, lateral (select ${EPOCH} as epoch) as now where id = $1
       )
-      select epoch, is_full as full, feed_seq as end, (
-        select json_agg(page order by page.seq) from (
-          select seq, kind, key, body from loci.feed_items
-          where cell_id = place.id and seq > case when place.is_full then 0 else $2 end order by seq limit $4
-        ) as page
-      ) as items from place`,
-    values: [cellId, after, epoch ?? null, PAGE_ITEMS_MAX + 1],
+      select epoch, is_full as full, feed_seq as end, page.found, page.items
+      from place, lateral (
+        select count(*)::int as found, json_agg(json_build_object('seq', seq, 'kind', kind, 'key', key, 'body', body) order by seq)
+          filter (where bytes_before < $5) as items
+        from (
+          select seq, kind, key, body, sum(octet_length(body::text)) over (order by seq) - octet_length(body::text) as bytes_before
+          from (
+            select seq, kind, key, body from loci.feed_items
+            where cell_id = place.id and seq > case when place.is_full then 0 else $2 end order by seq limit $4
+          ) as first
+        ) as measured
+      ) as page`,
+    values: [cellId, after, epoch ?? null, PAGE_ITEMS_MAX + 1, PAGE_BYTES_MAX],
   })
   const [row] = rows
   if (!row) throw new Error(`cell ${cellId} has no feed`)
   const items = (row.items ?? []).slice(0, PAGE_ITEMS_MAX)
-  const more = (row.items ?? []).length > PAGE_ITEMS_MAX
+  const more = row.found > items.length
   return {
     epoch: row.epoch,
     full: row.full,

@@ -134,6 +134,26 @@ end
 $$;
 revoke all on function loci.take_rate(text, int, int) from public;
 
+-- One of the caller's bucket and one of the bucket that all callers of the organization share, or of neither: who is refused does not
+-- use up what is the others'. The shared one is locked last by everybody.
+create function loci.take_rates(p_bucket text, p_shared text, p_per_minute int, p_burst int, p_share int)
+returns table (remaining int, reset_ms int, wait_ms int, is_shared boolean) language plpgsql as $$
+declare
+  v_own record;
+  v_wait_ms int;
+begin
+  select * into v_own from loci.take_rate(p_bucket, p_per_minute, p_burst);
+  if v_own.wait_ms is null then
+    select t.wait_ms into v_wait_ms from loci.take_rate(p_shared, p_per_minute * p_share, p_burst * p_share) t;
+    if v_wait_ms is not null then
+      update loci.rate_limits set tat = tat - 60000.0 / p_per_minute where bucket = p_bucket;
+    end if;
+  end if;
+  return query select v_own.remaining, v_own.reset_ms, coalesce(v_own.wait_ms, v_wait_ms), v_wait_ms is not null;
+end
+$$;
+revoke all on function loci.take_rates(text, text, int, int, int) from public;
+
 -- What happened, numbered for each organization under the lock of its head, so in the order of commits: a reader that has read up
 -- to N can not miss anything below N. Kept seven days, a day is dropped whole.
 create table loci.event_heads (
@@ -257,6 +277,7 @@ $$;
 
 revoke all on function loci.api_key_of(text), loci.memberships_of(text), loci.invitation_of(text) from public;
 grant execute on function loci.api_key_of(text), loci.memberships_of(text), loci.invitation_of(text), loci.take_rate(text, int, int),
+  loci.take_rates(text, text, int, int, int),
   loci.idempotency_answer(text, text, text, text),
   loci.event_append(text, text, timestamptz, text, text, jsonb), loci.keep_event_partitions() to loci_app;
 

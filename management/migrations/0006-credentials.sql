@@ -15,3 +15,11 @@ alter table loci.partner_credentials add column rotated_at timestamptz;
 
 grant update (revoked_at) on loci.token_children to loci_app;
 grant update (digest, rotated_at) on loci.partner_credentials to loci_app;
+
+-- A new part locks the whole table for a moment, and whoever comes after waits behind that. There are days to do it in: it gives up
+-- at once and is tried again in a minute.
+alter function loci.keep_audit_partitions() set lock_timeout = '200ms';
+alter function loci.keep_event_partitions() set lock_timeout = '200ms';
+
+-- Revocations are looked through every minute for those that are over.
+create index feed_items_revocations on loci.feed_items ((body->>'expires_at')) where kind = 'revocation';

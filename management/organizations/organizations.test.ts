@@ -201,6 +201,28 @@ test('another organization’s people and invitations are 403, with the same wor
   )
 })
 
+test('a narrow key gives no role that may do more than it, and makes no organization without members:write', async () => {
+  const own = await management.organization()
+  const member = await management.member(own, 'viewer')
+  const reading = ['services:read', 'tenants:read', 'usage:read', 'events:read']
+  const narrow = await management.member(own, 'owner', { scopes: ['members:write', ...reading] })
+  const path = `/api/v1/organizations/${own.organizationId}`
+  const change = (role: string) => narrow.ask(`PATCH ${path}/members/${member.ownerId}`, { body: { role } })
+  const invite = (role: string) =>
+    narrow.ask(`POST ${path}/invitations`, { body: { email: `${role}@example.com`, role } })
+  for (const ask of [change, invite]) {
+    for (const role of ['owner', 'admin', 'member']) {
+      const refused = await ask(role)
+      assert.deepEqual([refused.status, refused.error.code], [403, 'FORBIDDEN'], role)
+    }
+  }
+  assert.deepEqual([(await change('viewer')).status, (await invite('viewer')).status], [200, 201])
+
+  const found = (caller: TestParty) => caller.ask('POST /api/v1/organizations', { body: { name: 'Mine' } })
+  assert.equal((await found(narrow)).status, 201)
+  assert.equal((await found(await management.member(own, 'owner', { scopes: reading }))).status, 403)
+})
+
 test('only owners manage people: admin, member and viewer, a narrow key and one that is limited to tenants are 403', async () => {
   const own = await management.organization()
   const callers = [

@@ -20,8 +20,13 @@ import {
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller, CallerAccess } from '../access/caller.ts'
-import { requireOwnOrganization, requirePerson, requireWholeOrganization } from '../access/organization.ts'
+import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
+import {
+  requireMayGive,
+  requireOwnOrganization,
+  requirePerson,
+  requireWholeOrganization,
+} from '../access/organization.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
@@ -66,7 +71,8 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
         path: '/api/v1/organizations',
         access: access.anyone('write'),
         tag: 'organizations',
-        summary: 'Make an organization; the person behind the caller owns it. The API key stays in the one it has.',
+        summary:
+          'Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
         body: organizationMake,
         answers: { 201: organizationMade },
         errors: [...REPEATED],
@@ -74,6 +80,8 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
       async ({ caller, body, headers, requestId }) => {
         const userId = requirePerson(caller)
         requireWholeOrganization(caller)
+        // Whatever role the person has here: but a key that was narrowed does not act as the person elsewhere.
+        if (caller.kind === 'key') requireScope(caller, 'members:write')
         const repeat = { route: 'POST /api/v1/organizations', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           const owner = await requireUser(sql, userId)
@@ -133,6 +141,7 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
       },
       async ({ caller, params, body, headers, requestId }) => {
         const { organizationId } = requireWhole(caller, params.id)
+        requireMayGive(caller, body.role)
         const userId = params.user_id
         const line = `PATCH /api/v1/organizations/${organizationId}/members/${userId}`
         return idempotency.once(caller, { route: line, headers, request: body }, async (sql) => {
@@ -182,6 +191,7 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
       },
       async ({ caller, params, body, headers, requestId }) => {
         const { organizationId } = requireWhole(caller, params.id)
+        requireMayGive(caller, body.role)
         const line = `POST /api/v1/organizations/${organizationId}/invitations`
         return idempotency.once(caller, { route: line, headers, request: body }, async (sql) => {
           const act = { actor: caller.id, requestId }

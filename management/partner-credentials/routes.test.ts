@@ -85,6 +85,26 @@ test('a rotated credential has a new token under its id and the old digest is go
   assert.equal((await own.ask(`POST ${own.path}/${first.id}/rotate`)).error.code, 'INVALID_STATE')
 })
 
+test('what a key makes that ends does not last longer than the key, nor does it rotate what does', async () => {
+  const own = await party()
+  const endless = (await own.ask(`POST ${own.path}`, { body: REQUEST })).json<Credential>()
+  const until = new Date(Date.now() + 600_000)
+  const key = await management.member(own, 'owner', { expiresAt: until })
+  const make = async (body: object) =>
+    (await key.ask(`POST ${own.path}`, { body: { ...REQUEST, ...body } })).json<Credential>()
+  const cut = [await make({}), await make({ expires_in: 3_600 })]
+  assert.deepEqual(
+    cut.map(({ expires_at }) => expires_at),
+    [until.toISOString(), until.toISOString()],
+  )
+  const shorter = await make({ expires_in: 300 })
+  assert.ok(Date.parse(shorter.expires_at as string) < until.getTime())
+  assert.equal((await key.ask(`POST ${own.path}/${shorter.id}/rotate`)).status, 200)
+  const refused = await key.ask(`POST ${own.path}/${endless.id}/rotate`)
+  assert.deepEqual([refused.status, refused.error.code], [403, 'FORBIDDEN'])
+  assert.equal((await told(endless.id))?.digest, digestOf(endless.token))
+})
+
 test('a deleted credential is revoked in its cell, leaves the list, and is 404 from then on', async () => {
   const own = await party()
   const { id } = (await own.ask(`POST ${own.path}`, { body: REQUEST })).json<Credential>()

@@ -1,3 +1,4 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId } from '@loci/contract/ids.ts'
 import {
@@ -56,7 +57,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
             database: body.database,
             projectionClasses: body.projection_classes,
             routes: body.routes,
-            expiresAt: body.expires_in === undefined ? undefined : new Date(Date.now() + body.expires_in * 1000),
+            expiresAt: endOf(caller, body.expires_in),
           }
           const { credential, token } = await mintPartnerCredential(sql, service, request, caller.id, requestId)
           await tellOf(sql, 'partner_credential.issued', credential)
@@ -131,6 +132,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         const line = `POST /api/v1/services/${id}/partner-credentials/${credential_id}/rotate`
         return change(options, caller, id, { route: line, headers, request: null }, async (sql, service) => {
           const { credential, token } = await rotatePartnerCredential(sql, service, credential_id, caller.id, requestId)
+          requireEndsBefore(caller, credential)
           await tellOf(sql, 'partner_credential.rotated', credential)
           return { status: 200, body: { ...shown(credential), token }, issued: credential.id }
         })
@@ -156,6 +158,21 @@ async function change(
   })
   if (cellId !== null) tell(cellId)
   return answer
+}
+
+/** What an API key makes ends with it at the latest. */
+function endOf({ expiresAt }: Caller, seconds: number | undefined): Date | undefined {
+  const asked = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1000)
+  return expiresAt && (!asked || asked > expiresAt) ? expiresAt : asked
+}
+
+/** A new secret is for whoever asks for it, who must not have it for longer than its own. */
+function requireEndsBefore({ expiresAt: until }: Caller, { expiresAt }: PartnerCredential): void {
+  if (until && (!expiresAt || expiresAt > until))
+    throw new ApiError(
+      'FORBIDDEN',
+      `This API key ends at ${until.toISOString()}, before the partner credential does: use another key.`,
+    )
 }
 
 async function tellOf(sql: Sql, type: string, credential: PartnerCredential): Promise<void> {

@@ -6,7 +6,8 @@ import type { Report } from '@loci/contract/reports.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit } from '../audit/store.ts'
-import { appendEvent } from '../events/store.ts'
+import { appendEvents, type EventEntry } from '../events/store.ts'
+import { lockCell } from '../feed/store.ts'
 import { finish, newOperation } from '../operations/operation.ts'
 import { saveOperation } from '../operations/store.ts'
 import { slugOf } from '../slugs.ts'
@@ -16,23 +17,17 @@ import { deleteQuarantined, findPlaced, insertAdopted, putDue, saveQuarantined }
 
 type Unknown = Report['unknown'][number]
 
-/** The cell's row is locked already, as for everything that changes a feed. Answers what somebody must look at. */
-export async function adopt(
-  sql: Sql,
-  cellId: string,
-  unknown: Unknown[],
-  now: Date,
-): Promise<{ organizationId: string; serviceId: string }[]> {
-  const adopted: { organizationId: string; serviceId: string }[] = []
-  for (const instance of unknown) {
-    // Nothing is left of it in the cell, so there is nothing to take back.
-    if (instance.state === 'deleted') continue
-    if (await adoptOne(sql, cellId, instance, now)) {
-      await deleteQuarantined(sql, cellId, instance.svc)
-      adopted.push({ organizationId: instance.org, serviceId: instance.svc })
-    } else await saveQuarantined(sql, cellId, instance)
+/** One of them, in a transaction of its own. False when it was put aside, or is not there any more. */
+export async function adopt(sql: Sql, cellId: string, instance: Unknown, now: Date): Promise<boolean> {
+  // Nothing is left of it in the cell, so there is nothing to take back.
+  if (instance.state === 'deleted') return false
+  await lockCell(sql, cellId)
+  if (await adoptOne(sql, cellId, instance, now)) {
+    await deleteQuarantined(sql, cellId, instance.svc)
+    return true
   }
-  return adopted
+  await saveQuarantined(sql, cellId, instance)
+  return false
 }
 
 async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date): Promise<boolean> {
@@ -58,7 +53,8 @@ async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date):
   })
   await saveOperation(sql, instance.org, instance.svc, operation)
   await putDue(sql, instance.org, instance.svc, now)
-  await tell(sql, cellId, instance)
+  await audit(sql, cellId, instance)
+  await appendEvents(sql, [adoptedEvent(instance)], now)
   return true
 }
 
@@ -70,18 +66,19 @@ async function takeBack(sql: Sql, cellId: string, instance: Unknown, now: Date):
   const { generation, state } = instance
   const turn = observe(placed.life, { cellId, generation, state }, now)
   if (turn.life.cellId !== cellId) return false
-  await saveTurn(sql, instance.org, placed, turn, now)
-  await tell(sql, cellId, instance)
+  const events = await saveTurn(sql, instance.org, placed, turn, now)
+  // Told before: the cell repeats itself until it hears.
+  if (placed.life.cellId !== cellId) await audit(sql, cellId, instance)
+  const adopted = placed.life.cellId === cellId ? [] : [adoptedEvent(instance)]
+  await appendEvents(sql, [...events, ...adopted], now)
   return true
 }
 
-async function tell(sql: Sql, cellId: string, { org, ten, svc, generation }: Unknown): Promise<void> {
-  await appendAudit(sql, {
-    chain: org,
-    actor: cellId,
-    action: 'service.adopt',
-    subject: svc,
-    detail: { tenant_id: ten, cell_id: cellId, generation },
-  })
-  await appendEvent(sql, { organizationId: org, type: 'service.adopted', subject: svc, data: { tenant_id: ten } })
+async function audit(sql: Sql, cellId: string, { org, ten, svc, generation }: Unknown): Promise<void> {
+  const detail = { tenant_id: ten, cell_id: cellId, generation }
+  await appendAudit(sql, { chain: org, actor: cellId, action: 'service.adopt', subject: svc, detail })
+}
+
+function adoptedEvent({ org, ten, svc }: Unknown): EventEntry {
+  return { organizationId: org, type: 'service.adopted', subject: svc, data: { tenant_id: ten } }
 }

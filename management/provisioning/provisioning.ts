@@ -6,15 +6,24 @@
 import { createHash } from 'node:crypto'
 import type { InstanceLimits } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
-import type { Report } from '@loci/contract/reports.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
-import { appendEvent } from '../events/store.ts'
+import { appendAudit } from '../audit/store.ts'
+import { appendEvents, type EventEntry } from '../events/store.ts'
 import { publishInstance } from '../feed/store.ts'
 import { isOpen, type Operation } from '../operations/operation.ts'
 import { saveOperation } from '../operations/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
-import { type DesiredState, type Entitlement, needsPlace, observe, reconcile, type Turn } from './lifecycle.ts'
+import {
+  type DesiredState,
+  type Entitlement,
+  type Life,
+  needsPlace,
+  type ObservedState,
+  observe,
+  reconcile,
+  type Turn,
+} from './lifecycle.ts'
 import {
   addReadyTime,
   type Candidate,
@@ -24,10 +33,10 @@ import {
   findPlaced,
   holdStanding,
   listCandidates,
-  listObserved,
   lockRoom,
   type Placed,
   putDue,
+  putUncoveredDue,
   quarantineStray,
   type Standing,
   saveLife,
@@ -68,53 +77,72 @@ export async function lookAt(
     operationId: newId('op', now.getTime()),
   }
   const result = reconcile(placed.life, around, now)
-  await saveTurn(sql, organizationId, placed, result, now)
+  const events = await saveTurn(sql, organizationId, placed, result, now)
   await setDue(sql, organizationId, serviceId, result.dueAt)
-  if (!result.publish || result.life.cellId === null) return undefined
-  await publishInstance(sql, result.life.cellId, {
-    ...bodyOf(placed, standing, rules.isBilled, result.life.desiredState, result.life.stateReason),
-    org: organizationId,
-    ten: placed.tenantId,
-    svc: serviceId,
-    generation: result.life.generation,
-  })
-  return result.life.cellId
+  const told = result.publish ? result.life.cellId : null
+  if (told !== null)
+    await publishInstance(sql, told, {
+      ...bodyOf(placed, standing, rules.isBilled, result.life.desiredState, result.life.stateReason),
+      org: organizationId,
+      ten: placed.tenantId,
+      svc: serviceId,
+      generation: result.life.generation,
+    })
+  if (result.life.wantedState === 'deleted' && placed.life.wantedState !== 'deleted')
+    await appendAudit(sql, {
+      chain: organizationId,
+      actor: 'billing',
+      action: 'service.delete',
+      subject: serviceId,
+      detail: { tenant_id: placed.tenantId, reason: 'unpaid' },
+    })
+  await appendEvents(sql, events, now)
+  return told ?? undefined
 }
 
-/** What the cell says of services of one organization, which is in use. Answers those that somebody must look at again. */
+export interface Observation {
+  organizationId: string
+  cellId: string
+  svc: string
+  generation: number
+  state: ObservedState
+}
+
+/**
+ * What a cell says of one service, in a transaction of its own: a report may name a thousand, and nobody else of their organizations
+ * should wait for all of them. A report that is cut off in the midst is told again, and what was taken is old news by then.
+ */
 export async function takeObserved(
   sql: Sql,
-  {
-    organizationId,
-    cellId,
-    observed,
-    now,
-  }: { organizationId: string; cellId: string; observed: Report['observed']; now: Date },
-): Promise<string[]> {
-  const told = new Map(observed.map((one) => [one.svc, one]))
-  const again: string[] = []
-  for (const placed of await listObserved(sql, organizationId, [...told.values()])) {
-    const { generation, state } = told.get(placed.life.id) as Report['observed'][number]
-    const turn = observe(placed.life, { cellId, generation, state }, now)
-    if (placed.life.cellId !== cellId && turn.life.cellId !== cellId) {
-      if (state === 'deleted') await deleteQuarantined(sql, cellId, placed.life.id)
-      else await quarantineStray(sql, cellId, { svc: placed.life.id, generation, state })
-      continue
-    }
-    await saveTurn(sql, organizationId, placed, turn, now)
-    if (turn.dueAt !== null && turn.dueAt <= now) again.push(placed.life.id)
+  { organizationId, cellId, svc, generation, state }: Observation,
+  now: Date,
+): Promise<void> {
+  await useOrganization(sql, organizationId)
+  const placed = await findPlaced(sql, organizationId, svc, { lock: true })
+  if (!placed) return
+  const turn = observe(placed.life, { cellId, generation, state }, now)
+  const isHere = turn.life.cellId === cellId
+  if (!isHere && placed.life.cellId !== cellId) {
+    if (state === 'deleted') await deleteQuarantined(sql, cellId, svc)
+    else await quarantineStray(sql, cellId, { svc, generation, state })
+    return
   }
-  return again
+  // Taken back: nobody may take it for one that nobody owns any more.
+  if (isHere && placed.life.cellId !== cellId) await deleteQuarantined(sql, cellId, svc)
+  await appendEvents(sql, await saveTurn(sql, organizationId, placed, turn, now), now)
 }
 
-/** The life, its operations, when to look again, and what others are told of it. */
+/**
+ * The life, its operations and when to look again. Answers what others must be told: events come after the audit, last in every
+ * transaction, because each locks a head that all of the organization share.
+ */
 export async function saveTurn(
   sql: Sql,
   organizationId: string,
   { life: before, tenantId, region }: Placed,
   { life, superseded, dueAt, readyMs }: Turn,
   now: Date,
-): Promise<void> {
+): Promise<EventEntry[]> {
   if (superseded) await saveOperation(sql, organizationId, life.id, superseded)
   if (life.operation && life.operation !== before.operation)
     await saveOperation(sql, organizationId, life.id, life.operation)
@@ -122,12 +150,27 @@ export async function saveTurn(
   if (dueAt !== null) await putDue(sql, organizationId, life.id, dueAt)
   else if (before.deadlineAt) await dropDeadline(sql, life.id, before.deadlineAt)
   if (readyMs !== undefined) await addReadyTime(sql, region, now, readyMs)
-  const tell = (type: string, subject: string, data: Record<string, string | null>) =>
-    appendEvent(sql, { organizationId, type, subject, data: { tenant_id: tenantId, ...data } }, now)
-  if (life.status !== before.status)
-    await tell('service.status_changed', life.id, { from: before.status, to: life.status, reason: life.statusReason })
-  for (const over of [superseded, hasJustEnded(before.operation, life.operation)])
-    if (over) await tell('operation.finished', over.id, { service_id: life.id, kind: over.kind, status: over.status })
+  // What leaves the quota may let another of the tenant come forward.
+  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, tenantId, now)
+  const event = (type: string, subject: string, data: Record<string, string | null>): EventEntry => ({
+    organizationId,
+    type,
+    subject,
+    data: { tenant_id: tenantId, ...data },
+  })
+  const ended = [superseded, hasJustEnded(before.operation, life.operation)].filter((one) => one !== undefined)
+  return [
+    ...(life.status === before.status
+      ? []
+      : [
+          event('service.status_changed', life.id, { from: before.status, to: life.status, reason: life.statusReason }),
+        ]),
+    ...ended.map(({ id, kind, status }) => event('operation.finished', id, { service_id: life.id, kind, status })),
+  ]
+}
+
+function usesQuota({ status }: Life): boolean {
+  return status !== 'failed' && status !== 'deleting' && status !== 'deleted'
 }
 
 function hasJustEnded(before: Operation | null, after: Operation | null): Operation | undefined {
@@ -180,7 +223,14 @@ function bodyOf(
   reason: string | null,
 ): InstanceBody {
   const covered = isBilled && standing ? lesser(plan, standing.plan) : plan
-  return { service_type: serviceType, plan, state, state_reason: reason, limits: limitsOf(covered), config }
+  return {
+    service_type: serviceType,
+    plan,
+    state,
+    state_reason: reason,
+    limits: limitsOf(covered),
+    config: state === 'deleted' ? {} : config,
+  }
 }
 
 function lesser(one: PlanName, other: PlanName): PlanName {

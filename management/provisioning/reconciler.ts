@@ -22,6 +22,12 @@ const CLAIM_MAX = 20
 /** When somebody else takes over what a killed process had claimed. */
 const PUT_OFF_MS = 5_000
 const AT_ONCE_MAX = 4
+const QUEUE_MAX = 10_000
+
+interface Due {
+  organizationId: string
+  serviceId: string
+}
 
 export function createReconciler({
   pool,
@@ -35,7 +41,8 @@ export function createReconciler({
   /** The feed of this cell has news. */
   tell(cellId: string): void
 }): Reconciler {
-  const queue: { organizationId: string; serviceId: string }[] = []
+  // In the order of arrival, each once. What is beyond the bound is due all the same, and is found by the next tick.
+  const queue = new Map<string, { one: Due; looked: (() => void)[] }>()
   let running = 0
   let ticking: Promise<void> | undefined
   let isStopped = true
@@ -43,7 +50,7 @@ export function createReconciler({
   let wakeAgain = false
   const idle: (() => void)[] = []
 
-  async function lookOnce(one: { organizationId: string; serviceId: string }): Promise<void> {
+  async function lookOnce(one: Due): Promise<void> {
     try {
       const cellId = await transaction(pool, (sql) => lookAt(sql, rules, one))
       if (cellId !== undefined) tell(cellId)
@@ -55,14 +62,28 @@ export function createReconciler({
   }
 
   function pump(): void {
-    while (running < AT_ONCE_MAX && queue.length > 0) {
+    while (running < AT_ONCE_MAX) {
+      const [next] = queue
+      if (!next) break
+      const [serviceId, { one, looked }] = next
+      queue.delete(serviceId)
       running += 1
-      void lookOnce(queue.shift() as (typeof queue)[number]).then(() => {
+      void lookOnce(one).then(() => {
         running -= 1
+        for (const resolve of looked) resolve()
         pump()
       })
     }
     if (running === 0) for (const resolve of idle.splice(0)) resolve()
+  }
+
+  /** Resolves when it was looked at, or when there was no room for it. */
+  function enqueue(one: Due): Promise<void> {
+    const known = queue.get(one.serviceId)
+    if (!known && queue.size >= QUEUE_MAX) return Promise.resolve()
+    const entry = known ?? { one, looked: [] }
+    queue.set(one.serviceId, entry)
+    return new Promise((resolve) => entry.looked.push(resolve))
   }
 
   const drained = () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve)))
@@ -73,9 +94,10 @@ export function createReconciler({
         log.warn({ component: 'provisioning', error }, 'what is due could not be read')
         return []
       })
-      queue.push(...due)
+      // Only those: what is asked for meanwhile must not keep the net from the next.
+      const looked = Promise.all(due.map(enqueue))
       pump()
-      await drained()
+      await looked
       more = due.length === CLAIM_MAX
     }
   }
@@ -101,14 +123,15 @@ export function createReconciler({
     },
     look(organizationId, serviceIds) {
       if (isStopped) return
-      queue.push(...serviceIds.map((serviceId) => ({ organizationId, serviceId })))
+      for (const serviceId of serviceIds) void enqueue({ organizationId, serviceId })
       pump()
     },
     kick,
     async stop() {
       isStopped = true
       clearInterval(timer)
-      queue.length = 0
+      for (const { looked } of queue.values()) for (const resolve of looked) resolve()
+      queue.clear()
       await ticking
       await drained()
     },

@@ -11,25 +11,27 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
+import { appendEvents } from '../events/store.ts'
 import { publishInstance } from '../feed/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { operationJson } from '../operations/json.ts'
 import type { Operation } from '../operations/operation.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
 import { command } from './lifecycle.ts'
-import { saveTurn } from './provisioning.ts'
+import { lookAt, type Rules, saveTurn } from './provisioning.ts'
 import { deleteQuarantined, findPlaced, listQuarantined, lockRoom } from './store.ts'
 
 interface ProvisioningOptions {
   caller: CallerAccess
   pool: Pool
   idempotency: Idempotency
+  rules: Rules
   /** The feed of this cell has news. */
   tell(cellId: string): void
   look(organizationId: string, serviceIds: string[]): void
 }
 
-export function provisioningRoutes({ caller, pool, idempotency, tell, look }: ProvisioningOptions): Route[] {
+export function provisioningRoutes({ caller, pool, idempotency, rules, tell, look }: ProvisioningOptions): Route[] {
   return [
     route(
       {
@@ -52,7 +54,7 @@ export function provisioningRoutes({ caller, pool, idempotency, tell, look }: Pr
         summary: 'Tell the cell to erase an instance that nobody owns. There is no way back.',
         params: quarantinedPath,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND'],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to delete a quarantined instance',
       },
       async ({ caller, params, requestId }) => {
@@ -78,14 +80,17 @@ export function provisioningRoutes({ caller, pool, idempotency, tell, look }: Pr
         let moved: string | undefined
         const repeat = { route: `POST /api/v1/services/${params.id}/move`, headers, request: body }
         const answer = await idempotency.once(caller, repeat, async (sql) => {
-          const { organizationId, operation } = await move(sql, caller, params.id, body.cell_id, requestId)
+          const { organizationId, operation } = await move(sql, caller, params.id, body.cell_id, requestId, rules)
           moved = organizationId
           // The key is the caller's, whosever the service is.
           await useOrganization(sql, caller.organizationId)
           const location = { 'operation-location': `/api/v1/operations/${operation.id}` }
           return { status: 202, body: operationJson({ ...operation, serviceId: params.id }), headers: location }
         })
-        if (moved !== undefined) look(moved, [params.id])
+        if (moved !== undefined) {
+          look(moved, [params.id])
+          tell(body.cell_id)
+        }
         return answer
       },
     ),
@@ -94,6 +99,8 @@ export function provisioningRoutes({ caller, pool, idempotency, tell, look }: Pr
 
 async function erase(sql: Sql, caller: Caller, cellId: string, serviceId: string, requestId: string): Promise<void> {
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
+  if (room && (await findOwner(sql, serviceId))?.cellId === cellId)
+    throw new ApiError('INVALID_STATE', 'This is a service that lives in the cell. Its owner deletes it.')
   const found = room && (await deleteQuarantined(sql, cellId, serviceId))
   if (!found)
     throw new ApiError('NOT_FOUND', 'There is no such instance in quarantine. GET /api/v1/quarantine lists them.')
@@ -126,12 +133,15 @@ async function move(
   id: string,
   cellId: string,
   requestId: string,
+  rules: Rules,
   now: Date = new Date(),
 ): Promise<{ organizationId: string; operation: Operation }> {
   const owner = isId('svc', id) ? await findOwner(sql, id) : undefined
   if (!owner) throw new ApiError('NOT_FOUND', 'There is no such service.')
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
   if (!room) throw new ApiError('NOT_FOUND', 'There is no such cell. GET /api/v1/cells lists them.')
+  if (room.tenantId !== null && room.tenantId !== owner.tenantId)
+    throw new ApiError('INVALID_STATE', 'The cell is kept for another tenant: choose another one.')
   if (room.placed >= room.capacity) throw new ApiError('QUOTA_EXCEEDED', 'The cell is full: choose another one.')
   await useOrganization(sql, owner.organizationId)
   const placed = await findPlaced(sql, owner.organizationId, id, { lock: true })
@@ -142,9 +152,13 @@ async function move(
       'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data can not be moved yet.',
     )
   const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
-  await saveTurn(sql, owner.organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
+  const events = await saveTurn(sql, owner.organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
   const entry = { actor: caller.id, action: 'service.move', subject: id, requestId, detail: { cell_id: cellId } }
+  await appendAudit(sql, { ...entry, chain: owner.organizationId })
   await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  await appendEvents(sql, events, now)
+  // In the same transaction: its place is taken before another can be moved into it.
+  await lookAt(sql, rules, { organizationId: owner.organizationId, serviceId: id, now })
   return { organizationId: owner.organizationId, operation: turn.life.operation as Operation }
 }
 

@@ -35,7 +35,7 @@ const SELECT = `select s.id, s.wanted_state as "wantedState", s.status, s.status
   from loci.services s`
 
 /**
- * Of the organization in use. The lock is a statement of its own, here and below: what is read in the statement that waited for it
+ * Of the organization in use. The lock is a statement of its own: what is read in the statement that waited for it
  * may be older than the row, an operation that came with it for one.
  */
 export async function findPlaced(
@@ -44,7 +44,12 @@ export async function findPlaced(
   id: string,
   { lock }: { lock: boolean },
 ): Promise<Placed | undefined> {
-  if (lock) await lockServices(sql, organizationId, [id])
+  if (lock)
+    await sql.query({
+      name: 'provisioning_lock',
+      text: 'select from loci.services where organization_id = $1 and id = $2 for no key update',
+      values: [organizationId, id],
+    })
   const { rows } = await sql.query<Row>({
     name: 'provisioning_find',
     text: `${SELECT} where s.organization_id = $1 and s.id = $2`,
@@ -53,30 +58,20 @@ export async function findPlaced(
   return rows[0] && placedOf(rows[0])
 }
 
-async function lockServices(sql: Sql, organizationId: string, ids: string[]): Promise<void> {
-  await sql.query({
-    name: 'provisioning_lock',
-    text: 'select from loci.services where organization_id = $1 and id = any($2) order by id for no key update',
-    values: [organizationId, ids],
-  })
-}
-
 export interface ObservedRow {
   svc: string
   generation: number
   state: string
 }
 
-/**
- * Of the organization in use: those of which the cell says anything that is not known yet, locked in the order of their ids. A cell
- * that tells everything again costs one statement.
- */
-export async function listObserved(sql: Sql, organizationId: string, observed: ObservedRow[]): Promise<Placed[]> {
-  const { rows: news } = await sql.query<{ id: string }>({
+/** Of the organization in use: those of which the cell says anything that is not known yet. */
+export async function listNews(sql: Sql, organizationId: string, observed: ObservedRow[]): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
     name: 'provisioning_news',
     text: `select s.id from loci.services s
         join unnest($2::text[], $3::bigint[], $4::text[]) as told (id, generation, state) on told.id = s.id
-      where s.organization_id = $1 and (s.observed_generation, s.observed_state) is distinct from (told.generation, told.state)`,
+      where s.organization_id = $1 and (s.observed_generation, s.observed_state) is distinct from (told.generation, told.state)
+      order by s.id`,
     values: [
       organizationId,
       observed.map(({ svc }) => svc),
@@ -84,15 +79,7 @@ export async function listObserved(sql: Sql, organizationId: string, observed: O
       observed.map(({ state }) => state),
     ],
   })
-  if (news.length === 0) return []
-  const ids = news.map(({ id }) => id)
-  await lockServices(sql, organizationId, ids)
-  const { rows } = await sql.query<Row>({
-    name: 'provisioning_list',
-    text: `${SELECT} where s.organization_id = $1 and s.id = any($2) order by s.id`,
-    values: [organizationId, ids],
-  })
-  return rows.map(placedOf)
+  return rows.map(({ id }) => id)
 }
 
 function placedOf({ tenantId, serviceType, plan, region, config, operation, ...life }: Row): Placed {
@@ -282,11 +269,18 @@ export async function listCandidates(sql: Sql, region: string, tenantId: string)
   return rows
 }
 
+export interface Room {
+  placed: number
+  capacity: number
+  /** Whom the whole cell is kept for. */
+  tenantId: string | null
+}
+
 /** Locked to the end of the transaction: two can not take the last place. */
-export async function lockRoom(sql: Sql, cellId: string): Promise<{ placed: number; capacity: number } | undefined> {
-  const { rows } = await sql.query<{ placed: number; capacity: number }>({
+export async function lockRoom(sql: Sql, cellId: string): Promise<Room | undefined> {
+  const { rows } = await sql.query<Room>({
     name: 'provisioning_lock_cell',
-    text: 'select placed, capacity from loci.cells where id = $1 for update',
+    text: 'select placed, capacity, tenant_id as "tenantId" from loci.cells where id = $1 for no key update',
     values: [cellId],
   })
   return rows[0]

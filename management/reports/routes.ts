@@ -1,7 +1,6 @@
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { reportRequest, reportResponse } from '@loci/contract/reports.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import type { CellCaller } from '../access/cell.ts'
 import { takeReport } from './reports.ts'
 
@@ -30,7 +29,7 @@ export function reportRoutes({ cell, pool, tell, tellEvents, look }: ReportOptio
         failureMessage: 'The report could not be taken.',
       },
       async ({ caller, body }) => {
-        const heard = await transaction(pool, (sql) => takeReport(sql, caller, body))
+        const heard = await takeReport(pool, caller, body)
         for (const { organizationId, serviceIds } of heard) {
           look(organizationId, serviceIds)
           tellEvents(organizationId)

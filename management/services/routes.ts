@@ -192,11 +192,13 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       },
       async (call) => {
         const answer = await command(call, 'DELETE', 'delete')
-        // Whoever lists right afterwards should not see it any more: most are erased in less time than that.
+        if (answer.headers['idempotent-replayed']) return answer
+        // Whoever lists right afterwards should not see it any more: most are erased in less time than that. It is accepted
+        // already: what goes wrong with the wait is no refusal.
         const { id } = answer.body as { id: string }
         const { caller, signal, yieldSlot } = call
-        const operation = await ends.wait(caller, id, ERASED_MS, signal, yieldSlot)
-        return reply(answer.status, operationJson(operation), answer.headers)
+        const operation = await ends.wait(caller, id, ERASED_MS, signal, yieldSlot).catch(() => undefined)
+        return operation ? reply(answer.status, operationJson(operation), answer.headers) : answer
       },
     ),
     ...(['suspend', 'resume', 'retry'] as const).map((verb) =>

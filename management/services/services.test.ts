@@ -25,6 +25,7 @@ interface Body {
   percent: number
   kind: string
   name: string
+  config: unknown
   cell: string
   operation_id: string
   steps: { name: string; status: string }[]
@@ -265,4 +266,91 @@ test('what is past its time fails with its reason, gives its quota back, and can
   await until(async () => (await late.pull()).items.some(({ key }) => key === body.service_id), Boolean)
   await confirm(body.service_id, late)
   assert.equal(await statusOf(party, body.service_id), 'active')
+})
+
+test('commands of two tenants at once neither deadlock nor lose each other’s changes', async () => {
+  const party = await management.organization()
+  const { json: other } = await ask(party, 'POST /api/v1/tenants', { body: { name: 'Other' } })
+  const ids = [await active(party), await active(party, { tenant_id: other.id })]
+  const startedAt = performance.now()
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, at) => [
+      ...ids.flatMap((id) => [
+        ask(party, `PATCH /api/v1/services/${id}`, { body: { config: { at } } }),
+        ask(party, `PATCH /api/v1/services/${id}`, { body: { name: `Name ${at}` } }),
+        ask(party, `POST /api/v1/services/${id}/${at % 2 === 0 ? 'suspend' : 'resume'}`),
+      ]),
+      create(party, { tenant_id: at % 2 === 0 ? other.id : party.tenantId }),
+    ]).flat(),
+  )
+  assert.deepEqual(
+    answers.filter(({ status }) => status >= 500),
+    [],
+  )
+  // A deadlock costs a second at least before anybody notices it.
+  assert.ok(performance.now() - startedAt < 4_000, `took ${Math.round(performance.now() - startedAt)} ms`)
+  for (const id of ids) assert.match((await ask(party, `GET /api/v1/services/${id}`)).json.name, /^Name \d$/)
+})
+
+test('a change of the name and a change of the config at the same moment are both kept', async () => {
+  const party = await management.organization()
+  const id = await active(party)
+  for (let at = 0; at < 5; at += 1) {
+    await Promise.all([
+      ask(party, `PATCH /api/v1/services/${id}`, { body: { name: `Name ${at}` } }),
+      ask(party, `PATCH /api/v1/services/${id}`, { body: { config: { at } } }),
+    ])
+    const { json } = await ask(party, `GET /api/v1/services/${id}`)
+    assert.deepEqual([json.name, json.config], [`Name ${at}`, { at }])
+  }
+})
+
+test('a config over 64 KiB is refused, and a deleted service leaves none of it in the feed', async () => {
+  const party = await management.organization()
+  assert.equal((await create(party, { config: { text: 'x'.repeat(65_536) } })).status, 413)
+  const id = await active(party, { config: { text: 'x'.repeat(60_000) } })
+  const large = await ask(party, `PATCH /api/v1/services/${id}`, { body: { config: { text: 'x'.repeat(65_536) } } })
+  assert.equal(large.json.error.code, 'PAYLOAD_TOO_LARGE')
+  await ask(party, `DELETE /api/v1/services/${id}`)
+  const item = await until(
+    async () => (await cell.pull()).items.find(({ key }) => key === id),
+    (found) => found?.kind === 'instance' && found.body.state === 'deleted',
+  )
+  assert.ok(item?.kind === 'instance')
+  assert.deepEqual(item.body.config, {})
+})
+
+test('what stood back for the plan comes forward when an older service fails', async () => {
+  const party = await management.organization()
+  const ids = [await active(party), await active(party)]
+  // As after a plan that covered more: a third one that the free plan does not cover.
+  await management.sql(`update loci.tenants set plan = 'starter' where id = $1`, [party.tenantId])
+  ids.push(await active(party))
+  await management.sql(`update loci.tenants set plan = 'free' where id = $1`, [party.tenantId])
+  await management.sql(
+    `insert into loci.due_services select id, organization_id, now() from loci.services where id = $1
+     on conflict (service_id) do update set due_at = excluded.due_at`,
+    [ids[2]],
+  )
+  const state = async () => {
+    const item = (await cell.pull()).items.find(({ key }) => key === ids[2])
+    return item?.kind === 'instance' ? `${item.body.state} ${item.body.state_reason}` : ''
+  }
+  assert.equal(await until(state, (now) => now.startsWith('suspended')), 'suspended plan_not_covered')
+  await ask(party, `DELETE /api/v1/services/${ids[0]}`)
+  assert.equal(await until(state, (now) => now.startsWith('active')), 'active null')
+})
+
+test('staff can not erase as nobody’s what lives in the cell', async () => {
+  const staff = await management.organization({ email: 'staff@loci.example', scopes: ['services:read', 'staff'] })
+  const party = await management.organization()
+  const id = await active(party)
+  await management.sql(
+    `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
+     values ($1, $2, $3, $4, 'memory', 'free', 'active', 1)`,
+    [cell.id, id, party.organizationId, party.tenantId],
+  )
+  const refusal = await staff.ask(`DELETE /api/v1/quarantine/${cell.id}/${id}`)
+  assert.deepEqual([refusal.status, refusal.error.code], [409, 'INVALID_STATE'])
+  assert.equal(await statusOf(party, id), 'active')
 })

@@ -7,14 +7,14 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
 import { appendAudit } from '../audit/store.ts'
-import { appendEvent } from '../events/store.ts'
+import { appendEvent, appendEvents } from '../events/store.ts'
 import { lockCell } from '../feed/store.ts'
 import type { Operation } from '../operations/operation.ts'
 import { saveOperation } from '../operations/store.ts'
 import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import { command, newLife, type Verb } from '../provisioning/lifecycle.ts'
 import { lookAt, type Rules, saveTurn } from '../provisioning/provisioning.ts'
-import { findPlaced, findReadyMs, type Placed, putDue, putUncoveredDue } from '../provisioning/store.ts'
+import { findPlaced, findReadyMs, type Placed, putDue } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
 import {
   findService,
@@ -33,6 +33,7 @@ const PLANNED_TYPES = ['graph']
 /** Before there is any measure of a placement. */
 const READY_S_FIRST = 5
 const READY_S_MAX = 600
+const CONFIG_BYTES_MAX = 64 * 1024
 
 export interface Market extends Rules {
   regions: string[]
@@ -58,6 +59,7 @@ export async function createService(
   now: Date = new Date(),
 ): Promise<Created> {
   requireType(request.service_type)
+  requireSmall(request.config)
   if (!market.regions.includes(request.region))
     throw new ApiError(
       'VALIDATION_ERROR',
@@ -102,6 +104,12 @@ export async function createService(
   })
   const estimate = readyMs === undefined ? READY_S_FIRST : Math.ceil(readyMs / 1000)
   return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
+}
+
+/** Its cell keeps it, and hears it again with every full resync, together with all others'. */
+function requireSmall(config: object | undefined): void {
+  if (config !== undefined && Buffer.byteLength(JSON.stringify(config)) > CONFIG_BYTES_MAX)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The config of a service has at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
 }
 
 function requireType(serviceType: string): void {
@@ -185,6 +193,20 @@ function noService(): ApiError {
   return new ApiError('NOT_FOUND', 'There is no such service. GET /api/v1/services lists yours.')
 }
 
+/** What it is under the locks of its tenant and of itself, not what it was when it was looked up. */
+async function lockService(
+  sql: Sql,
+  caller: Caller,
+  id: string,
+): Promise<{ tenant: TenantQuota | undefined; placed: Placed; service: Service }> {
+  const { tenantId } = await requireVisible(sql, caller, id)
+  const tenant = await lockTenant(sql, caller.organizationId, tenantId)
+  const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
+  if (placed.life.status === 'deleted')
+    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
+  return { tenant, placed, service: await requireVisible(sql, caller, id) }
+}
+
 /** The operation that the command has begun; of one that changes nothing, how that ended. */
 export async function commandService(
   sql: Sql,
@@ -194,29 +216,21 @@ export async function commandService(
   now: Date = new Date(),
 ): Promise<{ operation: Operation; service: Service }> {
   const { caller } = actor
-  const service = await requireVisible(sql, caller, id)
-  if (service.status === 'deleted')
-    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
-  // What was failed uses the quota again: under the tenant's lock, which is taken before the service's.
-  const tenant = await lockTenant(sql, caller.organizationId, service.tenantId)
-  const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
-  if (
-    placed.life.status === 'failed' &&
-    placed.life.wantedState !== 'deleted' &&
-    (verb === 'retry' || verb === 'resume') &&
-    tenant
-  ) {
+  const { tenant, placed, service } = await lockService(sql, caller, id)
+  const { life } = placed
+  const isRevival =
+    life.status === 'failed' && life.wantedState !== 'deleted' && (verb === 'retry' || verb === 'resume')
+  // What was failed uses the quota again.
+  if (isRevival && tenant) {
     requireCovered(tenant, placed.plan, market.isBilled)
     requireRoom(tenant, market.isBilled)
   }
-  const turn = command(placed.life, verb, newId('op', now.getTime()), now)
-  if (verb === 'delete') await putUncoveredDue(sql, caller.organizationId, placed.tenantId, now)
-  // Before the turn, whose events come last: the heads of audit and events are locked in one order everywhere.
+  const turn = command(life, verb, newId('op', now.getTime()), now)
+  const events = await saveTurn(sql, caller.organizationId, placed, turn, now)
   await record(sql, actor, `service.${verb}`, service, {})
-  await saveTurn(sql, caller.organizationId, placed, turn, now)
+  await appendEvents(sql, events, now)
   // A command on what is being deleted is over at once, and that is what the caller is told of.
-  const operation =
-    turn.life.operation === placed.life.operation ? (turn.superseded ?? turn.life.operation) : turn.life.operation
+  const operation = turn.life.operation === life.operation ? (turn.superseded ?? life.operation) : turn.life.operation
   return { operation: operation as Operation, service }
 }
 
@@ -229,33 +243,24 @@ export async function patchService(
   now: Date = new Date(),
 ): Promise<{ operation: Operation | undefined; service: Service }> {
   const { caller } = actor
-  const before = await requireVisible(sql, caller, id)
-  if (before.status === 'deleted')
-    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
-  const tenant = await lockTenant(sql, caller.organizationId, before.tenantId)
-  const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
+  requireSmall(change.config)
+  const { tenant, placed, service: before } = await lockService(sql, caller, id)
   const after = {
     name: change.name ?? before.name,
-    plan: change.plan ?? placed.plan,
-    config: change.config ?? placed.config,
+    plan: change.plan ?? before.plan,
+    config: change.config ?? before.config,
   }
-  if (after.plan !== placed.plan && tenant) requireCovered(tenant, after.plan, market.isBilled)
+  if (after.plan !== before.plan && tenant) requireCovered(tenant, after.plan, market.isBilled)
   await updateService(sql, { organizationId: caller.organizationId, id }, after, now)
-  const concernsCell = after.plan !== placed.plan || JSON.stringify(after.config) !== JSON.stringify(placed.config)
+  const concernsCell = after.plan !== before.plan || JSON.stringify(after.config) !== JSON.stringify(before.config)
   const turn = concernsCell ? command(placed.life, 'update', newId('op', now.getTime()), now) : undefined
+  const events = turn ? await saveTurn(sql, caller.organizationId, placed, turn, now) : []
   await record(sql, actor, 'service.update', before, { plan: after.plan, name_changed: after.name !== before.name })
-  if (turn) await saveTurn(sql, caller.organizationId, placed, turn, now)
-  await appendEvent(sql, {
-    organizationId: caller.organizationId,
-    type: 'service.updated',
-    subject: id,
-    data: { tenant_id: before.tenantId, plan: after.plan },
-  })
-  const service = await requireVisible(sql, caller, id)
-  return {
-    operation: (turn?.superseded?.kind === 'update' ? turn.superseded : turn?.life.operation) ?? undefined,
-    service,
-  }
+  const data = { tenant_id: before.tenantId, plan: after.plan }
+  const updated = { organizationId: caller.organizationId, type: 'service.updated', subject: id, data }
+  await appendEvents(sql, [...events, updated], now)
+  const operation = turn?.superseded?.kind === 'update' ? turn.superseded : turn?.life.operation
+  return { operation: operation ?? undefined, service: await requireVisible(sql, caller, id) }
 }
 
 async function record(

@@ -16,18 +16,25 @@ import { notYourTenant, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { findTenant, listTenantPage, type TenantRow } from './store.ts'
-import { changeTenant, deleteTenant, makeTenant, type OnTenantMade } from './tenants.ts'
+import { changeTenant, deleteTenant, makeTenant, type OnTenantClosed, type OnTenantMade } from './tenants.ts'
 
 interface TenantOptions {
   caller: CallerAccess
   idempotency: Idempotency
   pool: Pool
-  onTenantMade?: OnTenantMade
+  onTenantMade: OnTenantMade
+  onTenantClosed: OnTenantClosed
 }
 
 const REPEATED = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
 
-export function tenantRoutes({ caller: access, idempotency, pool, onTenantMade }: TenantOptions): Route[] {
+export function tenantRoutes({
+  caller: access,
+  idempotency,
+  pool,
+  onTenantMade,
+  onTenantClosed,
+}: TenantOptions): Route[] {
   return [
     route(
       {
@@ -71,7 +78,7 @@ export function tenantRoutes({ caller: access, idempotency, pool, onTenantMade }
         const repeat = { route: 'POST /api/v1/tenants', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           const wanted = { organizationId, name: body.name, slug: body.slug }
-          const made = await makeTenant(sql, wanted, { actor: caller.id, requestId }, onTenantMade ?? (async () => {}))
+          const made = await makeTenant(sql, wanted, { actor: caller.id, requestId }, onTenantMade)
           return { status: 201, body: tenantJson(made) }
         })
       },
@@ -140,7 +147,7 @@ export function tenantRoutes({ caller: access, idempotency, pool, onTenantMade }
         const repeat = { route: `DELETE /api/v1/tenants/${id}`, headers, request: null }
         return idempotency.once(caller, repeat, async (sql) => {
           await requireOwnTenant(sql, caller, id)
-          await deleteTenant(sql, { organizationId, id }, { actor: caller.id, requestId })
+          await deleteTenant(sql, { organizationId, id }, { actor: caller.id, requestId }, onTenantClosed)
           return { status: 200, body: { deleted: true } }
         })
       },

@@ -102,7 +102,8 @@ export async function findTenant(sql: Sql, organizationId: string, id: string): 
 export async function lockTenant(sql: Sql, organizationId: string, id: string): Promise<TenantRow | undefined> {
   const { rows } = await sql.query<TenantRow>({
     name: 'tenants_lock',
-    text: `select ${COLUMNS} from loci.tenants where organization_id = $1 and id = $2 and deleted_at is null for update`,
+    text: `select ${COLUMNS} from loci.tenants where organization_id = $1 and id = $2 and deleted_at is null
+      for no key update`,
     values: [organizationId, id],
   })
   return rows[0]

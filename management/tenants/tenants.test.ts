@@ -228,3 +228,31 @@ test('what follows from a new tenant is in its transaction: it shows in the answ
 
   assert.equal(made.plan, 'pro')
 })
+
+test('a tenant is renamed while somebody else is writing what belongs to it', async () => {
+  const own = await management.organization()
+  const { id } = await make(own, { name: 'Busy' })
+
+  const answer = await transaction(management.pool, async (sql) => {
+    await useOrganization(sql, own.organizationId)
+    // As every row that refers to the tenant does.
+    await sql.query({ text: 'select from loci.tenants where id = $1 for key share', values: [id] })
+    return own.ask(`PATCH /api/v1/tenants/${id}`, { body: { name: 'Renamed' } })
+  })
+
+  assert.equal(answer.status, 200, answer.text)
+})
+
+test('a deleted tenant no longer gives its plan to the organization', async () => {
+  const own = await management.organization()
+  const { id } = await make(own, { name: 'Gone' })
+  const { organizationId } = own
+  const planOf = async () =>
+    (await management.sql<{ plan: string }>('select plan from loci.organizations where id = $1', [organizationId]))[0]
+  await management.sql(`update loci.tenants set plan = 'pro' where id = $1`, [id])
+  await management.sql(`update loci.organizations set plan = 'pro' where id = $1`, [organizationId])
+
+  assert.equal((await own.ask(`DELETE /api/v1/tenants/${id}`)).status, 200)
+
+  assert.deepEqual(await planOf(), { plan: 'free' })
+})

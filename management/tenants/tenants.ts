@@ -25,6 +25,8 @@ import {
 
 /** What else follows from a new tenant, in its transaction: events about it may have been there before it. */
 export type OnTenantMade = (sql: Sql, tenant: Tenant) => Promise<void>
+/** And from one that is no more: its plan may have been the best of the organization. */
+export type OnTenantClosed = (sql: Sql, tenant: Tenant) => Promise<void>
 
 /** In a transaction that has the organization in use, as are the two below. */
 export async function makeTenant(
@@ -77,6 +79,7 @@ export async function deleteTenant(
   sql: Sql,
   { organizationId, id }: { organizationId: string; id: string },
   act: Act,
+  onTenantClosed: OnTenantClosed,
 ): Promise<void> {
   const tenant = await lockTenant(sql, organizationId, id)
   if (!tenant) throw notYourTenant()
@@ -90,6 +93,8 @@ export async function deleteTenant(
       `The tenant still has services (${services}): delete them first, and wait until they are gone.`,
     )
   await closeTenant(sql, organizationId, id)
+  // Before the audit: whatever it locks comes before the heads.
+  await onTenantClosed(sql, tenant)
   await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.delete', subject: id, detail: {} })
   await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: { tenant_id: id } })
 }

@@ -158,6 +158,36 @@ test('what is no token request is 400', async () => {
   }
 })
 
+test('a token of a key that ends ends with it, and in its last minute there is none', async () => {
+  const own = await party()
+  const endOf = async (expiresAt: Date, body: object) => {
+    const key = await management.member(own, 'owner', { expiresAt })
+    const answer = await key.ask(`POST ${own.tokens}`, { body })
+    return answer.status === 201 ? answer.json<Token>() : [answer.status, answer.error.code]
+  }
+  const soon = new Date(Date.now() + 600_000)
+  for (const body of [{}, { ttl_seconds: 3_600 }, { max_delegation_depth: 2 }]) {
+    const token = (await endOf(soon, body)) as Token
+    assert.ok(Date.parse(token.expires_at) <= soon.getTime() && token.expires_in >= 590, token.expires_at)
+  }
+  assert.equal(((await endOf(soon, { ttl_seconds: 60 })) as Token).expires_in, 60)
+  assert.deepEqual(await endOf(new Date(Date.now() + 30_000), {}), [403, 'FORBIDDEN'])
+})
+
+test('where plans are billed a token lives as long as the lesser of the service’s plan and the covered one', async () => {
+  await using billed = await testManagement({ settings: { billingWebhookSecrets: ['a-secret-of-the-provider'] } })
+  const { id: cellId } = await billed.cell()
+  const own = await billed.organization()
+  await billed.instance(cellId, { organization: own.organizationId, tenant: own.tenantId, plan: 'pro' })
+  const ask = async (ttl_seconds: number) =>
+    (await own.ask(`POST /api/v1/tenants/${own.tenantId}/tokens`, { body: { ttl_seconds } })).status
+  const cover = (plan: string) => billed.sql('update loci.tenants set plan = $2 where id = $1', [own.tenantId, plan])
+  await cover('free')
+  assert.deepEqual([await ask(86_400), await ask(86_401)], [201, 400])
+  await cover('enterprise')
+  assert.deepEqual([await ask(7_776_000), await ask(7_776_001)], [201, 400])
+})
+
 test('a replay gives no token away and names the first', async () => {
   const own = await party()
   const options = { body: { ops: ['kv:read'] }, headers: { 'idempotency-key': 'k1' } }

@@ -23,6 +23,7 @@ import { findService, type Service } from '../services/store.ts'
 import { noSuchToken, registerChild } from './children.ts'
 import {
   findServiceOfToken,
+  findTenantPlan,
   type ListedChild,
   type ListedToken,
   listChildren,
@@ -36,13 +37,15 @@ interface TokenOptions {
   pool: Pool
   idempotency: Idempotency
   issuer: Issuer
+  /** Whether there is a billing webhook; without one every plan is covered. */
+  isBilled: boolean
   /** Whoever waits for news of the cell's feed. */
   tell(cellId: string): void
 }
 
 const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
 
-export function tokenRoutes({ caller: access, pool, idempotency, issuer, tell }: TokenOptions): Route[] {
+export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBilled, tell }: TokenOptions): Route[] {
   return [
     route(
       {
@@ -68,6 +71,8 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, tell }:
             allowedOps: operationsOf(caller.role),
             databases: body.databases,
             ttlSeconds: body.ttl_seconds,
+            coveredPlan: isBilled ? await findTenantPlan(sql, caller.organizationId, id) : undefined,
+            endsBy: caller.expiresAt,
             maxDelegationDepth: body.max_delegation_depth,
             holderKey: body.holder_key,
             sub: subOf(caller),

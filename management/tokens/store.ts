@@ -1,4 +1,5 @@
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { PlanName } from '../plans.ts'
 
 export interface TokenRow {
   jti: string
@@ -205,4 +206,18 @@ export async function listUsableServices(sql: Sql, organizationId: string, tenan
     values: [organizationId, tenantId],
   })
   return rows.map(({ id }) => id)
+}
+
+/** What the tenant's billing covers today. */
+export async function findTenantPlan(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string,
+): Promise<PlanName | undefined> {
+  const { rows } = await sql.query<{ plan: PlanName }>({
+    name: 'tokens_tenant_plan',
+    text: 'select plan from loci.tenants where organization_id = $1 and id = $2',
+    values: [organizationId, tenantId],
+  })
+  return rows[0]?.plan
 }

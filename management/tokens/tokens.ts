@@ -13,7 +13,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit } from '../audit/store.ts'
 import { requireSigningKey } from '../keys/keys.ts'
 import type { Sealer } from '../keys/sealing.ts'
-import { PLANS, TOKEN_SECONDS_MAX } from '../plans.ts'
+import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'
 import { lockFeeds, revoke } from '../revocations/revocations.ts'
 import type { Service } from '../services/store.ts'
 import { findTokenEnd, insertToken, markRevoked } from './store.ts'
@@ -27,6 +27,10 @@ export interface TokenRequest {
   /** Default: ["default"]; ["*"] = all. */
   databases?: string[] | undefined
   ttlSeconds?: number | undefined
+  /** What the tenant's billing covers: a service may still be on a larger plan for a while. Default: all. */
+  coveredPlan?: PlanName | undefined
+  /** When whoever asks ends itself: the token is cut to it. Null or default: never. */
+  endsBy?: Date | null | undefined
   maxDelegationDepth?: number | undefined
   /** The public key of whoever will narrow it: then only its holder can make a usable token of it. */
   holderKey?: unknown
@@ -74,8 +78,8 @@ export async function mintToken(
   requestId?: string,
 ): Promise<MintedToken> {
   const now = new Date()
-  const grant = requireGrant(request, service)
   const iat = Math.floor(now.getTime() / 1000)
+  const grant = requireGrant(request, service, iat)
   const expiresAt = new Date((iat + grant.ttlSeconds) * 1000)
   const key = await requireSigningKey(sql, sealer, expiresAt)
   const claims: RootClaims = {
@@ -171,7 +175,7 @@ interface Grant {
   sub: string | undefined
 }
 
-function requireGrant(request: TokenRequest, service: Service): Grant {
+function requireGrant(request: TokenRequest, service: Service, iat: number): Grant {
   const ops = requireOps(request.ops).filter((op) => request.allowedOps?.includes(op) ?? true)
   if (ops.length === 0)
     throw new ApiError('FORBIDDEN', 'Your role has none of the operations that were asked for: ask for others.')
@@ -181,10 +185,7 @@ function requireGrant(request: TokenRequest, service: Service): Grant {
     throw invalid(`max_delegation_depth must be a whole number from 0 to ${DEPTH_MAX}`)
   if (ops.includes('operator') && (databases[0] !== '*' || depth > 0))
     throw invalid('operator is granted for the whole instance and to nobody else: databases ["*"] and depth 0')
-  const ttlMax = PLANS[service.plan].token_seconds_max
-  const ttlSeconds = request.ttlSeconds ?? Math.min(TTL_SECONDS_DEFAULT, ttlMax)
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < TTL_SECONDS_MIN || ttlSeconds > ttlMax)
-    throw invalid(`ttl_seconds must be from ${TTL_SECONDS_MIN} to ${ttlMax}, the longest of the plan ${service.plan}`)
+  const ttlSeconds = requireTtl(request, service, iat)
   if (request.sub !== undefined && !/^(usr|key)_[0-9a-z]{26}$/.test(request.sub))
     throw invalid('sub must be the id of a user or an API key')
   if (request.name !== undefined && (request.name.length < 1 || request.name.length > 100))
@@ -195,6 +196,26 @@ function requireGrant(request: TokenRequest, service: Service): Grant {
       `these operations on these databases are ${keyspaces.length} keyspaces; a token has at most ${KEYSPACES_MAX}`,
     )
   return { ops, keyspaces, ttlSeconds, depth, holderKey: requireHolderKey(request.holderKey, depth), sub: request.sub }
+}
+
+function requireTtl({ ttlSeconds, coveredPlan, endsBy }: TokenRequest, service: Service, iat: number): number {
+  const plan = lesserPlan(service.plan, coveredPlan ?? service.plan)
+  const ttlMax = PLANS[plan].token_seconds_max
+  const wanted = ttlSeconds ?? Math.min(TTL_SECONDS_DEFAULT, ttlMax)
+  if (!Number.isInteger(wanted) || wanted < TTL_SECONDS_MIN || wanted > ttlMax)
+    throw invalid(`ttl_seconds must be from ${TTL_SECONDS_MIN} to ${ttlMax}, the longest of the plan ${plan}`)
+  if (!endsBy) return wanted
+  const left = Math.floor(endsBy.getTime() / 1000) - iat
+  if (left < TTL_SECONDS_MIN)
+    throw new ApiError(
+      'FORBIDDEN',
+      `This API key ends at ${endsBy.toISOString()}, and no token of it can last longer: use another key.`,
+    )
+  return Math.min(wanted, left)
+}
+
+function lesserPlan(one: PlanName, other: PlanName): PlanName {
+  return PLAN_NAMES.indexOf(one) < PLAN_NAMES.indexOf(other) ? one : other
 }
 
 function requireOps(given: string[] | undefined): Operation[] {

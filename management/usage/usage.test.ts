@@ -126,6 +126,8 @@ test('1500 points are answered, more are 400 with the most there is for the step
     'from=2026-01-02T00:00:00Z&to=2026-01-02T00:00:00Z',
     'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
     'to=1969-12-31T00:00:00Z',
+    'to=9999-12-31T23:59:59-23:59',
+    'from=1970-01-01T00:00:00%2B23:59&to=1970-01-02T00:00:00Z',
     'step=hour&step=hour',
   ])
     assert.equal((await get(query)).status, 400, query)

@@ -4,6 +4,8 @@ import type { UsageStep } from '@loci/contract/usage.ts'
 const DAY_MS = 86_400_000
 const STEP_MS: Readonly<Record<UsageStep, number>> = { minute: 60_000, hour: 3_600_000, day: DAY_MS }
 const POINTS_MAX = 1_500
+/** An offset may carry a year of four digits beyond them, to where neither our format nor a reader of it follows. */
+const MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 export interface Range {
   from: Date
@@ -22,6 +24,8 @@ export function rangeOf(
   const to = query.to === undefined ? now : new Date(query.to)
   // By itself the range begins with a whole step: a first point that is cut off looks like a fall.
   const from = query.from === undefined ? new Date(floor(to.getTime() - DAY_MS, stepMs)) : new Date(query.from)
+  if (from.getTime() < 0 || to.getTime() > MS_MAX)
+    throw new ApiError('VALIDATION_ERROR', 'from and to must lie in the years 1970 to 9999, in UTC.')
   if (from >= to) throw new ApiError('VALIDATION_ERROR', 'from must lie before to.')
   const points = Math.ceil((to.getTime() - floor(from.getTime(), stepMs)) / stepMs)
   if (points > POINTS_MAX)

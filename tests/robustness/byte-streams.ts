@@ -7,15 +7,31 @@ export interface Operation {
   template?: RegExp
 }
 
+/** By the beginning of a path what its `{id}` is: a real thing gets further than an x. */
+export type Things = Record<string, string>
+
 /** Every operation of an OpenAPI document, with its parameters filled in. */
-export function operationsOf(document: { paths: Record<string, Record<string, unknown>> }): Operation[] {
+export function operationsOf(
+  document: { paths: Record<string, Record<string, unknown>> },
+  things: Things = {},
+): Operation[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => ({
       method: method.toUpperCase(),
-      path: path.replaceAll(/\{\w+\}/g, 'x'),
+      path: fill(path, things).replaceAll(/\{\w+\}/g, 'x'),
       template: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     })),
   )
+}
+
+function fill(path: string, things: Things): string {
+  const [start] = Object.keys(things).filter((one) => path.startsWith(one))
+  return start === undefined ? path : path.replace('{id}', things[start] as string)
+}
+
+/** Routes that stream have no HEAD, which would hold one open. */
+export function methodsOf({ method, path }: Operation): string[] {
+  return method === 'GET' && path !== '/api/v1/events' ? ['GET', 'HEAD'] : [method]
 }
 
 /** Headers of every request: each route takes the credential that it knows. */
@@ -25,12 +41,24 @@ export function headerLines(credentials: Credentials): string[] {
   return Object.entries(credentials).map(([name, value]) => `${name}: ${value}`)
 }
 
+const MANAGEMENT_BODIES: [end: string, body: string][] = [
+  ['/api/v1/tenants', '{"name":"x"}'],
+  ['/api/v1/organizations', '{"name":"x"}'],
+  ['/api/v1/api-keys', '{"name":"x","scopes":["tenants:read"],"expires_in":60}'],
+  ['/api/v1/services', '{"name":"x","service_type":"kv"}'],
+  ['/tokens', '{"ops":["kv:read"],"ttl_seconds":60}'],
+  ['/partner-credentials', '{"name":"x","database":"default","expires_in":60}'],
+  ['/invitations', '{"email":"x@example.com","role":"viewer"}'],
+  ['/webhooks/billing', '{"eventType":"subscription.updated","tenantId":"ten_x","plan":"pro","status":"active"}'],
+]
+
 /** What the route would accept, so that a stream that is changed a little gets far. */
 function bodyOf(method: string, path: string): string {
   if (method === 'PUT') return '{"value":{"a":[1,2]},"ttlMs":60000}'
   if (path.endsWith('/batch')) return '{"operations":[{"op":"put","key":"x","value":1},{"op":"delete","key":"y"}]}'
   if (path === '/admin/revocations') return '{"jti":"cap_00000000000000000000000000"}'
-  return '{"services":["mcp"],"dry_run":true}'
+  const [, body] = MANAGEMENT_BODIES.find(([end]) => path.endsWith(end)) ?? []
+  return body ?? '{"services":["mcp"],"dry_run":true}'
 }
 
 export function corpusOf(operations: Operation[], credentials: Credentials): Buffer[] {

@@ -1,6 +1,6 @@
 // The poison list, served to every route with every method. What we say to it is known: a refusal of the right kind.
 
-import { type Credentials, headerLines, type Operation } from './byte-streams.ts'
+import { type Credentials, headerLines, methodsOf, type Operation } from './byte-streams.ts'
 
 export interface Poison {
   name: string
@@ -131,11 +131,7 @@ const BODIES: { name: string; body: [type: string, body: string | Buffer]; extra
 export function poisonList(operations: Operation[], credentials: Credentials): Poison[] {
   const paths = [...new Set(operations.map(({ path }) => path))]
   return paths.flatMap((path): Poison[] => {
-    const own = new Set(
-      operations
-        .filter((one) => one.path === path || one.template?.test(path))
-        .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
-    )
+    const own = new Set(operations.filter((one) => one.path === path || one.template?.test(path)).flatMap(methodsOf))
     const make = (
       name: string,
       method: string,

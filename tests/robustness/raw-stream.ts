@@ -119,8 +119,10 @@ export function faultOf({ status, headers, body, isCut }: RawAnswer): string | u
   if (status < 400 || body === '' || isCut) return undefined
   let error: Record<string, unknown> | undefined
   try {
-    const parsed = JSON.parse(body) as { status?: string; error?: Record<string, unknown> }
+    const parsed = JSON.parse(body) as { status?: string; error?: string | Record<string, unknown> }
     if (status === 503 && ['starting', 'draining'].includes(parsed.status ?? '')) return undefined
+    // The seed's own shape, of the billing webhook alone.
+    if (typeof parsed.error === 'string') return undefined
     error = parsed.error
   } catch {
     return `${status} is not JSON: ${body.slice(0, 100)}`

@@ -65,8 +65,8 @@ const MUTANTS: Record<string, Edit[]> = {
   'an equal body is swallowed': [
     {
       file: 'management/billing/billing.ts',
-      from: 'inboxKeyOf(webhookId, body.metadata?.event_id)',
-      to: 'inboxKeyOf(webhookId, body.metadata?.event_id ?? digestOf(bytes))',
+      from: 'inboxKeyOf(tenantId, webhookId, body.metadata?.event_id)',
+      to: 'inboxKeyOf(tenantId, webhookId, body.metadata?.event_id ?? digestOf(bytes))',
     },
   ],
   'a replay counts again': [

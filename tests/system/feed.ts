@@ -4,6 +4,7 @@
 import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
+import { appendEvents } from '@loci/management/events/store.ts'
 import { lockCell } from '@loci/management/feed/store.ts'
 import { createSealer } from '@loci/management/keys/sealing.ts'
 import { command } from '@loci/management/provisioning/lifecycle.ts'
@@ -206,7 +207,11 @@ async function suspend(sql: Sql, { organizationId, id, cellId }: Service): Promi
   const placed = await findPlaced(sql, organizationId, id, { lock: true })
   if (!placed) throw new Error(`${id} is not there any more`)
   const now = new Date()
-  await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now)
+  await appendEvents(
+    sql,
+    await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now),
+    now,
+  )
   await lookAt(sql, { isBilled: false }, { organizationId, serviceId: id, now })
 }
 

@@ -4,6 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { openPool } from '@loci/postgres/pool.ts'
 import {
   type Credentials,
   corpusOf,
@@ -11,6 +12,7 @@ import {
   operationsOf,
   SMUGGLING,
   streamOf,
+  type Things,
 } from '../robustness/byte-streams.ts'
 import { type Poison, poisonList, poisonSample } from '../robustness/poison.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
@@ -18,8 +20,9 @@ import { installSchemathesis, runSchemathesis } from '../robustness/schemathesis
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
-import { addTenant } from '../world/tenants.ts'
-import { startWorld, type World } from '../world/world.ts'
+import { runSql } from '../world/sql.ts'
+import { addOrganization, addTenant } from '../world/tenants.ts'
+import { BILLING_SECRET, startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const option = (name: string) => process.argv.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3)
@@ -64,15 +67,22 @@ interface Target {
   process: LociProcess
   port: number
   operations: Operation[]
+  credentials: Credentials
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1 })
+  // With a webhook: without one it answers 503 to everything.
+  const world = await startWorld({ replicas: 1, isBilled: true })
+  const unlimited = openPool({
+    url: world.postgres.adminUrl('loci_control'),
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: () => {},
+  })
+  // The rate limit would turn nearly everything into 429, so the buckets are filled up again all the time, as a superuser.
+  const filling = setInterval(() => void unlimited.query({ text: 'delete from loci.rate_limits' }).catch(() => {}), 100)
   try {
-    const targets = await Promise.all([
-      targetOf('daemon', world.daemons[0] as LociProcess),
-      targetOf('management', world.management as LociProcess),
-    ])
+    const targets = await targetsOf(world)
     const alone = option('stream')
     if (alone !== undefined) {
       for (const { name, port } of targets) {
@@ -82,42 +92,85 @@ await reportOn(async (report) => {
       return
     }
     report.note(`seed ${SEED}`)
-    const { operator } = await addTenant(world, { name: 'acme', plan: 'enterprise' })
-    const credentials = { 'x-loci-admin-token': world.adminToken, 'x-loci-capability': operator.token }
     const watch = watchProcesses(targets)
-    await schemaDriven(report, credentials, targets)
-    await poison(report, credentials, targets)
+    await schemaDriven(report, targets)
+    await poison(report, targets)
     await smuggling(report, targets)
-    await Promise.all([rawStreams(report, credentials, targets), drips(report, world, targets)])
-    await stillGood(report, targets[0] as Target, credentials)
+    await Promise.all([rawStreams(report, targets), drips(report, world, targets)])
+    await stillGood(report, targets)
     watch.report(report)
-    await mutants(report, world, credentials)
+    await mutants(report, world, (targets[0] as Target).credentials)
   } finally {
+    clearInterval(filling)
+    await unlimited.close()
     await world.stop()
   }
 })
 
-async function targetOf(name: string, process: LociProcess): Promise<Target> {
-  const answer = await fetch(`${process.url}/openapi.json`)
-  const document = (await answer.json()) as Parameters<typeof operationsOf>[0]
-  return { name, process, port: Number(new URL(process.url).port), operations: operationsOf(document) }
+/** Each with credentials that open everything, of organizations that nobody else is in: the fuzz makes and deletes things. */
+async function targetsOf(world: World): Promise<Target[]> {
+  const { operator } = await addTenant(world, { name: 'acme', plan: 'enterprise' })
+  const organization = await addOrganization(world, 'fuzz')
+  const { organizationId, tenantId, apiKey } = organization
+  for (const table of ['organizations', 'tenants']) {
+    const column = table === 'tenants' ? 'organization_id' : 'id'
+    const text = `update loci.${table} set plan = 'enterprise' where ${column} = $1`
+    await runSql(world.postgres.adminUrl('loci_control'), text, [organizationId])
+  }
+  const { serviceId } = await addTenant(world, { name: 'fuzz', plan: 'enterprise', of: organization })
+  const daemon = world.daemons[0] as LociProcess
+  const management = world.management as LociProcess
+  return [
+    await targetOf('daemon', daemon, {
+      'x-loci-admin-token': world.adminToken,
+      'x-loci-capability': operator.token,
+    }),
+    await targetOf(
+      'management',
+      management,
+      { 'x-api-key': apiKey, authorization: `Bearer ${BILLING_SECRET}` },
+      {
+        '/api/v1/organizations/{id}': organizationId,
+        '/api/v1/tenants/{id}': tenantId,
+        // What is below it, and not the service itself, which would be deleted.
+        '/api/v1/services/{id}/': serviceId,
+      },
+    ),
+  ]
 }
 
-async function schemaDriven(report: Report, credentials: Credentials, targets: Target[]): Promise<void> {
+async function targetOf(
+  name: string,
+  process: LociProcess,
+  credentials: Credentials,
+  things: Things = {},
+): Promise<Target> {
+  const answer = await fetch(`${process.url}/openapi.json`)
+  const document = (await answer.json()) as Parameters<typeof operationsOf>[0]
+  return {
+    name,
+    process,
+    port: Number(new URL(process.url).port),
+    operations: operationsOf(document, things),
+    credentials,
+  }
+}
+
+async function schemaDriven(report: Report, targets: Target[]): Promise<void> {
   const command = await installSchemathesis()
-  for (const { name, process, operations } of targets) {
+  for (const { name, process, operations, credentials } of targets) {
     const { isGood, figure, output } = await runSchemathesis(command, process.url, {
       seed: SEED,
       examplesMax: EXAMPLES_MAX,
-      headers: name === 'daemon' ? credentials : {},
+      headers: credentials,
     })
     if (!isGood) report.note(output.replaceAll('\n', '\n       '))
     report.promise(`schemathesis on the document of ${name}`, isGood, `${operations.length} operations, ${figure}`)
   }
 }
 
-async function poison(report: Report, credentials: Credentials, targets: Target[]): Promise<void> {
-  for (const { name, port, operations } of targets) {
+async function poison(report: Report, targets: Target[]): Promise<void> {
+  for (const { name, port, operations, credentials } of targets) {
     // And a path that nothing is registered at.
     const list = poisonList([...operations, { method: 'NONE', path: '/nothing/here' }], credentials)
     const faults = await swallow(list, port)
@@ -183,8 +236,8 @@ async function smuggling(report: Report, targets: Target[]): Promise<void> {
   )
 }
 
-async function rawStreams(report: Report, credentials: Credentials, targets: Target[]): Promise<void> {
-  const corpora = targets.map(({ operations }) => corpusOf(operations, credentials))
+async function rawStreams(report: Report, targets: Target[]): Promise<void> {
+  const corpora = targets.map(({ operations, credentials }) => corpusOf(operations, credentials))
   const statuses = new Map<number, number>()
   const faults: string[] = []
   let longestMs = 0
@@ -221,18 +274,29 @@ async function rawStreams(report: Report, credentials: Credentials, targets: Tar
 }
 
 /** A credential that no longer works would have made most of the above a test of 401. */
-async function stillGood(report: Report, { process, operations }: Target, headers: Credentials): Promise<void> {
-  const statuses = await Promise.all(
-    ['/v1/kv/entries', '/v1/kv/health', '/v1/audit', '/admin/services/status'].map(
-      async (path) => (await fetch(`${process.url}${path}`, { headers })).status,
-    ),
-  )
-  const reached = operations.filter(({ path }) => /^\/(v1\/(kv|audit)|admin)/.test(path)).length
-  report.promise(
-    'the credentials of the fuzz are as good as before',
-    statuses.every((status) => status === 200) && reached >= 8,
-    `${statuses.join(', ')}; ${reached} operations that need one`,
-  )
+async function stillGood(report: Report, targets: Target[]): Promise<void> {
+  const paths: Record<string, string[]> = {
+    daemon: ['/v1/kv/entries', '/v1/kv/health', '/v1/audit', '/admin/services/status'],
+    management: ['/api/v1/tenants', '/api/v1/services', '/api/v1/api-keys', '/api/v1/audit-events'],
+  }
+  for (const { name, process, operations, credentials: headers } of targets) {
+    const statuses = await Promise.all(
+      (paths[name] as string[]).map(async (path) => (await fetch(`${process.url}${path}`, { headers })).status),
+    )
+    const needing = operations.filter(({ path }) => /^\/(v1\/(kv|audit)|admin|api\/v1)/.test(path)).length
+    const served = await servedBy(process)
+    report.promise(
+      `the credentials of the fuzz of ${name} are as good as before, and brought it to the handlers`,
+      statuses.every((status) => status === 200) && needing >= 8 && served >= needing / 3,
+      `${statuses.join(', ')}; ${served} operations answered 2xx of ${needing} that need a credential`,
+    )
+  }
+}
+
+async function servedBy({ url }: LociProcess): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const served = /_seconds_count\{route="\/(v1\/(kv|audit)|admin|api\/v1)[^"]*",method="(?!HEAD)\w+",code="2xx"\}/g
+  return text.match(served)?.length ?? 0
 }
 
 async function drips(report: Report, world: World, targets: Target[]): Promise<void> {
@@ -324,7 +388,7 @@ async function mutants(report: Report, world: World, credentials: Credentials): 
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())
     await untilReady(daemon.url)
     const port = Number(new URL(daemon.url).port)
-    const { operations } = await targetOf('mutant', daemon)
+    const { operations } = await targetOf('mutant', daemon, credentials)
     const corpus = corpusOf(operations, credentials)
     const faults = await swallow(poisonSample(credentials), port)
     const streams = await mapWidth(Array.from({ length: 500 }), SOCKETS, async (_, i) =>
