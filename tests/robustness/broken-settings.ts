@@ -112,6 +112,14 @@ const OF_MANAGEMENT: Row[] = [
   ['LOCI_PUBLIC_URL', 'http://loci.example', /must be https/],
   ['LOCI_PUBLIC_URL', 'https://user:word@loci.example', /origin/],
   ['LOCI_PUBLIC_URL', 'https://loci.example/path', /origin/],
+  ['LOCI_STAFF_EMAILS', 'ada@example.com, ada', /no address/],
+  ['LOCI_TRUSTED_GATEWAY_CIDRS', '0.0.0.0/0', /trusts everyone/],
+  ['LOCI_GATEWAY_SECRETS', 'changeme', /can be guessed/],
+  ['LOCI_BILLING_WEBHOOK_SECRETS', 'x'.repeat(40), /can be guessed/],
+  ['LOCI_BILLING_WEBHOOK_SECRETS', ['a', 'b', 'c'].join(), /at most two/],
+  ['LOCI_BILLING_SIGNING_SECRETS', 'whsec_short', /whsec_/],
+  ['LOCI_BILLING_PROVIDER', '', /empty|required/],
+  ['LOCI_REGIONS', 'Nowhere!', /region/],
 ]
 
 export function brokenCases(): BrokenCase[] {

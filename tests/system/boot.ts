@@ -50,7 +50,11 @@ const SETTINGS_MUTANTS: { name: string; edit: Edit; caughtBy: string }[] = [
   },
   {
     name: 'a proxy list that trusts everyone is accepted',
-    edit: { file: 'libs/chassis/settings.ts', from: 'if (coversEveryone(entries))', to: 'if (entries.length > 1e9)' },
+    edit: {
+      file: 'libs/chassis/setting-values.ts',
+      from: 'if (coversEveryone(entries))',
+      to: 'if (entries.length > 1e9)',
+    },
     caughtBy: 'LOCI_TRUSTED_PROXIES=0.0.0.0/0',
   },
   {
