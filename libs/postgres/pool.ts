@@ -48,7 +48,7 @@ export interface Client extends Sql {
 const LIFETIME_MS = 30 * 60_000
 const CLOSE_MS_MAX = 3_000
 /** Added to the server's own limit: only a server that we cannot hear any more is later than that. */
-const SILENCE_MS = 500
+const SILENCE_MS = 250
 /**
  * Must stay above the server's deadlock_timeout (1 s). At exactly 1 s both fire together and a deadlock is reported
  * as a lock timeout, which transaction() does not retry.
