@@ -11,6 +11,7 @@ import type { Authority } from './access/authority.ts'
 import type { InstanceCounts, Rates } from './access/rates.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import { startApplier } from './feed/applier.ts'
+import { startJoining } from './feed/join.ts'
 import { addUsage, exchangeRates, forgetReplicas } from './feed/store.ts'
 import { expireSome, listTotals } from './kv/store.ts'
 import type { DaemonSettings } from './settings.ts'
@@ -43,6 +44,8 @@ const EXPIRE_MAX = 500
 const UPKEEP_MS = 3_600_000
 const FEED_ALARM_S = 900
 const RETRY_MS = 500
+/** How long a start waits for management's first word. Without it the replica serves, and says `degraded`. */
+const JOIN_MS = 1_000
 
 /** Reads everything once, then keeps it up to date; resolves with how to stop, or with undefined when it was stopped before. */
 export async function startBackground({
@@ -56,6 +59,11 @@ export async function startBackground({
   catchUp,
   signal,
 }: BackgroundOptions): Promise<(() => Promise<void>) | undefined> {
+  const { managementUrl, cellId, cellKey } = settings
+  const management = managementUrl && cellId && cellKey ? { managementUrl, cellId, cellKey } : undefined
+  const leaving = new AbortController()
+  const joining =
+    management && startJoining({ ...management, lifecycle, log }, AbortSignal.any([signal, leaving.signal]))
   const isRead = await untilDone(signal, log, async () => {
     await keepAuditPartitions(sql)
     switches.accept(await listSwitches(sql))
@@ -89,25 +97,23 @@ export async function startBackground({
       await forgetReplicas(sql)
     }),
   ]
-  const { managementUrl, cellId, cellKey } = settings
   const applier =
-    managementUrl && cellId && cellKey
-      ? startApplier({
-          pool: sql,
-          managementUrl,
-          cellId,
-          cellKey,
-          replica,
-          log,
-          readTotals: (instanceIds) => listTotals(sql, instanceIds),
-          onApplied: catchUp,
-        })
-      : undefined
+    management &&
+    startApplier({
+      pool: sql,
+      ...management,
+      replica,
+      log,
+      readTotals: (instanceIds) => listTotals(sql, instanceIds),
+      onApplied: catchUp,
+    })
+  await Promise.race([joining?.asked, sleep(JOIN_MS, undefined, { signal, ref: false }).catch(() => undefined)])
 
   return async () => {
     watch.stop()
     for (const stop of timers) stop()
-    await applier?.stop()
+    leaving.abort()
+    await Promise.all([applier?.stop(), joining?.ended])
     await usage.flush().catch((error) => log.warn({ error, component: 'usage' }, 'the last counts were not kept'))
   }
 }

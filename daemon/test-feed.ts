@@ -24,6 +24,8 @@ export interface TestFeed {
   restore(): void
   /** Instances that it does not place in the cell: a report that names one is refused whole. */
   unknown: Set<string>
+  /** While set, every call of the cell is 401 with these details. `date` is that of the answer. */
+  refusal: { details: object; date?: string } | undefined
   /** Everything that was taken, with the moment (performance.now()) at which it came. */
   reports: (Report & { at: number })[]
   /** Every report, refused ones included. */
@@ -71,16 +73,35 @@ export async function testFeed(): Promise<TestFeed> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { refusal } = feed
+    if (refusal) {
+      if (refusal.date) response.setHeader('date', refusal.date)
+      const error = { code: 'UNAUTHENTICATED', message: 'refused', details: refusal.details }
+      response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+      return
+    }
     const [status, body] =
       pathname === '/cell/v1/feed'
         ? [200, await readFeed(searchParams)]
-        : takeReport(reportRequest.parse(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
+        : pathname === '/cell/v1/self'
+          ? [
+              200,
+              {
+                id: feed.settings.cellId,
+                name: 'cell-1',
+                region: 'r',
+                epoch: `epoch-${epochs}`,
+                instances: items.size,
+              },
+            ]
+          : takeReport(reportRequest.parse(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
 
-  return {
+  const feed: TestFeed = {
+    refusal: undefined,
     settings: {
       managementUrl: `http://127.0.0.1:${port}`,
       cellId: newId('cell'),
@@ -112,4 +133,5 @@ export async function testFeed(): Promise<TestFeed> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return feed
 }

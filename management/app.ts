@@ -113,7 +113,7 @@ export async function createManagement({
     'Billing events that nobody hears, because others of the subscription carry a sequence or a time and they do not.',
     [],
   )
-  const cell = cellAccess({ findCellKeys: (id) => findCellKeys(pool, id), publicUrl: settings.publicUrl })
+  const cell = cellAccess({ findCellKeys: (id) => findCellKeys(pool, id), publicUrl: settings.publicUrl, log })
 
   const inFlight = () => server.inFlight()
   const parts = () => ({ postgres: lifecycle.state === 'degraded' ? 'down' : 'running' })
@@ -152,7 +152,7 @@ export async function createManagement({
     }),
     ...partnerCredentialRoutes({ caller, pool, idempotency, tell }),
     ...usageRoutes({ caller, pool }),
-    ...cellRoutes({ caller, pool, idempotency }),
+    ...cellRoutes({ caller, cell, pool, idempotency }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
     ...documentRoutes(() => managementDocument(routes, version)),
   ]

@@ -663,6 +663,13 @@ export type ManagementOperations = {
       200: ReportResponse
     }
   }
+  /** Who the cell is to management: each replica asks once at its start, to learn whether it is known here. */
+  'GET /cell/v1/self': {
+    given: {}
+    answers: {
+      200: CellSelf
+    }
+  }
   /** The documentation as a page. */
   'GET /docs': {
     given: {}
@@ -889,6 +896,14 @@ export type CellRequest = {
   endpoint: string
   public_key: string
   tenant_id?: string | undefined
+}
+
+export type CellSelf = {
+  id: string
+  name: string
+  region: string
+  epoch: string
+  instances: number
 }
 
 export type CreateServiceRequest = {

@@ -5,14 +5,15 @@
 //   without the lease: ask for it every second.
 //   with it: pull (long poll) → apply behind the fence → pull …; a lost fence means another took over: begin again. Beside that, each
 //   at its own pace: what the cell observes goes up (reports/), what was deleted is erased (purge/).
-//   every ten minutes a full resync; an error backs off up to 10 s and is logged once per change of reason.
+//   every ten minutes a full resync; an error backs off up to 10 s and is logged when its reason changes, and every minute.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@loci/chassis/log.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { callManagement, type Management } from './management.ts'
+import { callManagement, headlineOf, type Management } from './management.ts'
 import { startPurger } from './purge/purger.ts'
+import { createRepeats } from './repeats.ts'
 import { type ReporterOptions, startReporter } from './reports/reporter.ts'
 import { applyPage, type Lease, leaveLease, takeLease } from './store.ts'
 
@@ -50,23 +51,18 @@ export function startApplier(options: ApplierOptions): Applier {
 
 async function run(options: ApplierOptions, signal: AbortSignal): Promise<void> {
   let backoffMs = 250
-  let told = ''
+  let isNews = createRepeats()
   while (!signal.aborted) {
     try {
       const lease = await takeLease(options.pool, options.replica, LEASE_MS)
       if (lease) await lead(options, lease, signal)
       else await sleep(1_000, undefined, { signal })
       backoffMs = 250
-      told = ''
+      isNews = createRepeats()
     } catch (error) {
       if (signal.aborted) return
       const reason = (error as Error).message
-      if (reason !== told)
-        options.log.warn(
-          { component: 'feed', reason },
-          'management or the database does not answer; the cell goes on with what it knows',
-        )
-      told = reason
+      if (isNews(reason)) options.log.warn({ component: 'feed', reason }, headlineOf(error))
       await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
       backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
     }

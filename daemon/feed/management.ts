@@ -1,7 +1,9 @@
-// How a cell talks to management: one request, with a token that is good for a minute and signed with the cell's own key.
+// How a cell talks to management: one request, with a token that is good for a minute and signed with the cell's own key. What goes
+// wrong is said so that an operator knows which setting to look at.
 
 import { randomUUID } from 'node:crypto'
 import { type PrivateJwk, privateKeyOf, signJws } from '@loci/capability/jws.ts'
+import { CELL_REFUSALS, type CellRefusal } from '@loci/contract/cells.ts'
 
 export interface Management {
   managementUrl: string
@@ -10,21 +12,38 @@ export interface Management {
 }
 
 export class RefusedByManagement extends Error {
+  readonly status: number
+  /** Why the cell itself is refused (401). */
+  readonly refusal: CellRefusal | undefined
   /** Those that a report named and management does not place in this cell. */
   readonly instances: string[]
 
-  constructor(message: string, instances: string[]) {
+  constructor(
+    message: string,
+    { status, refusal, instances }: Pick<RefusedByManagement, 'status' | 'refusal' | 'instances'>,
+  ) {
     super(message)
     this.name = 'RefusedByManagement'
+    this.status = status
+    this.refusal = refusal
     this.instances = instances
   }
 }
 
+/** No answer: nobody listens there, the name is unknown, the certificate does not verify, or it took too long. */
+export class ManagementSilent extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause })
+    this.name = 'ManagementSilent'
+  }
+}
+
 export async function callManagement(
-  { managementUrl, cellId, cellKey }: Management,
+  management: Management,
   line: string,
   { body, signal, timeoutMs }: { body?: object; signal: AbortSignal; timeoutMs: number },
 ): Promise<unknown> {
+  const { managementUrl, cellId, cellKey } = management
   const [method, path] = line.split(' ') as [string, string]
   const now = Math.floor(Date.now() / 1000)
   const token = signJws(
@@ -32,19 +51,78 @@ export async function callManagement(
     { iss: cellId, aud: managementUrl, iat: now, exp: now + 60, jti: randomUUID() },
     privateKeyOf(cellKey),
   )
-  const answer = await fetch(`${managementUrl}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-    redirect: 'error',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-  })
-  if (!answer.ok) {
-    const refusal = (await answer.json().catch(() => undefined)) as
-      | { error?: { details?: { instances?: string[] } } }
-      | undefined
-    const instances = refusal?.error?.details?.instances ?? []
-    throw new RefusedByManagement(`management answered ${answer.status} to ${method} ${path.split('?')[0]}`, instances)
+  try {
+    const answer = await fetch(`${managementUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    })
+    if (!answer.ok) throw await refusalOf(management, `${method} ${path.split('?')[0]}`, answer)
+    return await answer.json()
+  } catch (error) {
+    if (signal.aborted || error instanceof RefusedByManagement) throw error
+    throw new ManagementSilent(`${managementUrl}: ${causeOf(error as Error, timeoutMs)}`, error)
   }
-  return answer.json()
+}
+
+/** The headline of a failure for the log; its reason is the message of the error. */
+export function headlineOf(error: unknown): string {
+  if (error instanceof ManagementSilent) return 'management does not answer; the cell goes on with what it knows'
+  if (!(error instanceof RefusedByManagement)) return 'the cell could not save or read what management publishes'
+  if (error.status === 401) return 'management refuses this cell; the cell goes on with what it knows'
+  return 'management answered with an error; the cell goes on with what it knows'
+}
+
+async function refusalOf(management: Management, line: string, answer: Response): Promise<RefusedByManagement> {
+  const body = (await answer.json().catch(() => undefined)) as
+    | { error?: { code?: unknown; details?: { reason?: unknown; public_url?: unknown; instances?: string[] } } }
+    | undefined
+  const { code, details = {} } = body?.error ?? {}
+  const refusal = answer.status === 401 ? CELL_REFUSALS.find((reason) => reason === details.reason) : undefined
+  const facts = { status: answer.status, refusal, instances: details.instances ?? [] }
+  const named = typeof code === 'string' ? ` ${code}` : ''
+  const reason = refusal
+    ? `401: ${mendOf(refusal, management, details.public_url, answer.headers.get('date'))}`
+    : `${answer.status}${named} from ${management.managementUrl} to ${line}`
+  return new RefusedByManagement(reason, facts)
+}
+
+/** Which setting is wrong, and what to do: the operator of a cell reads this, with management's commands at hand. */
+function mendOf(
+  refusal: CellRefusal,
+  { managementUrl, cellId, cellKey }: Management,
+  publicUrl: unknown,
+  date: string | null,
+): string {
+  switch (refusal) {
+    case 'unknown_key':
+      return `unknown key. The public key of LOCI_CELL_KEY is not registered for ${cellId}. Register it: management cells keys --cell ${cellId} --public-key ${cellKey.x}`
+    case 'unknown_cell':
+      return `unknown cell. ${managementUrl} has no cell ${cellId}. Compare LOCI_CELL_ID with: management cells list`
+    case 'audience':
+      return `wrong audience. LOCI_MANAGEMENT_URL is ${managementUrl}, management calls itself ${String(publicUrl)} (its LOCI_PUBLIC_URL): make them equal, to the letter`
+    case 'clock':
+      return `wrong clock. ${skewOf(date)}: let NTP set the clocks of both machines`
+    case 'token':
+      return 'management can not read the token of this cell: is it of another release?'
+  }
+}
+
+function skewOf(date: string | null): string {
+  const skewS = Math.round((Date.now() - Date.parse(date ?? '')) / 1000)
+  if (Number.isNaN(skewS)) return 'The clock of this machine is not that of management'
+  if (Math.abs(skewS) < 2) return 'The token was out of its time when it arrived, although the clocks agree'
+  return `The clock of this machine is ${Math.abs(skewS)} s ${skewS > 0 ? 'ahead of' : 'behind'} management's`
+}
+
+/** Node hides what went wrong behind "fetch failed". */
+function causeOf(error: Error, timeoutMs: number): string {
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  const { code, message } = ((error.cause ?? error) as NodeJS.ErrnoException) ?? error
+  if (code === undefined) return message
+  if (/^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code))
+    return `${code}, its certificate does not verify: NODE_EXTRA_CA_CERTS names the file of a private authority`
+  return code
 }

@@ -1,4 +1,4 @@
-// CONTRACT 9, Cell: what staff knows about cells and changes.
+// CONTRACT 9, Cell: what staff knows about cells and changes, and what a cell is told about itself.
 
 import { z } from 'zod'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
@@ -55,3 +55,19 @@ export const cellListQuery = pageQuery('cell')
 export const cellList = z
   .object({ cells: z.array(cellResponse), next_cursor: z.string().nullable() })
   .meta({ id: 'CellList' })
+
+export const cellSelf = z
+  .object({
+    id: idOf('cell'),
+    name: z.string(),
+    region: z.string(),
+    epoch: z
+      .string()
+      .meta({ description: 'Of the feed. Another one than yesterday’s means that the cell reads it all again.' }),
+    instances: z.int().meta({ description: 'How many are placed in the cell.' }),
+  })
+  .meta({ id: 'CellSelf' })
+
+/** Why management refuses a cell, in `details.reason` of the 401. */
+export const CELL_REFUSALS = ['token', 'audience', 'clock', 'unknown_cell', 'unknown_key'] as const
+export type CellRefusal = (typeof CELL_REFUSALS)[number]

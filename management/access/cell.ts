@@ -3,12 +3,16 @@
 
 import { decodeJws, publicKeyOf, verifyJws } from '@loci/capability/jws.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Log } from '@loci/chassis/log.ts'
 import type { Access } from '@loci/chassis/route.ts'
+import type { CellRefusal } from '@loci/contract/cells.ts'
 import { isId } from '@loci/contract/ids.ts'
 
 const CELL_TOKEN_TYPE = 'loci-cell+jwt'
 const LIFE_S_MAX = 60
 const TOLERANCE_S = 30
+const LOG_MS = 60_000
+const LOGGED_MAX = 1_000
 
 export interface CellCaller {
   cellId: string
@@ -21,29 +25,42 @@ interface CellAccessOptions {
   findCellKeys(cellId: string): Promise<string[]>
   /** Where cells reach us: the audience of their tokens. */
   publicUrl: string
+  log: Log
   nowMs?: () => number
 }
 
-export function cellAccess({ findCellKeys, publicUrl, nowMs = Date.now }: CellAccessOptions): Access<CellCaller> {
+export function cellAccess({ findCellKeys, publicUrl, log, nowMs = Date.now }: CellAccessOptions): Access<CellCaller> {
+  const isNews = createNews(nowMs)
   return {
     class: 'cell',
     schemes: [['cell']],
     errors: ['UNAUTHENTICATED', 'STORE_UNAVAILABLE'],
-    async authorize({ headers }) {
+    async authorize({ headers, peer, requestId }) {
+      const refused = (refusal: CellRefusal, cellId?: string): ApiError => {
+        // What names no cell at all is a stranger, and has its access line.
+        if (cellId && isNews(`${peer} ${cellId} ${refusal}`)) {
+          const reason = `${cellId}: ${REFUSALS[refusal]}`
+          log.warn({ requestId, address: peer, code: refusal, reason }, 'a cell was refused')
+        }
+        return refusalOf(refusal, publicUrl)
+      }
       const text = /^Bearer ([\w.-]{1,2048})$/.exec(headers.authorization?.toString() ?? '')?.[1]
       const token = text === undefined ? undefined : decodeJws(text)
-      if (!token || !isHeader(token.header)) throw refused()
+      if (!token || !isHeader(token.header)) throw refused('token')
       const { iss, aud, iat, exp, jti } = token.claims
       // Everything that costs nothing first; the database is asked only about what could be a cell's.
-      if (typeof iss !== 'string' || !isId('cell', iss) || aud !== publicUrl) throw refused()
-      if (typeof jti !== 'string' || jti.length < 1 || jti.length > 100 || !isInTime(iat, exp, nowMs() / 1000))
-        throw refused()
+      if (typeof iss !== 'string' || !isId('cell', iss)) throw refused('token')
+      if (typeof jti !== 'string' || jti.length < 1 || jti.length > 100) throw refused('token', iss)
+      if (aud !== publicUrl) throw refused('audience', iss)
+      const time = timeOf(iat, exp, nowMs() / 1000)
+      if (time !== 'good') throw refused(time, iss)
       const keys = await findCellKeys(iss)
+      if (keys.length === 0) throw refused('unknown_cell', iss)
       const isSigned = keys.some((x) => {
         const key = publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x })
         return key !== undefined && verifyJws(token.text, key)
       })
-      if (!isSigned) throw refused()
+      if (!isSigned) throw refused('unknown_key', iss)
       return { cellId: iss, jti }
     },
   }
@@ -55,17 +72,46 @@ function isHeader(header: Record<string, unknown>): boolean {
   return alg === 'EdDSA' && typ === CELL_TOKEN_TYPE && isKid && Object.keys(rest).length === 0
 }
 
-function isInTime(iat: unknown, exp: unknown, now: number): boolean {
-  if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return false
+function timeOf(iat: unknown, exp: unknown, now: number): 'good' | 'clock' | 'token' {
+  if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return 'token'
   const from = iat as number
   const until = exp as number
-  return until > from && until - from <= LIFE_S_MAX && now >= from - TOLERANCE_S && now < until + TOLERANCE_S
+  if (until <= from || until - from > LIFE_S_MAX) return 'token'
+  return now >= from - TOLERANCE_S && now < until + TOLERANCE_S ? 'good' : 'clock'
 }
 
-/** One text for every reason: whoever tries keys must not learn which cells there are. */
-function refused(): ApiError {
-  return new ApiError(
-    'UNAUTHENTICATED',
-    `This route needs Authorization: Bearer with a ${CELL_TOKEN_TYPE} of a registered cell, made for this management, at most ${LIFE_S_MAX} s old.`,
-  )
+const REFUSALS: Record<CellRefusal, string> = {
+  token: 'its token is not one of a cell: another life or no id',
+  audience: 'its LOCI_MANAGEMENT_URL is not our LOCI_PUBLIC_URL',
+  clock: 'its clock and ours differ',
+  unknown_cell: 'there is no cell with this id; `management cells list` shows those there are',
+  unknown_key: 'signed with a key that is not registered for this cell; `management cells keys` changes them',
+}
+
+/**
+ * A cell is told which of its settings is wrong: four causes with one text kept operators looking for hours. What a stranger learns by
+ * it is whether an id of 74 random bits is a cell's (docs/decisions/2026-11-15-cells-are-told-why.md).
+ */
+function refusalOf(reason: CellRefusal, publicUrl: string): ApiError {
+  const told: Record<CellRefusal, string> = {
+    token: `This route needs Authorization: Bearer with a ${CELL_TOKEN_TYPE} of a registered cell, good for at most ${LIFE_S_MAX} s.`,
+    audience: `The token is for another management. This one is ${publicUrl}: set LOCI_MANAGEMENT_URL of the cell to that.`,
+    clock: 'The token is not of this time: compare the clock of the cell with the Date of this answer.',
+    unknown_cell: 'There is no cell with this id. Compare LOCI_CELL_ID of the cell with: management cells list',
+    unknown_key: 'The key that signed is not registered for this cell. Register it with: management cells keys',
+  }
+  const details = { reason, ...(reason === 'audience' ? { public_url: publicUrl } : {}) }
+  return new ApiError('UNAUTHENTICATED', told[reason], { details })
+}
+
+/** At most one line a minute for the same refusal of the same peer: a cell that is refused asks every few seconds. */
+function createNews(nowMs: () => number): (key: string) => boolean {
+  const loggedAt = new Map<string, number>()
+  return (key) => {
+    const now = nowMs()
+    if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_MS) return false
+    if (loggedAt.size >= LOGGED_MAX) loggedAt.clear()
+    loggedAt.set(key, now)
+    return true
+  }
 }

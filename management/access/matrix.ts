@@ -47,6 +47,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /.well-known/loci-capability-keys.json': open,
 
     'GET /cell/v1/feed': cell,
+    'GET /cell/v1/self': cell,
     // The report is about an instance of the first cell: the other one has no word in it.
     'POST /cell/v1/reports': {
       class: 'cell',

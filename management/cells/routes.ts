@@ -1,24 +1,35 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { type Route, route } from '@loci/chassis/route.ts'
-import { cellChange, cellList, cellListQuery, cellParams, cellRequest, cellResponse } from '@loci/contract/cells.ts'
+import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import {
+  cellChange,
+  cellList,
+  cellListQuery,
+  cellParams,
+  cellRequest,
+  cellResponse,
+  cellSelf,
+} from '@loci/contract/cells.ts'
 import { isId } from '@loci/contract/ids.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { CallerAccess } from '../access/caller.ts'
+import type { CellCaller } from '../access/cell.ts'
 import { findOwner } from '../access/store.ts'
+import { readEpoch } from '../feed/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { addCell, type CellChange, changeCell, noSuchCell } from './cells.ts'
 import { type CellHealth, findCellHealth, listCells } from './store.ts'
 
 interface CellOptions {
   caller: CallerAccess
+  cell: Access<CellCaller>
   pool: Pool
   idempotency: Idempotency
 }
 
 const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
 
-/** Of staff alone. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
-export function cellRoutes({ caller: access, pool, idempotency }: CellOptions): Route[] {
+/** Of staff, but for what a cell asks about itself. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
+export function cellRoutes({ caller: access, cell, pool, idempotency }: CellOptions): Route[] {
   return [
     route(
       {
@@ -84,6 +95,23 @@ export function cellRoutes({ caller: access, pool, idempotency }: CellOptions): 
           await changeCell(sql, id, change, caller.id, requestId)
           return { status: 200, body: await show(sql, id) }
         }),
+    ),
+
+    route(
+      {
+        method: 'GET',
+        path: '/cell/v1/self',
+        access: cell,
+        tag: 'cells',
+        summary:
+          'Who the cell is to management: each replica asks once at its start, to learn whether it is known here.',
+        answers: { 200: cellSelf },
+        failureMessage: 'The cell could not be read.',
+      },
+      async ({ caller }) => {
+        const { id, name, region, placed } = (await findCellHealth(pool, caller.cellId)) as CellHealth
+        return { id, name, region, epoch: await readEpoch(pool), instances: placed }
+      },
     ),
   ]
 }

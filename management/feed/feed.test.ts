@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { ACTOR, type TestCell, testManagement } from '../test-management.ts'
+import { ACTOR, PUBLIC_URL, type TestCell, testManagement } from '../test-management.ts'
 import { revokeEpoch } from '../tokens/tokens.ts'
 import { PAGE_ITEMS_MAX, publish, raiseEpoch } from './store.ts'
 
@@ -39,6 +39,38 @@ test('the feed is read only with a token that a registered cell signed for this 
     assert.equal(answer.error.code, 'UNAUTHENTICATED', name)
   }
   assert.equal((await cell.feed()).full, true)
+})
+
+// Mutant: one refusal for all causes, as it was.
+test('a cell that is refused is told why, and the log of management says it once', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const now = Math.floor(Date.now() / 1000)
+  const { privateJwk } = newKeyPair()
+  const causes: [string, string, RegExp, RegExp][] = [
+    ['unknown_key', cell.token({ key: privateJwk }), /management cells keys/, /not registered for this cell/],
+    ['unknown_cell', cell.token({ claims: { iss: newId('cell') } }), /LOCI_CELL_ID/, /no cell with this id/],
+    ['audience', cell.token({ claims: { aud: 'http://localhost:4400' } }), /LOCI_MANAGEMENT_URL/, /LOCI_PUBLIC_URL/],
+    ['clock', cell.token({ claims: { iat: now - 600, exp: now - 540 } }), /Date of this answer/, /clock/],
+  ]
+  for (const [reason, token, told, logged] of causes) {
+    const ask = () => management.get('/cell/v1/self', { authorization: `Bearer ${token}` })
+    const answer = await ask()
+    const details = { reason, ...(reason === 'audience' ? { public_url: PUBLIC_URL } : {}) }
+    assert.deepEqual([answer.status, answer.error.details], [401, details], reason)
+    assert.match(answer.error.message, told)
+    await ask()
+    const line = await management.logged(({ message, code }) => message === 'a cell was refused' && code === reason)
+    assert.match(String(line.reason), logged)
+    const lines = management.lines.filter((text) => text.includes('a cell was refused') && text.includes(reason))
+    assert.equal(lines.length, 1, 'not at every poll')
+  }
+  const known = await management.get('/cell/v1/self', { authorization: `Bearer ${cell.token()}` })
+  const { epoch } = await cell.feed()
+  await management.instance(cell.id)
+  assert.deepEqual([known.status, known.json<{ epoch: string }>().epoch], [200, epoch])
+  const self = (await management.get('/cell/v1/self', { authorization: `Bearer ${cell.token()}` })).json()
+  assert.deepEqual([self.id, self.instances], [cell.id, 1])
 })
 
 test('a cell is given everything first, then only what changed, and all of it again in another epoch or past the end', async () => {
