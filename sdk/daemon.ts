@@ -156,6 +156,9 @@ export type DaemonOperations = {
         cursor?: string | undefined
         limit?: number | undefined
       } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
     }
     answers: {
       200: EntryList
@@ -164,6 +167,9 @@ export type DaemonOperations = {
   /** Several puts and deletes, all or nothing. */
   'POST /v1/kv/entries/batch': {
     given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
       body: EntryBatch
       idempotencyKey?: string | undefined
     }
@@ -178,6 +184,7 @@ export type DaemonOperations = {
         key: string
       }
       headers?: {
+        'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
       } | undefined
       body: EntryWrite
@@ -192,6 +199,9 @@ export type DaemonOperations = {
       path: {
         key: string
       }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
     }
     answers: {
       200: Entry
@@ -204,6 +214,7 @@ export type DaemonOperations = {
         key: string
       }
       headers?: {
+        'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
       } | undefined
     }

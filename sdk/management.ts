@@ -394,7 +394,7 @@ export type ManagementOperations = {
         id: string
         credential_id: string
       }
-      body?: unknown | undefined
+      body?: { [field: string]: unknown } | undefined
       idempotencyKey?: string | undefined
     }
     answers: {

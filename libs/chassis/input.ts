@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import type { Exchange } from './exchange.ts'
+import { requireKnownNames } from './field-names.ts'
 import { parseJson } from './json.ts'
 import type { Log } from './log.ts'
 import { parseQuery } from './query-string.ts'
@@ -74,10 +75,11 @@ interface Input {
 }
 
 export function inputOf(spec: Spec, params: unknown, url: string, body: unknown): Input {
+  const parse = spec.ignoresUnknownNames ? parseBySchema : parseInput
   return {
-    params: spec.params && parseInput(spec.params, params, 'path'),
-    query: spec.query && parseInput(spec.query, parseQuery(queryOf(url)), 'query'),
-    body: spec.body && (spec.bodyRaw ? body : parseInput(spec.body, body, 'body')),
+    params: spec.params && parseBySchema(spec.params, params, 'path'),
+    query: spec.query && parse(spec.query, parseQuery(queryOf(url)), 'query'),
+    body: spec.body && (spec.bodyRaw ? body : parse(spec.body, body, 'body')),
   }
 }
 
@@ -88,6 +90,11 @@ function queryOf(url: string): string {
 
 /** Exported for the handlers that must do something else first. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.infer<Schema> {
+  requireKnownNames(schema, value, place)
+  return parseBySchema(schema, value, place)
+}
+
+function parseBySchema<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const details = result.error.issues

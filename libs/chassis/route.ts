@@ -104,6 +104,8 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /** The handler gets the bytes as they came, whatever their type: a signature covers them. */
   bodyRaw?: boolean
   bodyBytesMax?: number
+  /** Unknown names are ignored even if they look like known ones: programs call it that may be newer than this one. */
+  ignoresUnknownNames?: boolean
   /** The body may be left out; the schema then sees undefined. */
   bodyOptional?: boolean
   answers: Record<number, OpenapiAnswer>

@@ -37,7 +37,7 @@ const apiKey = z
   .meta({ id: 'ApiKey' })
 
 export const apiKeyMake = z
-  .object({
+  .strictObject({
     name: displayName,
     scopes: z.array(scope).min(1).max(50).optional(),
     tenant_ids: z.array(z.string().max(100)).min(1).max(100).optional(),
@@ -56,6 +56,6 @@ export const apiKeyParams = z.object({ id: pathId })
 
 /** The body may be left out. */
 export const apiKeyRotate = z
-  .object({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) })
+  .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) })
   .default({ overlap_seconds: 86_400 })
   .meta({ id: 'ApiKeyRotate' })

@@ -6,7 +6,7 @@ import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 export const cellParams = z.object({ id: pathId })
 
 export const cellRequest = z
-  .object({
+  .strictObject({
     name: z.string().min(1).max(100),
     region: z.string().min(1).max(100),
     capacity: z.int().meta({ description: 'How many instances it may hold.' }),
@@ -17,7 +17,7 @@ export const cellRequest = z
   .meta({ id: 'CellRequest' })
 
 export const cellChange = z
-  .object({
+  .strictObject({
     capacity: z.int().optional(),
     endpoint: z.string().max(500).optional(),
     public_keys: z

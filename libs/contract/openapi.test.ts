@@ -77,11 +77,13 @@ test('a route that refuses for a header says that it reads it', () => {
     { path: '/plain' },
     { method: 'POST', path: '/keyed', errors: ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] },
     { method: 'PUT', path: '/versioned', errors: ['VERSION_CONFLICT'] },
+    { path: '/database', errors: ['DATABASE_MISMATCH'] },
   ])
   const headersOf = (line: string) => (operation(line).parameters ?? []).map((one) => `${one.in} ${one.name}`)
   assert.deepEqual(headersOf('GET /plain'), [])
   assert.deepEqual(headersOf('POST /keyed'), ['header Idempotency-Key'])
   assert.deepEqual(headersOf('PUT /versioned'), ['header If-Match'])
+  assert.deepEqual(headersOf('GET /database'), ['header x-loci-database'])
 })
 
 test('a parameter of a path is required', () => {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './errors.ts'
+import { HEADER } from './headers.ts'
 import { errorBody, flatErrorBody } from './wire.ts'
 
 /** What a document needs to know about a route; the chassis hands its routes over in this form. */
@@ -117,6 +118,15 @@ function headersOf({ errors }: RouteDescription): Json[] {
     schema: { type: 'string', minLength: 1, maxLength },
   })
   return [
+    ...(errors.includes('DATABASE_MISMATCH')
+      ? [
+          header(
+            HEADER.database,
+            "1 to 64 of a-z, 0-9, _ and -. Default: the credential's only database, else `default`.",
+            64,
+          ),
+        ]
+      : []),
     ...(errors.some((code) => code.startsWith('IDEMPOTENCY_'))
       ? [header('Idempotency-Key', 'A repeat with the same key is answered as the first was, for 24 hours.', 255)]
       : []),

@@ -38,7 +38,7 @@ export const memberList = z
 
 export const memberListQuery = pageQuery('usr')
 export const memberParams = z.object({ id: pathId, user_id: pathId })
-export const memberChange = z.object({ role }).meta({ id: 'MemberChange' })
+export const memberChange = z.strictObject({ role }).meta({ id: 'MemberChange' })
 
 const invitation = z
   .object({
@@ -51,7 +51,7 @@ const invitation = z
   })
   .meta({ id: 'Invitation' })
 
-export const invitationMake = z.object({ email: z.string().max(254), role }).meta({ id: 'InvitationMake' })
+export const invitationMake = z.strictObject({ email: z.string().max(254), role }).meta({ id: 'InvitationMake' })
 
 /** The token is in the fragment of the link, which a browser sends to nobody and no server writes into its log. */
 export const invitationMade = invitation.extend({ token: z.string(), link: z.url() }).meta({ id: 'InvitationMade' })
@@ -62,7 +62,7 @@ export const invitationList = z
 
 export const invitationListQuery = pageQuery('inv')
 export const invitationParams = z.object({ id: pathId, invitation_id: pathId })
-export const invitationAccept = z.object({ token: z.string().max(200) }).meta({ id: 'InvitationAccept' })
+export const invitationAccept = z.strictObject({ token: z.string().max(200) }).meta({ id: 'InvitationAccept' })
 
 export const invitationAccepted = z
   .object({ organization_id: idOf('org'), name: z.string(), role })

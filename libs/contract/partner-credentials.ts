@@ -8,11 +8,11 @@ const YEAR_S = 365 * 86_400
 export const partnerCredentialsParams = z.object({ id: pathId })
 export const partnerCredentialParams = z.object({ id: pathId, credential_id: pathId })
 
-/** To rotate needs no body; whatever is sent is ignored. */
-export const partnerCredentialRotation = z.unknown()
+/** To rotate needs no body. A field would ask for something that does not happen, so it is refused. */
+export const partnerCredentialRotation = z.strictObject({}).optional()
 
 export const partnerCredentialRequest = z
-  .object({
+  .strictObject({
     name: z.string().min(1).max(100),
     database: z.string().min(1).max(64),
     projection_classes: z.array(z.string().max(100)).max(20).optional().meta({ description: 'Default: all.' }),

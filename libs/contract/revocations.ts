@@ -6,7 +6,7 @@ import { idOf } from './wire.ts'
 const moment = z.iso.datetime({ offset: true })
 
 export const revocationRequest = z
-  .object({
+  .strictObject({
     jti: z.string().min(1).max(200).optional(),
     org: z.string().min(1).max(200).optional(),
     ten: z.string().min(1).max(200).optional(),

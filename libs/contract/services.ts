@@ -80,7 +80,7 @@ export const service = z
   .meta({ id: 'Service' })
 
 export const patchServiceRequest = z
-  .object({ name: z.string().min(1).max(100).optional(), plan: plan.optional(), config: anyObject.optional() })
+  .strictObject({ name: z.string().min(1).max(100).optional(), plan: plan.optional(), config: anyObject.optional() })
   .meta({ id: 'PatchServiceRequest' })
 
 export type PatchServiceRequest = z.infer<typeof patchServiceRequest>

@@ -10,7 +10,7 @@ export const tokensParams = z.object({ id: pathId })
 export const tokenParams = z.object({ id: pathId, token_id: jti })
 
 export const tokenRequest = z
-  .object({
+  .strictObject({
     service_id: z
       .string()
       .max(100)
@@ -91,7 +91,7 @@ export const tokenList = z
   .meta({ id: 'TokenList' })
 
 export const childRequest = z
-  .object({
+  .strictObject({
     jti,
     exp: z.int().meta({ description: 'As in the link itself: seconds since 1970, not after those of the token.' }),
   })

@@ -22,6 +22,7 @@ export function feedRoutes({ cell, pool, waiting }: FeedOptions): Route[] {
         deadline: 'longPoll',
         summary: 'What the cell must know and does not yet: instances, keys, revocations, partner credentials.',
         query: feedQuery,
+        ignoresUnknownNames: true,
         answers: { 200: feedResponse },
         errors: ['STORE_UNAVAILABLE'],
         failureMessage: 'The feed could not be read.',

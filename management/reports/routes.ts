@@ -24,6 +24,7 @@ export function reportRoutes({ cell, pool, tell, tellEvents, look }: ReportOptio
         tag: 'cells',
         summary: 'What the cell has observed and counted, and what it revoked and deleted by itself.',
         body: reportRequest,
+        ignoresUnknownNames: true,
         answers: { 200: reportResponse },
         errors: ['NOT_FOUND', 'STORE_UNAVAILABLE'],
         failureMessage: 'The report could not be taken.',

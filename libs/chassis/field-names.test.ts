@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { queryInteger } from '@loci/contract/wire.ts'
+import { z } from 'zod'
+import { open } from './probes.ts'
+import { route } from './route.ts'
+import { testHttpServer } from './test-server.ts'
+
+const spec = { access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } }
+const closed = z.strictObject({ ops: z.array(z.string()).optional(), ttl_seconds: z.int().optional() })
+const loose = z
+  .object({
+    value: z.unknown(),
+    ttlMs: z.int().optional(),
+    key: z.string().optional(),
+    config: z.record(z.string(), z.unknown()).optional(),
+    inner: z.object({ maxDurationMs: z.int() }).partial().optional(),
+    list: z
+      .array(z.discriminatedUnion('op', [z.object({ op: z.literal('put'), ttlMs: z.int().optional() })]))
+      .optional(),
+  })
+  .refine(() => true)
+const routes = [
+  route({ ...spec, method: 'POST', path: '/closed', body: closed }, ({ body }) => body ?? null),
+  route({ ...spec, method: 'POST', path: '/defaulted', body: closed.default({}) }, ({ body }) => body ?? null),
+  route({ ...spec, method: 'POST', path: '/loose', body: loose }, ({ body }) => body ?? null),
+  route(
+    { ...spec, method: 'POST', path: '/newer', body: loose, ignoresUnknownNames: true },
+    ({ body }) => body ?? null,
+  ),
+  route(
+    {
+      ...spec,
+      method: 'GET',
+      path: '/list',
+      query: z.object({ prefix: z.string().optional(), limit: queryInteger({ min: 1, max: 9, fallback: 5 }) }),
+    },
+    ({ query }) => query,
+  ),
+]
+
+// Mutants: `if (shape.isClosed)` never true (closed bodies drop what is far from every known name); `b.startsWith(a)` gone
+// (`ttl`); the recursion into arrays gone (`list.1.ttl_ms`).
+
+test('a closed body refuses every name that it does not know, and says which was meant or which there are', async () => {
+  await using server = await testHttpServer(routes)
+  for (const [name, said] of [
+    ['scopes', 'unknown field `scopes`; did you mean `ops`?'],
+    ['ttl', 'unknown field `ttl`; did you mean `ttl_seconds`?'],
+    ['ttlSeconds', 'unknown field `ttlSeconds`; did you mean `ttl_seconds`?'],
+    ['organization_id', 'unknown field `organization_id`; known are ops, ttl_seconds.'],
+    ['loci_sk_secret secret', 'unknown field `…`; known are ops, ttl_seconds.'],
+  ] as const) {
+    for (const path of ['/closed', '/defaulted']) {
+      const { status, error } = await server.ask(`POST ${path}`, { body: { ops: [], [name]: 1 } })
+      assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'])
+      assert.equal(error.message, `The request was refused: ${said}`)
+    }
+  }
+  assert.equal((await server.ask('POST /closed', { body: { ops: [] } })).status, 200)
+})
+
+test('another body refuses only what looks like a name of its own, at every depth, and ignores the rest', async () => {
+  await using server = await testHttpServer(routes)
+  for (const [body, field, meant] of [
+    [{ value: 1, ttl_ms: 1 }, 'body.ttl_ms', 'ttlMs'],
+    [{ value: 1, ttl: 1 }, 'body.ttl', 'ttlMs'],
+    [{ value: 1, TTLMS: 1 }, 'body.TTLMS', 'ttlMs'],
+    [{ value: 1, ttMs: 1 }, 'body.ttMs', 'ttlMs'],
+    [{ vlaue: 1 }, 'body.vlaue', 'value'],
+    [{ value: 1, inner: { max_duration_ms: 1 } }, 'body.inner.max_duration_ms', 'maxDurationMs'],
+    [{ value: 1, list: [{ op: 'put' }, { op: 'put', ttl_ms: 1 }] }, 'body.list.1.ttl_ms', 'ttlMs'],
+  ] as const) {
+    const { status, error } = await server.ask('POST /loose', { body })
+    assert.equal(status, 400, field)
+    assert.deepEqual(
+      error.details,
+      [{ field, problem: `unknown field \`${field.slice(5)}\`; did you mean \`${meant}\`?` }],
+      field,
+    )
+  }
+  // `id` is two letters away from any name of two: names that short share nothing with it.
+  const ignored = { value: 1, colour: 'green', namespace: 'x', id: 1, tag: 1, expiresAt: 1 }
+  assert.deepEqual((await server.ask('POST /loose', { body: ignored })).json(), { value: 1 })
+  const verbatim = { value: { ttl_ms: 1, vlaue: 1 }, config: { ttl_ms: 1 } }
+  assert.deepEqual((await server.ask('POST /loose', { body: verbatim })).json(), verbatim)
+  assert.deepEqual((await server.ask('POST /newer', { body: { value: 1, ttl_ms: 1 } })).json(), { value: 1 })
+})
+
+test('a misspelt query parameter is 400, another unknown one is ignored', async () => {
+  await using server = await testHttpServer(routes)
+  for (const [query, said] of [
+    ['perfix=a', 'unknown query parameter `perfix`; did you mean `prefix`?'],
+    ['Prefix=a', 'unknown query parameter `Prefix`; did you mean `prefix`?'],
+    ['limt=1', 'unknown query parameter `limt`; did you mean `limit`?'],
+  ] as const) {
+    const { status, error } = await server.ask(`GET /list?${query}`)
+    assert.deepEqual([status, error.message], [400, `The request was refused: ${said}`])
+  }
+  assert.deepEqual((await server.ask('GET /list?colour=green')).json(), { limit: 5 })
+})
+
+test('of many unknown names the first twenty are named', async () => {
+  await using server = await testHttpServer(routes)
+  const body = { value: 1, ...Object.fromEntries(Array.from({ length: 15_000 }, (_, i) => [`field${i}`, 0])) }
+  assert.equal((await server.ask('POST /loose', { body })).status, 200)
+  const { error } = await server.ask('POST /closed', { body })
+  assert.equal((error.details as unknown[]).length, 20)
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { isClosed } from '@loci/chassis/field-names.ts'
+import { ask } from '@loci/chassis/test-request.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { addParties, MATRIX_SETTINGS, makeCredentials, type Parties } from '../test-credentials.ts'
+import { type TestManagement, testManagement } from '../test-management.ts'
+import { makeTargets, type Targets } from '../test-targets.ts'
+import { MATRIX } from './matrix.ts'
+
+/**
+ * The bodies that make or change a credential, a member, an invitation, a revocation or a limit (CONTRACT 0): a field that such
+ * a body does not know is 400. Every other body refuses misspelt names alone. The daemon's list: daemon/access/unknown-fields.test.ts.
+ */
+const CLOSED = [
+  'PATCH /api/v1/cells/{id}',
+  'PATCH /api/v1/organizations/{id}/members/{user_id}',
+  'PATCH /api/v1/services/{id}',
+  'POST /api/v1/api-keys',
+  'POST /api/v1/api-keys/{id}/rotate',
+  'POST /api/v1/cells',
+  'POST /api/v1/invitations/accept',
+  'POST /api/v1/organizations/{id}/invitations',
+  'POST /api/v1/services/{id}/partner-credentials',
+  'POST /api/v1/services/{id}/partner-credentials/{credential_id}/rotate',
+  'POST /api/v1/tenants/{id}/tokens',
+  'POST /api/v1/tenants/{id}/tokens/{token_id}/children',
+]
+
+/** They ignore all unknown names: the payment provider's are its own, and a cell may be newer than management. */
+const IGNORING = ['GET /cell/v1/feed', 'POST /api/webhooks/billing', 'POST /cell/v1/reports']
+
+let management: TestManagement
+let parties: Parties
+let targets: Targets
+let staffKey: string
+before(async () => {
+  management = await testManagement({ settings: MATRIX_SETTINGS })
+  parties = await addParties(management)
+  targets = await makeTargets(management, parties)
+  const credentials = await makeCredentials(management, parties, targets.issued)
+  const line = 'GET /api/v1/cells'
+  staffKey = String(credentials.headersOf('staff', { line, operation: 'staff' })[HEADER.apiKey])
+})
+after(() => management?.[Symbol.asyncDispose]())
+
+test('exactly the bodies that give somebody something are closed', () => {
+  const specs = management.management.routes.map(({ spec }) => spec)
+  const closed = specs.filter(({ body, documentedBody }) => body && isClosed(documentedBody ?? body))
+  assert.deepEqual(closed.map(({ method, path }) => `${method} ${path}`).sort(), CLOSED)
+  const ignoring = specs.filter(({ ignoresUnknownNames, bodyRaw }) => ignoresUnknownNames || bodyRaw)
+  assert.deepEqual(ignoring.map(({ method, path }) => `${method} ${path}`).sort(), IGNORING)
+})
+
+// Mutant: `.object(` for `.strictObject(` in one of the schemas.
+test('an unknown field of a closed body is 400 and named, whatever else the body says', async () => {
+  for (const name of CLOSED) {
+    const row = MATRIX.rows[name]
+    assert.ok(row, name)
+    const line = name.replace(/\{(\w+)\}/g, (_, param: string) => row.params?.[param] ?? `{${param}}`)
+    const filled = await targets.fill({ line, body: { ...(row.body ?? {}), narrower_please: true } })
+    const headers = { [HEADER.apiKey]: row.operation === 'staff' ? staffKey : parties.own.apiKey }
+    const { status, error } = await ask(management.url, filled.line, { body: filled.body, headers })
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], `${name}: ${error.message}`)
+    assert.match(error.message, /unknown field `narrower_please`/, name)
+  }
+})
+
+// Measured from outside: this body came back as all operations, on `default`, for a day.
+test('a token asked for with scopes, database or ttl is refused and names ops, databases, ttl_seconds', async () => {
+  const service = (await targets.fill({ id: '~service' })).id
+  for (const [field, value, known] of [
+    ['scopes', ['kv:read'], 'ops'],
+    ['database', 'notes', 'databases'],
+    ['ttl', 60, 'ttl_seconds'],
+    ['ttlSeconds', 60, 'ttl_seconds'],
+    ['depth', 0, undefined],
+    ['operator', false, undefined],
+  ] as const) {
+    const body = { service_id: service, [field]: value }
+    const { status, error } = await parties.own.ask(`POST /api/v1/tenants/${parties.own.tenantId}/tokens`, { body })
+    assert.equal(status, 400, field)
+    assert.ok(error.message.includes(`unknown field \`${field}\``), error.message)
+    if (known) assert.ok(error.message.endsWith(`did you mean \`${known}\`?`), error.message)
+  }
+})
+
+// Measured from outside: every scope, all tenants, no end.
+test('an API key asked for with scope, tenants or expires_seconds is refused and names the known fields', async () => {
+  const before = await management.sql('select id from loci.api_keys')
+  for (const [field, value, known] of [
+    ['scope', ['services:read'], 'scopes'],
+    ['tenants', [parties.own.tenantId], 'tenant_ids'],
+    ['expires_seconds', 60, 'expires_in'],
+  ] as const) {
+    const { status, error } = await parties.own.ask('POST /api/v1/api-keys', { body: { name: 'k', [field]: value } })
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], field)
+    assert.ok(error.message.endsWith(`unknown field \`${field}\`; did you mean \`${known}\`?`), error.message)
+  }
+  assert.equal((await management.sql('select id from loci.api_keys')).length, before.length)
+})
+
+// Measured from outside: a free plan in the default region.
+test('a service asked for with plna or regoin is refused; other unknown fields and query names are ignored', async () => {
+  const create = (more: object) =>
+    parties.own.ask('POST /api/v1/services', {
+      body: { service_type: 'kv', name: 'n', tenant_id: parties.own.tenantId, ...more },
+    })
+  for (const [field, known] of [
+    ['plna', 'plan'],
+    ['regoin', 'region'],
+    ['tenantId', 'tenant_id'],
+  ] as const) {
+    const { status, error } = await create({ [field]: 'pro' })
+    assert.equal(status, 400, field)
+    assert.ok(error.message.endsWith(`did you mean \`${known}\`?`), error.message)
+  }
+  assert.equal((await create({ colour: 'green', status: 'active', organization_id: 'x' })).status, 202)
+  assert.equal((await create({ config: { plna: 1, anything: true } })).status, 202)
+  assert.equal((await parties.own.ask('GET /api/v1/services?colour=green')).status, 200)
+  const misspelt = await parties.own.ask('GET /api/v1/services?tenantId=x')
+  assert.deepEqual([misspelt.status, misspelt.error.code], [400, 'VALIDATION_ERROR'])
+})
