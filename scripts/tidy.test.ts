@@ -12,7 +12,7 @@ import {
   checkTransactions,
   type Problem,
 } from './tidy/layers.ts'
-import { checkDependencies, checkVersions } from './tidy/manifests.ts'
+import { checkDependencies, checkLicences, checkLockfile, checkVersions } from './tidy/manifests.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSource, readSources, type Source, type Tree } from './tidy/source.ts'
 
@@ -351,8 +351,21 @@ const dependencies: typeof floors = [
     undefined,
   ],
   [
-    'node and our own packages',
-    { 'daemon/package.json': '{}', 'daemon/a.ts': "import 'node:fs'\nimport '@loci/contract/ids.ts'" },
+    'a package of ours, undeclared',
+    { 'daemon/package.json': '{}', 'daemon/a.ts': "import '@loci/contract/ids.ts'" },
+    /imports '@loci\/contract', which daemon\/package\.json does not have in its dependencies/,
+  ],
+  [
+    'a package of ours, unused',
+    { 'daemon/package.json': '{"dependencies":{"@loci/contract":"*"}}' },
+    /nothing imports '@loci\/contract'/,
+  ],
+  [
+    'node, itself and a declared package of ours',
+    {
+      'daemon/package.json': '{"name":"@loci/daemon","dependencies":{"@loci/contract":"*"}}',
+      'daemon/a.ts': "import 'node:fs'\nimport '@loci/contract/ids.ts'\nimport '@loci/daemon/b.ts'",
+    },
     undefined,
   ],
   [
@@ -376,6 +389,29 @@ const versions: typeof floors = [
   ['exact', { 'package.json': '{"dependencies":{"pg":"8.0.0","a":"1.0.0-beta.2","@loci/sdk":"*"}}' }, undefined],
 ]
 rule('versions', versions, (tree) => checkVersions(tree))
+
+const licences: typeof floors = [
+  ['none', { 'sdk/package.json': '{}' }, /sdk\/package\.json:1: says no "license"/],
+  ['another', { 'package.json': '{\n"license":"UNLICENSED"}' }, /^package\.json:2: says no/],
+  ['ours', { 'package.json': '{"license":"Apache-2.0"}' }, undefined],
+]
+rule('licences', licences, (tree) => checkLicences(tree))
+
+const digest = `sha512-${'A'.repeat(86)}==`
+const locked = (entry: object) => ({ 'package-lock.json': JSON.stringify({ packages: { 'node_modules/pg': entry } }) })
+const lockfile: typeof floors = [
+  ['no digest', locked({ version: '8.0.0' }), /'node_modules\/pg' has no sha512 digest/],
+  ['a weak digest', locked({ integrity: `sha1-${'A'.repeat(27)}=` }), /no sha512 digest/],
+  ['a host', locked({ integrity: digest, resolved: 'https://packages.example/pg.tgz' }), /names where it came from/],
+  [
+    'below a workspace',
+    { 'package-lock.json': '{"packages":{"daemon/node_modules/pg":{}}}' },
+    /'daemon\/node_modules\/pg' has no sha512 digest/,
+  ],
+  ['with its digest', locked({ integrity: digest }), undefined],
+  ['a workspace', locked({ resolved: 'libs/postgres', link: true }), undefined],
+]
+rule('lockfile', lockfile, (tree) => checkLockfile(tree))
 
 const names: typeof floors = [
   ['a folder', { 'daemon/utils/a.ts': '' }, /folder 'utils'/],

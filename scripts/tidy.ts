@@ -14,7 +14,7 @@ import {
   checkTransactions,
   type Problem,
 } from './tidy/layers.ts'
-import { checkDependencies, checkVersions } from './tidy/manifests.ts'
+import { checkDependencies, checkLicences, checkLockfile, checkVersions } from './tidy/manifests.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSources, type Tree } from './tidy/source.ts'
 
@@ -35,6 +35,8 @@ const problems = [
   ...checkExports(sources),
   ...checkDependencies(tree, sources),
   ...checkVersions(tree),
+  ...checkLicences(tree),
+  ...checkLockfile(tree),
   ...checkNames(tree),
   ...checkPlaces(tree),
 ]

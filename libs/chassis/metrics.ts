@@ -1,6 +1,6 @@
 // Prometheus metrics. Labels are few and bounded: route templates, methods, status classes; never an id or a name of a customer.
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 
 export interface Metrics {
   readonly registry: Registry

@@ -1,10 +1,11 @@
-// package.json against the imports: what is used is declared, what is declared is used, and versions are exact.
+// package.json against the imports: what is used is declared, our own packages included, what is declared is used, versions are
+// exact, each package says its licence, and each package in the lockfile has a digest.
 
 import { isBuiltin } from 'node:module'
 import { isTest, isTopFloor, type Problem, packageOf } from './layers.ts'
 import { lineAt, type Source, type Tree } from './source.ts'
 
-type Manifest = Partial<Record<Kind | 'scripts', Record<string, string>>>
+type Manifest = Partial<Record<Kind | 'scripts', Record<string, string>>> & { name?: string; license?: string }
 type Kind = 'dependencies' | 'devDependencies' | 'optionalDependencies' | 'peerDependencies'
 
 /** Run as commands by scripts/check.ts, never imported. */
@@ -20,7 +21,7 @@ export function checkDependencies(tree: Tree, sources: ReadonlyMap<string, Sourc
     const own = manifests.get(home) ?? {}
     for (const { specifier, line, typeOnly } of source.imports) {
       const name = npmName(specifier)
-      if (name === undefined) continue
+      if (name === undefined || name === own.name) continue
       const forTests = isTopFloor(source.path) || isTest(source.path)
       // The root's devDependencies are the test tools of every package, so that fast-check is declared once.
       const declared =
@@ -44,7 +45,7 @@ export function checkDependencies(tree: Tree, sources: ReadonlyMap<string, Sourc
     const file = home === '' ? 'package.json' : `${home}/package.json`
     const scripts = Object.values(manifest.scripts ?? {}).join('\n')
     for (const name of Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })) {
-      const exempt = name.startsWith('@types/') || name.startsWith('@loci/') || scripts.includes(name)
+      const exempt = name.startsWith('@types/') || scripts.includes(name)
       if (exempt || (home === '' && ROOT_TOOLS.has(name)) || imported.get(home)?.has(name)) continue
       problems.push({ path: file, line: lineOf(tree, file, name), text: `nothing imports '${name}'; remove it` })
     }
@@ -69,6 +70,41 @@ export function checkVersions(tree: Tree): Problem[] {
   return problems
 }
 
+/** Without one nobody may use the package; with two different ones nobody knows what he may do. */
+export function checkLicences(tree: Tree): Problem[] {
+  const problems: Problem[] = []
+  for (const [home, manifest] of readManifests(tree)) {
+    const file = home === '' ? 'package.json' : `${home}/package.json`
+    if (manifest.license !== 'Apache-2.0')
+      problems.push({ path: file, line: lineOf(tree, file, 'license'), text: 'says no "license": "Apache-2.0"' })
+  }
+  return problems
+}
+
+interface Lockfile {
+  packages?: Record<string, { integrity?: string; resolved?: string; link?: boolean }>
+}
+
+const RELOCK = 'remove package-lock.json and node_modules, then: npm install --package-lock-only'
+
+/**
+ * npm leaves the digest out when it writes the file beside a filled node_modules, and then installs whatever has the name and version.
+ * The host is left out on purpose (.npmrc): a lockfile that names one sends every machine there.
+ */
+export function checkLockfile(tree: Tree): Problem[] {
+  const file = 'package-lock.json'
+  const text = tree.get(file)
+  if (text === undefined) return []
+  const problems: Problem[] = []
+  for (const [place, { integrity, resolved, link }] of Object.entries((JSON.parse(text) as Lockfile).packages ?? {})) {
+    const report = (problem: string) => problems.push({ path: file, line: lineOf(tree, file, place), text: problem })
+    if (!place.includes('node_modules/') || link) continue
+    if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')) report(`'${place}' has no sha512 digest; ${RELOCK}`)
+    if (resolved !== undefined) report(`'${place}' names where it came from; ${RELOCK}`)
+  }
+  return problems
+}
+
 function readManifests(tree: Tree): Map<string, Manifest> {
   const manifests = new Map<string, Manifest>()
   for (const [file, text] of tree) {
@@ -79,7 +115,7 @@ function readManifests(tree: Tree): Map<string, Manifest> {
 }
 
 function npmName(specifier: string): string | undefined {
-  if (/^[./]|^@loci\/|^[a-z]+:/.test(specifier) || isBuiltin(specifier)) return undefined
+  if (/^[./]|^[a-z]+:/.test(specifier) || isBuiltin(specifier)) return undefined
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
