@@ -110,14 +110,17 @@ export function capabilityAccess({
     try {
       if (typeof text !== 'string')
         throw new ApiError('UNAUTHENTICATED', `This route needs a capability in the header ${HEADER.capability}.`)
-      legacyJwt?.requireValid(arrival.headers.authorization, nowMs())
       return requireCapability(text)
     } catch (error) {
-      const refusal = error instanceof CapabilityError ? new ApiError(error.code, error.message) : error
-      throw refusal instanceof ApiError && refusal.status === 401
-        ? failures.refuse(addressOf(arrival, trustedProxies), refusal)
-        : refusal
+      throw refused(arrival, error)
     }
+  }
+
+  function refused(arrival: Arrival, error: unknown): unknown {
+    const refusal = error instanceof CapabilityError ? new ApiError(error.code, error.message) : error
+    return refusal instanceof ApiError && refusal.status === 401
+      ? failures.refuse(addressOf(arrival, trustedProxies), refusal)
+      : refusal
   }
 
   function admit(
@@ -171,12 +174,22 @@ export function capabilityAccess({
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],
       authorize(arrival) {
-        const capability = authenticate(arrival)
-        const instance = authority.findInstance(capability.root.svc)
-        if (instance instanceof Promise)
-          return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain, servedByHandler))
-        return admit(arrival, capability, instance, operation, domain, servedByHandler)
+        if (!legacyJwt) return byCapability(arrival)
+        return legacyJwt.requireValid(arrival.headers.authorization, nowMs()).then(
+          () => byCapability(arrival),
+          (error) => {
+            throw refused(arrival, error)
+          },
+        )
       },
+    }
+
+    function byCapability(arrival: Arrival): Caller | Promise<Caller> {
+      const capability = authenticate(arrival)
+      const instance = authority.findInstance(capability.root.svc)
+      if (instance instanceof Promise)
+        return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain, servedByHandler))
+      return admit(arrival, capability, instance, operation, domain, servedByHandler)
     }
   }
 

@@ -28,10 +28,10 @@ function jwt(alg: Algorithm, claims: object = {}, now = NOW): string {
   return `${input}.${signed(alg, input)}`
 }
 
-function accepts(alg: Algorithm, authorization: string | undefined): boolean {
+async function accepts(alg: Algorithm, authorization: string | undefined): Promise<boolean> {
   const verifier = legacyJwt({ publicKey: pem(KEYS[alg].publicKey), issuer: ISSUER, audience: AUDIENCE })
   try {
-    verifier.requireValid(authorization, NOW * 1000)
+    await verifier.requireValid(authorization, NOW * 1000)
     return true
   } catch (error) {
     assert.equal((error as { code?: string }).code, 'UNAUTHENTICATED')
@@ -40,12 +40,12 @@ function accepts(alg: Algorithm, authorization: string | undefined): boolean {
 }
 
 for (const alg of Object.keys(KEYS) as Algorithm[]) {
-  test(`${alg}: a JWT of the configured key, issuer and audience is taken, in its time`, () => {
+  test(`${alg}: a JWT of the configured key, issuer and audience is taken, in its time`, async () => {
     for (const claims of [{}, { aud: ['x', AUDIENCE] }, { nbf: NOW }, { nbf: NOW + 29 }, { exp: NOW - 29 }])
-      assert.ok(accepts(alg, `Bearer ${jwt(alg, claims)}`), JSON.stringify(claims))
+      assert.ok(await accepts(alg, `Bearer ${jwt(alg, claims)}`), JSON.stringify(claims))
   })
 
-  test(`${alg}: another issuer, audience or time is refused`, () => {
+  test(`${alg}: another issuer, audience or time is refused`, async () => {
     for (const claims of [
       { iss: 'https://other.example' },
       { iss: undefined },
@@ -61,10 +61,10 @@ for (const alg of Object.keys(KEYS) as Algorithm[]) {
       { nbf: 'soon' },
       { nbf: {} },
     ])
-      assert.ok(!accepts(alg, `Bearer ${jwt(alg, claims)}`), JSON.stringify(claims))
+      assert.ok(!(await accepts(alg, `Bearer ${jwt(alg, claims)}`)), JSON.stringify(claims))
   })
 
-  test(`${alg}: no other algorithm, key or form is taken`, () => {
+  test(`${alg}: no other algorithm, key or form is taken`, async () => {
     const [header, claims, signature] = jwt(alg).split('.') as [string, string, string]
     const publicPem = pem(KEYS[alg].publicKey)
     const hs256 = `${encode({ alg: 'HS256', typ: 'JWT' })}.${claims}`
@@ -89,16 +89,32 @@ for (const alg of Object.keys(KEYS) as Algorithm[]) {
       `${header}.${encode({ iss: ISSUER, aud: AUDIENCE, exp: NOW + 9_999 })}.${signature}`,
       `${header}.${claims}.${signed(alg, `${header}.${claims}`, stranger)}`,
       ...others.map((other) => jwt(other)),
+      // "crit" names what a reader must understand to believe the token (RFC 7515, 4.1.11); we understand none of it.
+      ...[['x'], ['exp'], [], 'x'].map((crit) => {
+        const input = `${encode({ alg, typ: 'JWT', crit, x: 1 })}.${claims}`
+        return `${input}.${signed(alg, input)}`
+      }),
       // Signed rightly, under the name of another algorithm.
       ...others.map((other) => {
         const input = `${encode({ alg: other, typ: 'JWT' })}.${claims}`
         return `${input}.${signed(alg, input)}`
       }),
     ])
-      assert.ok(!accepts(alg, `Bearer ${text}`), text)
-    assert.ok(!accepts(alg, undefined))
-    assert.ok(!accepts(alg, jwt(alg)), 'without Bearer')
-    assert.ok(!accepts(alg, `Basic ${jwt(alg)}`))
+      assert.ok(!(await accepts(alg, `Bearer ${text}`)), text)
+    assert.ok(!(await accepts(alg, undefined)))
+    assert.ok(!(await accepts(alg, jwt(alg))), 'without Bearer')
+    assert.ok(!(await accepts(alg, `Basic ${jwt(alg)}`)))
+  })
+}
+
+// Mutants: the check that stood here before jose took both of these keys, and a `crit` that it had not heard of.
+for (const modulusLength of [512, 1024]) {
+  test(`no token is good under an RSA key of ${modulusLength} bits`, async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength })
+    const [header, claims] = jwt('RS256').split('.') as [string, string]
+    const signature = signed('RS256', `${header}.${claims}`, { privateKey })
+    const verifier = legacyJwt({ publicKey: pem(publicKey), issuer: ISSUER, audience: AUDIENCE })
+    await assert.rejects(verifier.requireValid(`Bearer ${header}.${claims}.${signature}`, NOW * 1000), /2048 bits/)
   })
 }
 

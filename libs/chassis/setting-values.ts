@@ -52,13 +52,24 @@ export function privateJwk(text: string): { kty: 'OKP'; crv: 'Ed25519'; x: strin
 }
 
 export function jwtPublicKey(text: string): string {
+  const { type, curve, bits = 0 } = publicKeyFacts(text)
+  if (type === 'rsa' && bits < RSA_BITS_MIN)
+    throw new Error(`is an RSA key of ${bits} bits, which can be broken; use one of ${RSA_BITS_MIN} bits or more`)
+  if (type === 'ed25519' || type === 'rsa' || (type === 'ec' && curve === 'prime256v1')) return text
+  throw new Error('must be PEM of a public key of type Ed25519, RSA or EC P-256; name a file with the suffix _FILE')
+}
+
+/** RFC 7518, 3.3. */
+const RSA_BITS_MIN = 2048
+
+function publicKeyFacts(text: string): { type?: string | undefined; curve?: string; bits?: number } {
   try {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(text)
-    if (type === 'ed25519' || type === 'rsa' || (type === 'ec' && details?.namedCurve === 'prime256v1')) return text
+    const { namedCurve: curve, modulusLength: bits } = details ?? {}
+    return { type, ...(curve ? { curve } : {}), ...(bits ? { bits } : {}) }
   } catch {
-    // Said below.
+    return {}
   }
-  throw new Error('must be PEM of a public key of type Ed25519, RSA or EC P-256; name a file with the suffix _FILE')
 }
 
 export function nonEmpty(text: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { PROGRAMS, SETTINGS, type Setting } from './settings.ts'
 
@@ -29,6 +29,19 @@ test('a listen address is an address and a port', () => {
     /must be/,
   )
 })
+
+test('the key of legacy JWT is one that nobody can break: RSA has 2048 bits or more, EC is P-256', () => {
+  const rsa = (modulusLength: number) => pem(generateKeyPairSync('rsa', { modulusLength }).publicKey)
+  const ec = (namedCurve: string) => pem(generateKeyPairSync('ec', { namedCurve }).publicKey)
+  for (const key of [rsa(2048), ec('P-256'), pem(generateKeyPairSync('ed25519').publicKey)])
+    assert.equal(SETTINGS.legacyJwtPublicKey.parse(key), key)
+  refuses(SETTINGS.legacyJwtPublicKey, [rsa(512), rsa(1024)], /^Error: is an RSA key of (?:512|1024) bits/)
+  refuses(SETTINGS.legacyJwtPublicKey, [ec('P-384'), 'x', ''], /must be PEM/)
+})
+
+function pem(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'pem' }) as string
+}
 
 test('PostgreSQL on this machine needs no TLS, by loopback or by socket', () => {
   for (const url of [

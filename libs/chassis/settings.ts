@@ -186,7 +186,7 @@ export const SETTINGS = {
   legacyJwtPublicKey: optionalSetting({
     env: 'LOCI_LEGACY_JWT_PUBLIC_KEY',
     programs: ['daemon'],
-    doc: 'PEM of a public key (Ed25519, RSA or P-256): every capability route then needs a JWT of it in Authorization as well.',
+    doc: 'PEM of a public key (Ed25519, P-256, or RSA of 2048 bits or more): every capability route then needs a JWT of it in Authorization as well.',
     parse: jwtPublicKey,
   }),
   legacyJwtIssuer: optionalSetting({
