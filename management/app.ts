@@ -181,7 +181,7 @@ export async function createManagement({
   let overdue = { count: 0, oldestS: 0 }
   metrics.gauge(
     'loci_provisioning_overdue',
-    'Services that somebody should have looked at by now.',
+    'Services whose next provisioning step is late, those whose step fails again and again included.',
     () => overdue.count,
   )
   metrics.gauge('loci_provisioning_overdue_seconds', 'How long the oldest of them is overdue.', () => overdue.oldestS)

@@ -342,7 +342,9 @@ COMMENT ON TABLE loci.deletions IS 'without row-level security: replayed whole b
 CREATE TABLE loci.due_services (
     service_id text NOT NULL,
     organization_id text NOT NULL,
-    due_at timestamp with time zone NOT NULL
+    due_at timestamp with time zone NOT NULL,
+    first_due_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL
 );
 
 COMMENT ON TABLE loci.due_services IS 'without row-level security: scanned by workers for all organizations at once; ids and times';

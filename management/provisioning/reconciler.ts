@@ -57,7 +57,10 @@ export function createReconciler({
     } catch (error) {
       // It is still due, and is looked at again.
       if (!isStopped)
-        log.warn({ component: 'provisioning', service: one.serviceId, error }, 'a look at a service failed')
+        log.warn(
+          { component: 'provisioning', service: one.serviceId, error },
+          'reconciling a service failed; it is tried again',
+        )
     }
   }
 

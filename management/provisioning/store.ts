@@ -146,7 +146,7 @@ export async function setDue(sql: Sql, organizationId: string, serviceId: string
   await sql.query({
     name: 'provisioning_set_due',
     text: `insert into loci.due_services (service_id, organization_id, due_at) values ($1, $2, $3)
-      on conflict (service_id) do update set due_at = excluded.due_at`,
+      on conflict (service_id) do update set due_at = excluded.due_at, first_due_at = null, attempts = 0`,
     values: [serviceId, organizationId, at],
   })
 }
@@ -186,8 +186,8 @@ export async function putTenantDue(
 }
 
 /**
- * What is due, a few at a time. Each is put off by the claim: whoever dies with it gives it back by that, and two who claim at once
- * get different ones.
+ * Claims up to `max` due services. Claiming moves due_at forward, so a crashed worker's services become due again; each claim without a
+ * reconciliation that ended well doubles the wait, up to 64 times `putOffMs`. Concurrent workers skip each other's rows.
  */
 export async function claimDue(
   sql: Sql,
@@ -195,7 +195,8 @@ export async function claimDue(
 ): Promise<{ serviceId: string; organizationId: string }[]> {
   const { rows } = await sql.query<{ serviceId: string; organizationId: string }>({
     name: 'provisioning_claim_due',
-    text: `update loci.due_services d set due_at = $1::timestamptz + $3 * interval '1 millisecond'
+    text: `update loci.due_services d set due_at = $1::timestamptz + $3 * 2 ^ least(d.attempts, 6) * interval '1 millisecond',
+        first_due_at = coalesce(d.first_due_at, d.due_at), attempts = d.attempts + 1
       from (
         select service_id from loci.due_services where due_at <= $1 order by due_at limit $2 for update skip locked
       ) as mine where mine.service_id = d.service_id
@@ -205,12 +206,13 @@ export async function claimDue(
   return rows
 }
 
-/** How much is overdue, and by how much: what an operator looks at first when services do not come to be. */
+/** How much is overdue, claimed or not, and by how much: what an operator looks at first when services do not come to be. */
 export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: number }> {
   const { rows } = await sql.query<{ count: number; oldestS: number }>({
     name: 'provisioning_overdue',
-    text: `select count(*)::int as count, coalesce(extract(epoch from now() - min(due_at)), 0)::float8 as "oldestS"
-      from loci.due_services where due_at < now()`,
+    text: `select count(*)::int as count,
+        coalesce(extract(epoch from now() - min(coalesce(first_due_at, due_at))), 0)::float8 as "oldestS"
+      from loci.due_services where coalesce(first_due_at, due_at) < now()`,
   })
   return rows[0] as { count: number; oldestS: number }
 }
