@@ -138,6 +138,39 @@ test('a POST that creates keeps one key over a lost connection, a busy server an
   assert.equal(keys[4], 'mine')
 })
 
+const UNKNOWN = refusal(500, 'OUTCOME_UNKNOWN', { retryable: true })
+
+// Mutant: status === 500 left out of mayRepeat().
+test('a write whose outcome is unknown is repeated with its key, one on a version is not, a bug never is', async () => {
+  await using server = await scripted(UNKNOWN, { body: { results: [] } })
+  await daemonAt(server.url).call(BATCH, { body: operations })
+  const keys = server.seen.map(({ headers }) => headers['idempotency-key'])
+  assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
+
+  await using conditional = await scripted(UNKNOWN, {})
+  const given = { path: { key: 'a' }, body: { value: 1 }, headers: { 'If-Match': '"3"' } }
+  const error = await errorOf(daemonAt(conditional.url).call(PUT, given))
+  assert.deepEqual([error.code, error.retryable, conditional.seen.length], ['OUTCOME_UNKNOWN', true, 1])
+
+  await using broken = await scripted(refusal(500, 'INTERNAL_ERROR'), {})
+  await errorOf(daemonAt(broken.url).call(BATCH, { body: operations }))
+  assert.equal(broken.seen.length, 1)
+})
+
+test('the seconds of management are the time to come back', async () => {
+  const late = {
+    code: 'RATE_LIMITED',
+    message: 'm',
+    status: 429,
+    request_id: 'req_1',
+    retryable: true,
+    retry_after: 40,
+  }
+  await using server = await scripted({ status: 429, body: { error: late } })
+  const error = await errorOf(connectManagement({ url: server.url }).call('GET /health/live'))
+  assert.deepEqual([error.retryAfterMs, server.seen.length], [40_000, 1])
+})
+
 test('a service is created strictly: the same key with another body must not pass for the same', async () => {
   type Services = { 'POST /api/v1/services': { given: { body: object }; answers: { 202: { service_id: string } } } }
   await using server = await scripted({ status: 202, body: { service_id: 'svc_1' } })

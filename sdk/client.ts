@@ -292,7 +292,8 @@ function mayRepeat({ repeatable, conditional }: Request, error: LociError): bool
   if (!repeatable) return false
   if (code === 'IDEMPOTENCY_IN_PROGRESS' || status === 408) return true
   if (code === 'NETWORK_FAILURE' || code === 'TIMEOUT') return !conditional
-  if (code === 'UNEXPECTED_ANSWER') return retryable && !conditional
+  // OUTCOME_UNKNOWN, and INTERNAL_ERROR where the seed has it for the same: done or not, the key makes it once.
+  if (code === 'UNEXPECTED_ANSWER' || status === 500) return retryable && !conditional
   // Without a time to come back, a 503 is a sub-service that an operator switched off.
   return (status === 429 || status === 503) && retryAfterMs !== undefined
 }

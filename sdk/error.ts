@@ -53,8 +53,7 @@ export function refusalOf(response: Response, body: unknown): LociError {
   const error = fieldsOf(fieldsOf(body).error)
   const requestId = textOf(error.requestId ?? error.request_id) ?? response.headers.get(HEADER.requestId) ?? undefined
   const { status } = response
-  const retryAfterMs =
-    typeof error.retryAfterMs === 'number' ? error.retryAfterMs : msOf(response.headers.get('retry-after'))
+  const retryAfterMs = retryAfterMsOf(error) ?? msOf(response.headers.get('retry-after'))
   if (typeof error.code !== 'string') {
     const said = textOf(fieldsOf(body).error)
     const message =
@@ -78,6 +77,12 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
+}
+
+/** Milliseconds of the daemon, seconds of management. */
+function retryAfterMsOf({ retryAfterMs, retry_after: seconds }: Record<string, unknown>): number | undefined {
+  if (typeof retryAfterMs === 'number') return retryAfterMs
+  return typeof seconds === 'number' ? seconds * 1_000 : undefined
 }
 
 /** Retry-After in seconds, or as a date from what stands in between. */

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ERROR_CODES, type ErrorCode } from '@loci/contract/errors.ts'
 import { errorBody } from '@loci/contract/wire.ts'
-import { ApiError, errorBodyOf, errorHeadersOf, isOutcomeUnknown, toApiError } from './api-error.ts'
+import {
+  ApiError,
+  DeadlinePassed,
+  errorBodyOf,
+  errorHeadersOf,
+  failureOf,
+  isOutcomeUnknown,
+  isSchemaGap,
+  toApiError,
+} from './api-error.ts'
 
 const REQUEST_ID = `req_${'0'.repeat(26)}`
 
@@ -86,7 +95,7 @@ test('the body of every code fits the contract in both letter cases', () => {
   })
   const snake = errorBodyOf(new ApiError('OVERLOADED', 'm'), REQUEST_ID, 'snake')
   assert.deepEqual(snake, {
-    error: { code: 'OVERLOADED', message: 'm', status: 503, request_id: REQUEST_ID, retryable: true },
+    error: { code: 'OVERLOADED', message: 'm', status: 503, request_id: REQUEST_ID, retryable: true, retry_after: 1 },
   })
 })
 
@@ -107,8 +116,63 @@ test('headers of an error go out beside the time to come back', () => {
   assert.deepEqual(errorHeadersOf(error), { allow: 'GET', 'retry-after': '1' })
 })
 
-test('only an unanswered commit has an unknown outcome', () => {
+test('who asked too often is told to come back after 60 s where the evaluation has no time of its own', () => {
+  const limited = new ApiError('RATE_LIMITED', 'm')
+  assert.equal(errorHeadersOf(limited)['retry-after'], '60')
+  const bodies = (['camel', 'snake'] as const).map((letterCase) => errorBodyOf(limited, REQUEST_ID, letterCase))
+  const [camel, snake] = bodies as { error: Record<string, unknown> }[]
+  assert.deepEqual([camel?.error.retryAfterMs, camel?.error.retry_after], [60_000, undefined])
+  assert.deepEqual([snake?.error.retry_after, snake?.error.retryAfterMs], [60, undefined])
+  const soon = errorBodyOf(new ApiError('RATE_LIMITED', 'm', { retryAfterMs: 1_001 }), REQUEST_ID, 'snake')
+  assert.equal((soon as typeof snake)?.error.retry_after, 2)
+})
+
+test('an unanswered commit and a passed deadline have an unknown outcome, nothing else has', () => {
   assert.ok(isOutcomeUnknown(Object.assign(new Error('x'), { name: 'CommitUnknownError' })))
+  assert.ok(isOutcomeUnknown(new DeadlinePassed('x')))
   for (const other of [new Error('CommitUnknownError'), 'CommitUnknownError', undefined, thrown('08006')])
     assert.ok(!isOutcomeUnknown(other))
+})
+
+// Mutant: STORE_UNAVAILABLE for a write in unknownOutcome(). A 503 promises that nothing was done.
+test('an unknown outcome is never a promise that nothing was done, once the handler has begun', () => {
+  const unknown = new DeadlinePassed('x')
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    const told = failureOf(unknown, { method, failureMessage: 'Failed to x' }, true)
+    assert.deepEqual([told.status, told.code, told.retryable], [500, 'OUTCOME_UNKNOWN', true], method)
+    assert.equal(failureOf(unknown, { method }, false).code, 'STORE_UNAVAILABLE', `${method}, before its handler`)
+  }
+  assert.equal(failureOf(unknown, { method: 'GET' }, true).code, 'STORE_UNAVAILABLE')
+  for (const method of ['GET', 'POST']) {
+    const told = failureOf(unknown, { method, failureMessage: 'Failed to x', unknownIsInternal: true }, true)
+    assert.deepEqual([told.code, told.message, told.retryable], ['INTERNAL_ERROR', 'Failed to x', true], method)
+  }
+})
+
+test('where the seed knows only 500, whatever the sender can not mend is 500 with a time to come back', () => {
+  const style = { method: 'POST', failureMessage: 'Failed to x', failsWith500: true }
+  const causes = [
+    new DeadlinePassed('x'),
+    thrown('08006'),
+    thrown('40001'),
+    new Error('bug'),
+    ...(['OVERLOADED', 'DRAINING', 'STARTING', 'RATE_LIMITED', 'REQUEST_TIMEOUT'] as const).map(
+      (code) => new ApiError(code, 'm'),
+    ),
+  ]
+  for (const cause of causes) {
+    const told = failureOf(cause, style, true)
+    assert.deepEqual([told.status, told.message], [500, 'Failed to x'], String(cause))
+    assert.ok(Number(errorHeadersOf(told)['retry-after']) >= 1, String(cause))
+  }
+  for (const code of ['VALIDATION_ERROR', 'UNAUTHENTICATED', 'PAYLOAD_TOO_LARGE', 'SUBSERVICE_DISABLED'] as const) {
+    const own = new ApiError(code, 'm')
+    assert.equal(failureOf(own, style, true), own)
+  }
+})
+
+test('what the database refuses and our schemas let through is told apart from what a schema refuses', () => {
+  assert.ok(isSchemaGap(toApiError(thrown('22021'))))
+  for (const other of [new ApiError('VALIDATION_ERROR', 'm'), toApiError(thrown('08006')), toApiError(new Error('x'))])
+    assert.ok(!isSchemaGap(other))
 })

@@ -48,11 +48,20 @@ export function errorBodyOf(error: ApiError, requestId: string, letterCase: 'cam
       status: error.status,
       ...(letterCase === 'camel' ? { requestId } : { request_id: requestId }),
       retryable: error.retryable,
-      ...(letterCase === 'camel' && retryAfterMs !== undefined ? { retryAfterMs } : {}),
+      ...(retryAfterMs === undefined ? {} : timeToComeBack(retryAfterMs, letterCase)),
       ...(hint === undefined ? {} : { hint }),
       ...(details === undefined ? {} : { details }),
     },
   }
+}
+
+/** Milliseconds in the daemon, seconds in management (CONTRACT 0, Time). */
+function timeToComeBack(ms: number, letterCase: 'camel' | 'snake'): object {
+  return letterCase === 'camel' ? { retryAfterMs: ms } : { retry_after: secondsOf(ms) }
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
 }
 
 /** The seed's own shape, for the billing webhook alone. */
@@ -63,28 +72,81 @@ export function flatBodyOf(error: ApiError): object {
 export function errorHeadersOf(error: ApiError): Record<string, string> {
   const retryAfterMs = error.retryAfterMs
   if (retryAfterMs === undefined) return error.options.headers ?? {}
-  return { ...error.options.headers, 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }
+  return { ...error.options.headers, 'retry-after': String(secondsOf(retryAfterMs)) }
 }
 
-/**
- * A write whose commit was sent and never answered: nobody knows whether it took effect. Any status would be a lie
- * (a 503 promises that nothing was done), so such a request ends without an answer and the client repeats it with its key.
- */
+/** A handler did not end within the deadline of its route: whether its work takes effect is not known. */
+export class DeadlinePassed extends Error {
+  override name = 'DeadlinePassed'
+}
+
+/** The commit was sent and never answered, or the handler did not end in time: nobody knows whether the work took effect. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof Error && error.name === 'CommitUnknownError'
+  return error instanceof DeadlinePassed || (error instanceof Error && error.name === 'CommitUnknownError')
+}
+
+/** What the mapper needs to know of a route. */
+export interface FailureStyle {
+  method?: string
+  /** The text of INTERNAL_ERROR. */
+  failureMessage?: string
+  /** An unknown outcome is INTERNAL_ERROR with the text above. */
+  unknownIsInternal?: boolean
+  /** Whatever is not the sender's fault is a 500 with Retry-After. */
+  failsWith500?: boolean
+}
+
+const FAILED = 'The request failed. The request id finds it in the log.'
+/** What a sender can mend, or what was decided before the route was reached. */
+const SENDERS_FAULT = new Set([400, 401, 403, 404, 405, 413])
+
+/**
+ * What the caller is told. `hasBegun`: the handler was called. Before that nothing was done, whatever failed; 4xx and 503 are
+ * promises that nothing was done, so from then on an unknown outcome of a write must be neither (CONTRACT 0, Outcomes).
+ */
+export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean): ApiError {
+  const refusal = isOutcomeUnknown(error)
+    ? hasBegun
+      ? unknownOutcome(error, style)
+      : // A commit of access (a rate, a nonce) that was not answered.
+        new ApiError(...STORE_DOWN, { cause: error })
+    : toApiError(error, style.failureMessage)
+  if (!style.failsWith500 || SENDERS_FAULT.has(refusal.status) || refusal.code === 'SUBSERVICE_DISABLED') return refusal
+  // Payment providers repeat what got a 5xx; the seed knows no other status here.
+  return new ApiError('INTERNAL_ERROR', style.failureMessage ?? FAILED, {
+    retryAfterMs: refusal.retryAfterMs ?? 1_000,
+    cause: refusal.cause ?? refusal,
+  })
+}
+
+function unknownOutcome(
+  cause: unknown,
+  { method, failureMessage = FAILED, unknownIsInternal }: FailureStyle,
+): ApiError {
+  if (unknownIsInternal) return new ApiError('INTERNAL_ERROR', failureMessage, { retryAfterMs: 1_000, cause })
+  // What a GET leaves behind (a probe, how far a check has come) nobody asked for: to say that it failed is no lie.
+  if (method === 'GET')
+    return new ApiError('STORE_UNAVAILABLE', 'The database does not answer in time. Try again.', { cause })
+  return new ApiError(
+    'OUTCOME_UNKNOWN',
+    'The write may or may not have happened. Repeat it with the same Idempotency-Key, or read again.',
+    { cause },
+  )
 }
 
 /** Anything thrown → what the caller is told. `INTERNAL_ERROR` means a bug of ours: its message never carries the cause. */
-export function toApiError(
-  error: unknown,
-  failureMessage = 'The request failed. The request id finds it in the log.',
-): ApiError {
+export function toApiError(error: unknown, failureMessage = FAILED): ApiError {
   if (error instanceof ApiError) return error
   const code = codeOf(error)
   const known = code === undefined ? undefined : (fromSqlState(code) ?? fromSocket(code))
   const kind = known ?? fromMessage(error)
   if (kind) return new ApiError(kind[0], kind[1], { cause: error })
   return new ApiError('INTERNAL_ERROR', failureMessage, { cause: error })
+}
+
+/** Input that our schemas let through and PostgreSQL did not (SQLSTATE class 22): 400 for the caller, a bug for us. */
+export function isSchemaGap(error: ApiError): boolean {
+  return error.code === 'VALIDATION_ERROR' && codeOf(error.cause)?.startsWith('22') === true
 }
 
 type Kind = [ErrorCode, string]

@@ -20,7 +20,10 @@ const LIMITED: ErrorCode[] = ['STARTING', 'DRAINING', 'OVERLOADED']
 
 function describe({ spec }: Route): RouteDescription {
   const errors = new Set<ErrorCode>([...EVERYWHERE, ...spec.access.errors, ...(spec.errors ?? [])])
-  if (spec.deadline !== 'probe') for (const code of LIMITED) errors.add(code)
+  if (spec.deadline !== 'probe' && !spec.failsWith500) for (const code of LIMITED) errors.add(code)
+  if (spec.failsWith500) errors.delete('REQUEST_TIMEOUT')
+  if (spec.failsWith500 || spec.unknownIsInternal) errors.add('INTERNAL_ERROR')
+  else if (spec.method !== 'GET') errors.add('OUTCOME_UNKNOWN')
   if (spec.body) for (const code of ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) errors.add(code)
   if (spec.subservice) errors.add('SUBSERVICE_DISABLED')
   return {

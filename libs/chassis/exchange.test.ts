@@ -211,20 +211,28 @@ test('a client that leaves in the middle of its body takes no slot with it', asy
   await eventually(() => server.limiter.running === 0)
 })
 
-test('a handler past its deadline is cut without an answer, and its signal is aborted', async () => {
-  const gate = gated()
-  const probe = route({ ...gate.route.spec, deadline: 'probe' }, gate.route.handle)
-  await using server = await testHttpServer([probe])
-  const startedAt = performance.now()
-  const asked = assert.rejects(server.ask('GET /gate'), { code: 'ECONNRESET' })
-  await eventually(() => gate.calls.length === 1)
-  const signal = gate.calls[0]!.signal
-  await asked
-  const waitedMs = performance.now() - startedAt
-  assert.ok(waitedMs >= 2_990 && waitedMs < 4_500, String(waitedMs))
-  assert.ok(signal.aborted)
-  await server.logged(({ message }) => message.startsWith('a handler is past its deadline'))
-  gate.answer()
+// Mutant: exchange.destroy() in place of refuse() in expire() of server.ts.
+test('a handler past its deadline is answered for, its signal is aborted, and its slot stays with its work', async () => {
+  for (const [line, status, code] of [
+    ['GET /gate', 503, 'STORE_UNAVAILABLE'],
+    ['POST /gate', 500, 'OUTCOME_UNKNOWN'],
+  ] as const) {
+    const gate = gated(line)
+    await using server = await testHttpServer([gate.route], { deadlinesMs: { normal: 400 } })
+    const startedAt = performance.now()
+    const asked = server.ask(line)
+    await eventually(() => gate.calls.length === 1)
+    const signal = gate.calls[0]!.signal
+    const answer = await asked
+    assert.deepEqual([answer.status, answer.error.code], [status, code])
+    assert.ok(performance.now() - startedAt >= 390)
+    assert.ok(signal.aborted)
+    await server.logged(({ message }) => message.startsWith('a handler is past its deadline'))
+    assert.equal(server.limiter.running, 1, 'the work still runs')
+    gate.answer()
+    await eventually(() => server.limiter.running === 0)
+    assert.equal(server.lines.filter((text) => text.includes('"message":"request"')).length, 1, 'one line per request')
+  }
 })
 
 test('a process that starts refuses all but probes', async () => {
@@ -249,7 +257,7 @@ test('while draining, answers close their connection, and after the grace reques
   assert.equal((await server.ask('GET /probe')).status, 200)
 })
 
-test('closing waits for what runs, and cuts it at the deadline', async () => {
+test('closing waits for what runs, and at the deadline answers for it', async () => {
   const patient = gated()
   await using one = await testHttpServer([patient.route])
   const answered = one.ask('GET /gate')
@@ -261,10 +269,10 @@ test('closing waits for what runs, and cuts it at the deadline', async () => {
 
   const stuck = gated()
   await using two = await testHttpServer([stuck.route])
-  const cut = assert.rejects(two.ask('GET /gate'))
+  const told = two.ask('GET /gate')
   await eventually(() => two.server.inFlight() === 1)
   assert.equal(await two.server.close(50), 1)
-  await cut
+  assert.equal((await told).status, 503, 'not cut: answered')
   stuck.answer()
 })
 

@@ -6,7 +6,7 @@ import type { Span } from '@opentelemetry/api'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { type AnswerHeaders, DEADLINES_MS, type DeadlineClass } from './route.ts'
+import type { AnswerHeaders, DeadlineClass, Route } from './route.ts'
 import { remoteContext, startSpan } from './trace.ts'
 
 export interface Exchange extends AnswerHeaders {
@@ -16,7 +16,13 @@ export interface Exchange extends AnswerHeaders {
   readonly deadlineAt: number
   /** Those that access or the handler have added so far. */
   readonly addedHeaders: Record<string, string> | undefined
+  /** The route that it reached. */
+  readonly matched: Route | undefined
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
   code: string | undefined
+  /** Set when the handler is called: from then on the outcome of a write may be unknown. */
+  hasBegun: boolean
   /** Set once a slot of the limiter is held. */
   holdsSlot: boolean
   /** The last byte of the answer is out, or the client is gone: nobody waits for more. */
@@ -42,6 +48,7 @@ export interface ExchangeContext {
   metrics: Metrics
   limiter: Limiter
   inFlight: Set<Exchange>
+  deadlinesMs: Readonly<Record<DeadlineClass, number>>
   /** Of answers that are written and not read yet. */
   unread: { bytes: number }
 }
@@ -62,9 +69,9 @@ export function openExchange(
   response: ServerResponse,
   requestId: string,
   route: string,
-  deadline: DeadlineClass,
+  matched: Route | undefined,
 ): Exchange {
-  const exchange = new OpenExchange(context, request, response, requestId, route, deadline)
+  const exchange = new OpenExchange(context, request, response, requestId, route, matched)
   context.inFlight.add(exchange)
   count(request.socket as CountedSocket, 1)
   response.on('close', () => exchange.closed())
@@ -80,13 +87,15 @@ class OpenExchange implements Exchange {
   readonly requestId: string
   readonly deadlineAt: number
   code: string | undefined = undefined
+  hasBegun = false
   holdsSlot = false
   caller: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
   readonly route: string
+  readonly matched: Route | undefined
   addedHeaders: Record<string, string> | undefined = undefined
   readonly #deadline: DeadlineClass
   readonly #startedAt: number
@@ -104,16 +113,18 @@ class OpenExchange implements Exchange {
     response: ServerResponse,
     requestId: string,
     route: string,
-    deadline: DeadlineClass,
+    matched: Route | undefined,
   ) {
+    const deadline = matched?.spec.deadline ?? 'normal'
     this.#context = context
-    this.#request = request
-    this.#response = response
+    this.request = request
+    this.response = response
     this.route = route
+    this.matched = matched
     this.#deadline = deadline
     this.#startedAt = performance.now()
     this.requestId = requestId
-    this.deadlineAt = this.#startedAt + DEADLINES_MS[deadline]
+    this.deadlineAt = this.#startedAt + context.deadlinesMs[deadline]
     const traceparent = request.headers.traceparent
     const remote = remoteContext(typeof traceparent === 'string' ? traceparent : undefined)
     this.#traceId = remote.traceId
@@ -157,16 +168,16 @@ class OpenExchange implements Exchange {
   }
 
   destroy(): void {
-    this.#response.destroy()
+    this.response.destroy()
   }
 
   /** The last byte of the answer is out, or the client is gone. */
   closed(): void {
     this.#answerEnded = true
-    count(this.#request.socket as CountedSocket, -1)
+    count(this.request.socket as CountedSocket, -1)
     this.#context.inFlight.delete(this)
     this.#context.unread.bytes -= this.unreadBytes
-    if (!this.#response.writableFinished) this.abort(new Error('the client went away'))
+    if (!this.response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()
   }
@@ -183,8 +194,8 @@ class OpenExchange implements Exchange {
     const { log, metrics } = this.#context
     const durationMs = performance.now() - this.#startedAt
     // 499: the client left before an answer; 0 would read as success in every dashboard.
-    const status = this.#response.writableFinished ? this.#response.statusCode : 499
-    const method = this.#request.method as string
+    const status = this.response.writableFinished ? this.response.statusCode : 499
+    const method = this.request.method as string
     metrics.observeRequest(this.route, method, status, durationMs / 1000)
     if (this.#span) {
       this.#span.setAttribute('http.response.status_code', status)
@@ -198,7 +209,7 @@ class OpenExchange implements Exchange {
       route: this.route,
       status,
       code: this.code,
-      address: status === 401 || status === 403 ? this.#request.socket.remoteAddress : undefined,
+      address: status === 401 || status === 403 ? this.request.socket.remoteAddress : undefined,
       durationMs: Math.round(durationMs * 100) / 100,
     })
   }

@@ -113,8 +113,12 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   errors?: ErrorCode[]
   /** What a caller is told when we fail unexpectedly. */
   failureMessage?: string
+  /** An unknown outcome is 500 INTERNAL_ERROR with `failureMessage`, as the seed orders for create and list services. */
+  unknownIsInternal?: boolean
   /** Errors of this path are the seed's flat `{error, details?}`: the billing webhook's alone. */
   flatErrors?: boolean
+  /** Every failure that the sender can not mend (store away, overload, unknown commit, draining) is 500 with Retry-After. */
+  failsWith500?: boolean
 }
 
 export interface Route {

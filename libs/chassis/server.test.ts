@@ -59,7 +59,7 @@ test('a refusal names its request in the letter case of its service', async () =
       status: 503,
       [field]: headers['x-request-id'],
       retryable: true,
-      ...(letterCase === 'camel' ? { retryAfterMs: 1_000 } : {}),
+      ...(letterCase === 'camel' ? { retryAfterMs: 1_000 } : { retry_after: 1 }),
       hint: 'h',
     })
   }
@@ -185,23 +185,78 @@ test('a bug is 500 with a request id and without its message, which the log has'
   assert.equal((await server.ask('GET /own')).error.message, 'Own words.')
 })
 
-test('a write whose outcome is unknown gets no answer at all', async () => {
-  const handle = () => {
-    throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
+const unknown = () => {
+  throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
+}
+
+// Mutants: exchange.destroy() in place of refuse() in server.ts; STORE_UNAVAILABLE in unknownOutcome() of api-error.ts.
+test('a write whose outcome is unknown is told so: 500 OUTCOME_UNKNOWN, and the connection goes on', async () => {
+  const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+  await using server = await testHttpServer(methods.map((method) => at(`${method} /write`, unknown)))
+  for (const method of methods) {
+    const { status, headers, error } = await server.ask(`${method} /write`, { headers: { connection: 'keep-alive' } })
+    assert.deepEqual([status, error.code, error.retryable], [500, 'OUTCOME_UNKNOWN', true], method)
+    assert.match(error.message, /may or may not have happened/)
+    assert.equal(headers.connection, 'keep-alive')
   }
-  await using server = await testHttpServer([at('POST /write', handle)])
-  await assert.rejects(server.ask('POST /write'), { code: 'ECONNRESET' })
   const line = await server.logged(({ message }) => message.startsWith('the outcome of a write is unknown'))
   assert.equal(line.route, '/write')
 })
 
 test('a GET whose outcome is unknown is 503: nobody asked for what it leaves behind', async () => {
-  const handle = () => {
-    throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
-  }
-  await using server = await testHttpServer([at('GET /report', handle)])
+  await using server = await testHttpServer([at('GET /report', unknown)])
   const { status, headers } = await server.ask('GET /report')
   assert.deepEqual([status, headers['retry-after']], [503, '1'])
+})
+
+test('where the seed has a text of its own, an unknown outcome is INTERNAL_ERROR with it', async () => {
+  const spec = { failureMessage: 'Failed to list', unknownIsInternal: true }
+  await using server = await testHttpServer([at('GET /list', unknown, spec), at('POST /list', unknown, spec)])
+  for (const line of ['GET /list', 'POST /list']) {
+    const { status, error } = await server.ask(line)
+    assert.deepEqual([status, error.code, error.message], [500, 'INTERNAL_ERROR', 'Failed to list'], line)
+  }
+})
+
+test('access that does not know whether it has committed has done nothing of what was asked for', async () => {
+  await using server = await testHttpServer([at('POST /write', undefined, { access: { ...open, authorize: unknown } })])
+  const { status, error } = await server.ask('POST /write')
+  assert.deepEqual([status, error.code], [503, 'STORE_UNAVAILABLE'])
+})
+
+// Mutant: failsWith500 not passed to failureOf().
+test('a route whose senders repeat on 500 alone never says 503 of itself, in its flat form', async () => {
+  const spec = {
+    flatErrors: true,
+    failsWith500: true,
+    failureMessage: 'Failed to take it',
+    deadline: 'normal',
+  } as const
+  const away = () => {
+    throw Object.assign(new Error('gone'), { code: '08006' })
+  }
+  await using server = await testHttpServer([at('POST /hook', away, spec), at('POST /unknown', unknown, spec)], {
+    letterCase: 'snake',
+  })
+  const flat = async (line: string) => {
+    const { status, text, headers } = await server.ask(line)
+    assert.deepEqual([status, text], [500, '{"error":"Failed to take it"}'], line)
+    assert.ok(Number(headers['retry-after']) >= 1, line)
+  }
+  await flat('POST /hook')
+  await flat('POST /unknown')
+  server.lifecycle.beginDrain('SIGTERM', { graceMs: 0, deadlineMs: 1_000 })
+  await flat('POST /hook')
+})
+
+test('what the database refuses although the schema took it is 400, and an error in our log', async () => {
+  const gap = () => {
+    throw Object.assign(new Error('invalid byte sequence'), { code: '22021' })
+  }
+  await using server = await testHttpServer([at('POST /gap', gap)])
+  assert.equal((await server.ask('POST /gap')).error.code, 'VALIDATION_ERROR')
+  const line = await server.logged(({ message }) => message.includes('passed the schema of the route'))
+  assert.deepEqual([line.level, line.route], ['error', '/gap'])
 })
 
 test('an answer that its own document does not allow fails in tests', async () => {

@@ -11,7 +11,16 @@ import type { AddressInfo } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { newId } from '@loci/contract/ids.ts'
 import { type AddressSet, arrivedByTls } from './addresses.ts'
-import { ApiError, errorBodyOf, errorHeadersOf, flatBodyOf, isOutcomeUnknown, toApiError } from './api-error.ts'
+import {
+  ApiError,
+  DeadlinePassed,
+  errorBodyOf,
+  errorHeadersOf,
+  failureOf,
+  flatBodyOf,
+  isOutcomeUnknown,
+  isSchemaGap,
+} from './api-error.ts'
 import { type Exchange, type ExchangeContext, openExchange, unansweredOn } from './exchange.ts'
 import { HandlerCall, inputOf, readBody, readBytes, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -19,7 +28,7 @@ import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { Reply, type Route } from './route.ts'
+import { DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 
 /** What the switches of sub-services need to see of each request of theirs. */
@@ -40,6 +49,8 @@ export interface ServerOptions {
   requireHttps: boolean
   tls?: { cert: string; key: string } | undefined
   subservices?: SubserviceGate
+  /** Others than those of route.ts: tests have no time. */
+  deadlinesMs?: Partial<Record<DeadlineClass, number>>
   /** Holds every answer against its schema and fails the request otherwise: tests and development, never production. */
   verifyAnswers?: boolean
 }
@@ -57,6 +68,8 @@ const SWEEP_MS = 250
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is none. */
 const PIPELINED_MAX = 16
+/** What answers of the last moment get to leave, when the process ends. */
+const LAST_WORD_MS = 100
 const EMPTY = Object.freeze({})
 /** The route label of whatever reaches none: paths that strangers invent must not become labels. */
 const UNMATCHED = 'unmatched'
@@ -69,6 +82,7 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
     metrics: options.metrics,
     limiter: options.limiter,
     inFlight,
+    deadlinesMs: { ...DEADLINES_MS, ...options.deadlinesMs },
     unread,
   }
   const router = createRouter(options.routes)
@@ -79,7 +93,7 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
     onRefused: (error) => options.log.debug({ code: error.code }, 'refused by the HTTP parser'),
   })
   const sweeper = setInterval(() => {
-    sweep(inFlight, options.log)
+    sweep(options, context)
     cutSlowReaders(inFlight, unread.bytes - UNREAD_BYTES_MAX, options.log)
   }, SWEEP_MS).unref()
   return {
@@ -102,6 +116,9 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
       const cut = inFlight.size
+      // Those still at work are told that their outcome is unknown; a connection is not cut for it.
+      for (const exchange of inFlight) if (!exchange.response.headersSent) expire(options, context, exchange)
+      await untilWritten(inFlight)
       server.closeAllConnections()
       clearInterval(sweeper)
       await closed
@@ -109,6 +126,12 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
     },
     inFlight: () => inFlight.size,
   }
+}
+
+/** Until the last answers have left; whoever does not read is not waited for. */
+async function untilWritten(inFlight: Set<Exchange>): Promise<void> {
+  const until = performance.now() + LAST_WORD_MS
+  while (inFlight.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 /** One request and its answer, from arrival on; the exchange keeps its accounts. */
@@ -135,14 +158,7 @@ function accept(
   const found = router.find(request.method as string, path)
   const match = 'route' in found ? found : undefined
   const template = ('route' in found ? found.route.spec.path : found.template) ?? UNMATCHED
-  const exchange = openExchange(
-    context,
-    request,
-    response,
-    newId('req'),
-    template,
-    match?.route.spec.deadline ?? 'normal',
-  )
+  const exchange = openExchange(context, request, response, newId('req'), template, match?.route)
   const turn: Turn = { options, exchange, request, response, unread: context.unread }
   try {
     requireArrival(turn)
@@ -236,10 +252,16 @@ function serve(turn: Turn, match: Match): void {
 }
 
 function run(turn: Turn, { route, params }: Match, bytes: Buffer | undefined): void {
-  const { options, exchange, request } = turn
+  const { options, exchange, request, response } = turn
+  // Told that it came too late, or gone: nothing may be done for it any more.
+  if (response.headersSent || exchange.isClosed) {
+    conclude(turn, undefined)
+    return
+  }
   try {
     const body = readBody(route.spec, request.headers, bytes)
     const input = inputOf(route.spec, params, request.url as string, body)
+    exchange.hasBegun = true
     const answer = route.handle(new HandlerCall(exchange, input, request.headers, options.log))
     if (answer instanceof Promise)
       answer.then((awaited) => succeed(turn, route, awaited)).catch((error) => fail(turn, route, error))
@@ -259,31 +281,35 @@ function succeed(turn: Turn, { spec }: Route, answer: unknown): void {
 }
 
 function fail(turn: Turn, route: Route | undefined, error: unknown): void {
-  const { options, exchange } = turn
-  const isUnknown = isOutcomeUnknown(error)
-  if (isUnknown && turn.request.method !== 'GET') {
-    options.log.error(
-      { requestId: exchange.requestId, route: route?.spec.path ?? UNMATCHED, error },
-      'the outcome of a write is unknown; the connection is closed without an answer',
-    )
-    exchange.destroy()
-    conclude(turn, undefined)
+  const { options, exchange, response } = turn
+  if (!response.headersSent) {
+    conclude(turn, refuse(turn, route, error))
     return
   }
-  // What a GET leaves behind (a probe, how far a check has come) nobody asked for: to say that it failed is no lie.
-  const refusal = isUnknown
-    ? new ApiError('STORE_UNAVAILABLE', 'The database does not answer. Try again.', { cause: error })
-    : toApiError(error, route?.spec.failureMessage)
+  // Its deadline passed first, and the caller knows as much as can be known.
+  options.log.warn({ requestId: exchange.requestId, error }, 'a handler failed after its deadline had been answered')
+  conclude(turn, failureOf(error, route?.spec ?? {}, exchange.hasBegun))
+}
+
+/** Answers with what the error means for the caller, and logs what it means for us. */
+function refuse(turn: Turn, route: Route | undefined, error: unknown): ApiError {
+  const { options, exchange } = turn
+  const refusal = failureOf(error, route?.spec ?? {}, exchange.hasBegun)
   exchange.code = refusal.code
-  const facts = { requestId: exchange.requestId, code: refusal.code, error: refusal.cause ?? refusal }
+  const { requestId } = exchange
+  const facts = { requestId, code: refusal.code, route: exchange.route, error: refusal.cause ?? refusal }
+  if (exchange.hasBegun && isOutcomeUnknown(error) && route?.spec.method !== 'GET')
+    options.log.error(facts, 'the outcome of a write is unknown; the caller was told so')
   // 5xx of our own making are bugs or damage; what the load did is in the access line already.
-  if (refusal.status === 500) options.log.error(facts, 'request failed')
+  else if (refusal.status === 500) options.log.error(facts, 'request failed')
   else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'the store did not answer')
+  else if (isSchemaGap(refusal))
+    options.log.error(facts, 'the database refused input that passed the schema of the route: a bug, mend the schema')
   const body = options.routes.some(({ spec }) => spec.flatErrors && spec.path === exchange.route)
     ? flatBodyOf(refusal)
-    : errorBodyOf(refusal, exchange.requestId, options.letterCase)
+    : errorBodyOf(refusal, requestId, options.letterCase)
   write(turn, refusal.status, body, errorHeadersOf(refusal))
-  conclude(turn, refusal)
+  return refusal
 }
 
 /** The work of a request has ended, whether or not its answer is out. */
@@ -341,16 +367,26 @@ function isStream(body: unknown): boolean {
 
 /**
  * The last line of defence: every wait inside a handler has a shorter timeout of its own. What is overdue all the same may
- * still take effect, so it gets no answer rather than a false one.
+ * still take effect, and the caller is told just that. The slot stays with the work until it ends.
  */
-function sweep(inFlight: Set<Exchange>, log: Log): void {
+function sweep(options: ServerOptions, context: ExchangeContext): void {
   const now = performance.now()
-  for (const exchange of inFlight) {
-    if (now < exchange.deadlineAt) continue
-    log.error({ requestId: exchange.requestId }, 'a handler is past its deadline; its connection is closed')
-    exchange.abort(new Error('the deadline of the request passed'))
-    exchange.destroy()
+  for (const exchange of context.inFlight) {
+    if (now >= exchange.deadlineAt) expire(options, context, exchange)
   }
+}
+
+function expire(options: ServerOptions, { unread }: ExchangeContext, exchange: Exchange): void {
+  const { request, response, requestId } = exchange
+  const error = new DeadlinePassed('the handler did not end within the deadline of its route')
+  exchange.abort(error)
+  if (!response.headersSent) {
+    options.log.error({ requestId, route: exchange.route }, 'a handler is past its deadline; its caller was told so')
+    refuse({ options, exchange, request, response, unread }, exchange.matched, error)
+    return
+  }
+  options.log.warn({ requestId }, 'an answer was not read before the deadline; its connection is closed')
+  exchange.destroy()
 }
 
 /** Whoever has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut everyone out. */

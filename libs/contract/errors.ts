@@ -166,6 +166,11 @@ const table = {
     retryable: false,
     meaning: 'The stored data fails its digest and is not shown as truth.',
   },
+  OUTCOME_UNKNOWN: {
+    status: 500,
+    retryable: true,
+    meaning: 'The write may or may not have happened: repeat it with the same Idempotency-Key, or read again.',
+  },
 
   STARTING: { status: 503, retryable: true, meaning: 'The process is starting.' },
   DRAINING: { status: 503, retryable: true, meaning: 'The process is shutting down; another replica serves.' },

@@ -65,7 +65,7 @@ export function errorBody(letterCase: 'camel' | 'snake') {
     error:
       letterCase === 'camel'
         ? z.object({ ...shared, requestId: idOf('req'), retryAfterMs: z.int().optional() })
-        : z.object({ ...shared, request_id: idOf('req') }),
+        : z.object({ ...shared, request_id: idOf('req'), retry_after: z.int().optional() }),
   })
 }
 

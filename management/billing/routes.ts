@@ -89,8 +89,9 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
         bodyRaw: true,
         bodyBytesMax: BODY_BYTES_MAX,
         answers: { 200: billingReceived },
-        errors: ['STORE_UNAVAILABLE', 'INTERNAL_ERROR'],
+        errors: ['INTERNAL_ERROR'],
         failureMessage: 'Failed to process billing event',
+        failsWith500: true,
       },
       async ({ body: bytes, headers, requestId, log }) => {
         if (!isSigned({ signingSecrets, headers, bytes, nowMs: Date.now() })) throw unauthentic()

@@ -66,6 +66,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           ...ofIdempotency,
         ],
         failureMessage: 'Failed to create service',
+        unknownIsInternal: true,
       },
       async ({ caller, body, headers, requestId, answer }) => {
         const repeat = { route: ROUTE, headers, request: body }
@@ -113,6 +114,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         query: listServicesQuery,
         answers: { 200: listServicesResponse },
         failureMessage: 'Failed to list services',
+        unknownIsInternal: true,
       },
       async ({ caller, query, answer }) => {
         await rates.take(caller, 'read', answer, 'services')

@@ -37,5 +37,5 @@ export async function consistencyOf(url: string, token: string): Promise<string>
 }
 
 export function figures({ acked, definite, ambiguous, resolved, replayed }: KeptLedger): string {
-  return `${acked} acknowledged, ${definite} refused, ${ambiguous} without an answer (${resolved} repeated until done), ${replayed} replays`
+  return `${acked} acknowledged, ${definite} refused, ${ambiguous} of unknown outcome (${resolved} repeated until done), ${replayed} replays`
 }

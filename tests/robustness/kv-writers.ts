@@ -78,12 +78,13 @@ async function run(
       state.lastAckAt = performance.now()
       if (operation.request.headers?.['idempotency-key'] && random.chance(0.1))
         await replay(ask, operation, outcome, ledger)
-    } else if (outcome.kind === 'silence') {
+    } else if (outcome.kind === 'silence' || isUnknown(outcome)) {
       ledger.doubt(operation.changes)
       if (random.chance(0.5)) await repeat(ask, operation, ledger)
     } else {
       ledger.fail(operation.changes)
-      if (outcome.kind === 'refused' || outcome.status >= 429) await sleep(REFUSED_PAUSE_MS)
+      if (outcome.kind === 'answer' && outcome.status === 500) ledger.contradictions.push(shown(outcome))
+      else if (outcome.kind === 'refused' || outcome.status >= 429) await sleep(REFUSED_PAUSE_MS)
       else if (outcome.status !== 412) ledger.contradictions.push(`${operation.request.method}: ${shown(outcome)}`)
     }
   }
@@ -122,6 +123,10 @@ async function replay(ask: Ask, { request }: Operation, first: Outcome, ledger: 
 function isDone(outcome: Outcome, { alsoDone }: Operation): boolean {
   if (outcome.kind !== 'answer') return false
   return (outcome.status >= 200 && outcome.status < 300) || (alsoDone?.includes(outcome.status) ?? false)
+}
+
+function isUnknown(outcome: Outcome): boolean {
+  return outcome.kind === 'answer' && outcome.status === 500 && outcome.body.includes('"code":"OUTCOME_UNKNOWN"')
 }
 
 function shown(outcome: Outcome): string {
