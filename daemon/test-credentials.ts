@@ -1,5 +1,5 @@
-// A credential of every kind of the authorization matrix, made for the operation that a route needs. Four instances take part:
-// ours, a second one of the same tenant, one of another tenant of the organization, one of another organization.
+// A credential of every kind of the authorization matrix, made for the operation that a route needs. Five instances take part:
+// ours, a second one of the same tenant, one of another tenant of the organization, one of another organization, one of type kv.
 
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { attenuate, type Delegation, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
@@ -16,6 +16,8 @@ export interface Parties {
   sibling: TestInstance
   neighbour: TestInstance
   stranger: TestInstance
+  /** Of the tenant, and of type kv. */
+  plain: TestInstance
 }
 
 export async function addParties(authority: TestAuthority): Promise<Parties> {
@@ -25,6 +27,7 @@ export async function addParties(authority: TestAuthority): Promise<Parties> {
     sibling: await authority.addInstance({ org: own.org, ten: own.ten }),
     neighbour: await authority.addInstance({ org: own.org }),
     stranger: await authority.addInstance(),
+    plain: await authority.addInstance({ org: own.org, ten: own.ten, service_type: 'kv' }),
   }
 }
 
@@ -40,7 +43,7 @@ export async function makeCredentials(
   parties: Parties,
   adminToken: string,
 ): Promise<Credentials> {
-  const { own, sibling, neighbour, stranger } = parties
+  const { own, sibling, neighbour, stranger, plain } = parties
   const epoch = nowS() - 2 * HOUR_S
   const until = new Date(Date.now() + 24 * HOUR_S * 1000).toISOString()
   await authority.tell(
@@ -80,6 +83,7 @@ export async function makeCredentials(
     'not yet valid': (op) => capability(own.root({ ...grant(op), nbf: nowS() + 60 })),
     'revoked by jti': (op) => capability(own.root({ ...grant(op), jti: REVOKED_JTI })),
     'revoked by epoch': (op) => capability(own.root({ ...grant(op), iat: epoch, nbf: epoch })),
+    'service type kv': (op) => capability(plain.root(grant(op))),
     'unknown key': (op) => capability(own.root(grant(op), { kid: 'k_unknown', key: newKeyPair().privateJwk })),
     'alg none': (op) => capability(unsigned(own.root(grant(op)))),
     'HS256 with the public key': (op) => capability(confused(own.root(grant(op)), authority)),

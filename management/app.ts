@@ -14,7 +14,7 @@ import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
 import { createRates } from './access/rates.ts'
-import { findApiKey, findOrganizationPlan, takeRate } from './access/store.ts'
+import { findApiKey, findOrganizationPlan, lookAtRate, takeRate } from './access/store.ts'
 import { webhookAccess } from './access/webhook.ts'
 import { apiKeyRoutes } from './api-keys/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
@@ -88,7 +88,7 @@ export async function createManagement({
   lifecycle.onMove(({ to }) => {
     if (to === 'draining') eventsWaiting.endAll()
   })
-  const rates = createRates((limit) => takeRate(pool, limit))
+  const rates = createRates({ take: (limit) => takeRate(pool, limit), look: (limit) => lookAtRate(pool, limit) })
   const caller = callerAccess({
     findApiKey: (id) => findApiKey(pool, id),
     findOrganizationPlan: (id) => findOrganizationPlan(pool, id),

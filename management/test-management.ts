@@ -120,7 +120,7 @@ export async function testManagement({
       billingWebhookSecrets: [],
       billingSigningSecrets: [],
       billingProvider: 'stripe',
-      regions: ['us-east-1'],
+      regions: [],
       trustedProxies: [],
       requireHttps: false,
       tlsCert: undefined,

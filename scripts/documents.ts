@@ -120,7 +120,7 @@ async function describeManagement(): Promise<OpenapiDocument> {
     billingWebhookSecrets: [],
     billingSigningSecrets: [],
     billingProvider: 'stripe',
-    regions: ['us-east-1'],
+    regions: [],
   }
   const program = await createManagement({ settings, log: silent(), version })
   await program.close()

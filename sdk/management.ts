@@ -274,6 +274,9 @@ export type ManagementOperations = {
   /** Create a service. It is made in the background: follow Operation-Location. */
   'POST /api/v1/services': {
     given: {
+      headers?: {
+        'Idempotency-Strict'?: string | undefined
+      } | undefined
       body: CreateServiceRequest
       idempotencyKey?: string | undefined
     }
@@ -1338,7 +1341,7 @@ export type Tenant = {
   name: string
   slug: string
   plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
-  status: 'active' | 'past_due' | 'suspended' | 'closed' | Other
+  status: 'active' | 'past_due' | 'suspended' | Other
   is_default: boolean
   created_at: string
   updated_at: string
@@ -1361,7 +1364,7 @@ export type TenantMake = {
 export type TenantStatus = {
   tenant_id: string
   organization_id: string
-  status: 'active' | 'past_due' | 'suspended' | 'closed' | Other
+  status: 'active' | 'past_due' | 'suspended' | Other
   status_reason: string | null
   plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
   billing: {

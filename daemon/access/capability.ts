@@ -9,7 +9,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { DOMAINS_OF, type Domain, type Operation } from '@loci/contract/operations.ts'
+import { DOMAINS_OF, type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
 import type { Authority, Instance } from './authority.ts'
 import type { Failures } from './failures.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
@@ -64,7 +64,8 @@ export interface CapabilityAccess {
    * With `servedByHandler` the handler must call requireServed() itself: what is asked for stands in the body, which is read later.
    */
   capability(operation: Exclude<Operation, 'operator'>, options?: { servedByHandler: boolean }): Access<Caller>
-  operator(): Access<Caller>
+  /** Of the whole instance, or of one domain of it: an instance whose type does not open the domain has no such route. */
+  operator(of?: Domain): Access<Caller>
 }
 
 interface Cached {
@@ -130,6 +131,7 @@ export function capabilityAccess({
     operation: Operation,
     domain: Domain | undefined,
     servedByHandler: boolean,
+    operatorOf: Domain | undefined,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
@@ -140,6 +142,7 @@ export function capabilityAccess({
       throw new ApiError('OPERATION_NOT_ALLOWED', `The capability lacks the operation ${operation}.`, {
         details: { operation },
       })
+    requireOpen(instance, operation, operatorOf)
     const database = databaseOf(arrival.headers, capability.ks, domain)
     const requireServed = (asked: Operation) => {
       requireState(instance, asked)
@@ -165,6 +168,7 @@ export function capabilityAccess({
     accessClass: string,
     errors: ErrorCode[],
     servedByHandler = false,
+    operatorOf: Domain | undefined = undefined,
   ): Access<Caller> {
     const domain =
       DOMAINS_OF[operation].length === 1 || operation === 'cycles:run' ? DOMAINS_OF[operation][0] : undefined
@@ -188,15 +192,17 @@ export function capabilityAccess({
       const capability = authenticate(arrival)
       const instance = authority.findInstance(capability.root.svc)
       if (instance instanceof Promise)
-        return instance.then((loaded) => admit(arrival, capability, loaded, operation, domain, servedByHandler))
-      return admit(arrival, capability, instance, operation, domain, servedByHandler)
+        return instance.then((loaded) =>
+          admit(arrival, capability, loaded, operation, domain, servedByHandler, operatorOf),
+        )
+      return admit(arrival, capability, instance, operation, domain, servedByHandler, operatorOf)
     }
   }
 
   return {
     capability: (operation, { servedByHandler } = { servedByHandler: false }) =>
       access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], servedByHandler),
-    operator: () => access('operator', 'operator', ['OPERATOR_REQUIRED']),
+    operator: (of) => access('operator', 'operator', ['OPERATOR_REQUIRED'], false, of),
   }
 }
 
@@ -234,6 +240,16 @@ function requireOperator({ ops, isBareRoot }: Capability): void {
     throw new ApiError(
       'OPERATOR_REQUIRED',
       'This route needs an operator capability: a root with the operation operator, not delegated.',
+    )
+}
+
+/** What the type of the service leaves closed (CONTRACT 1), whatever the capability says: its issuer may not have known the type. */
+export function requireOpen({ serviceType }: Instance, operation: Operation, operatorOf?: Domain): void {
+  const isOpen = opensOperation(serviceType, operation) && (!operatorOf || opensDomain(serviceType, operatorOf))
+  if (!isOpen)
+    throw new ApiError(
+      'FORBIDDEN',
+      `A service of type ${serviceType} does not open this route. Create a service of type memory for it.`,
     )
 }
 

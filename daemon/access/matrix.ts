@@ -18,6 +18,7 @@ const KINDS = [
   'not yet valid',
   'revoked by jti',
   'revoked by epoch',
+  'service type kv',
   'unknown key',
   'alg none',
   'HS256 with the public key',
@@ -55,11 +56,16 @@ const admin: Row = { class: 'admin' }
 const dryRun: Row = { class: 'admin', body: { services: ['mcp'], dry_run: true } }
 
 /** What the operation allows is of the whole instance: no keyspace is asked for, and none is shown that is not covered. */
-const systemRead: Row = { class: 'capability', operation: 'system:read', expected: { 'other database': 'admitted' } }
+const systemRead: Row = {
+  class: 'capability',
+  operation: 'system:read',
+  expected: { 'other database': 'admitted', 'service type kv': 'admitted' },
+}
 
 /** Every instance of the matrix has an entry of this name, each with a canary of its own. */
 export const KEY = 'matrix'
-const kvRead: Row = { class: 'capability', operation: 'kv:read', params: { key: KEY } }
+const ofKv = { class: 'capability', expected: { 'service type kv': 'admitted' } } as const
+const kvRead: Row = { ...ofKv, operation: 'kv:read', params: { key: KEY } }
 const scratch = { params: { key: 'matrix-scratch' }, body: { value: 'scratch' } }
 const batch = { body: { operations: [{ op: 'put', key: 'matrix-scratch', value: 'scratch' }] } }
 
@@ -73,6 +79,7 @@ const missing: Row = {
     'other instance of the tenant': 'admitted or 404',
     'other tenant': 'admitted or 404',
     'other organization': 'admitted or 404',
+    'service type kv': 'admitted or 404',
     'sealed narrower child': 'admitted or 404',
     'foreign body namespace': 'admitted or 404',
   },
@@ -99,8 +106,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /v1/kv/consistency': systemRead,
     'GET /v1/kv/entries': kvRead,
     'GET /v1/kv/entries/{key}': kvRead,
-    'PUT /v1/kv/entries/{key}': { class: 'capability', operation: 'kv:write', ...scratch },
-    'POST /v1/kv/entries/batch': { class: 'capability', operation: 'kv:write', ...batch },
+    'PUT /v1/kv/entries/{key}': { ...ofKv, operation: 'kv:write', ...scratch },
+    'POST /v1/kv/entries/batch': { ...ofKv, operation: 'kv:write', ...batch },
     'DELETE /v1/kv/entries/{key}': missing,
     'GET /v1/audit': { class: 'operator', operation: 'operator' },
     'GET /admin/services/status': admin,
@@ -124,6 +131,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': 'as none',
       'revoked by jti': 'as none',
       'revoked by epoch': 'as none',
+      'service type kv': 'as none',
       'unknown key': 'as none',
       'alg none': 'as none',
       'HS256 with the public key': 'as none',
@@ -166,6 +174,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 CAPABILITY_REVOKED',
       'revoked by epoch': '401 CAPABILITY_REVOKED',
+      // Whatever is not of kv or of the whole instance; rows of those say so.
+      'service type kv': '403 FORBIDDEN',
       'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
       'HS256 with the public key': '401 UNAUTHENTICATED',
@@ -209,6 +219,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 CAPABILITY_REVOKED',
       'revoked by epoch': '401 CAPABILITY_REVOKED',
+      'service type kv': 'admitted',
       'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
       'HS256 with the public key': '401 UNAUTHENTICATED',
@@ -251,6 +262,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 UNAUTHENTICATED',
       'revoked by epoch': '401 UNAUTHENTICATED',
+      'service type kv': '401 UNAUTHENTICATED',
       'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
       'HS256 with the public key': '401 UNAUTHENTICATED',

@@ -8,7 +8,7 @@ import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
-import { addressOf, requireIdentity, switchedOff } from './capability.ts'
+import { addressOf, requireIdentity, requireOpen, switchedOff } from './capability.ts'
 import type { Failures } from './failures.ts'
 import type { Rates } from './rates.ts'
 
@@ -44,6 +44,7 @@ export function partnerAccess({
       'OPERATION_NOT_ALLOWED',
       'IDENTITY_MISMATCH',
       'DATABASE_MISMATCH',
+      'FORBIDDEN',
       'PAYMENT_REQUIRED',
       'RATE_LIMITED',
       'STORE_UNAVAILABLE',
@@ -70,6 +71,7 @@ export function partnerAccess({
         throw new ApiError('OPERATION_NOT_ALLOWED', `The partner credential is not good for ${route}.`, {
           details: { operation: route },
         })
+      requireOpen(instance, 'advice:read')
       if (instance.state === 'suspended' && instance.stateReason === 'unpaid_off') throw switchedOff()
       if (route === 'projections' && instance.state === 'suspended')
         throw new ApiError('PAYMENT_REQUIRED', 'The service is suspended: nothing new is taken in.')

@@ -41,6 +41,8 @@ function describe({ spec }: Route): RouteDescription {
     ...(spec.body ? { body: { schema: spec.documentedBody ?? spec.body, required: !spec.bodyOptional } } : {}),
     answers: spec.answers,
     errors: [...errors],
+    ...(spec.requestHeaders ? { requestHeaders: spec.requestHeaders } : {}),
+    ...(spec.answerHeaders ? { answerHeaders: spec.answerHeaders } : {}),
     ...(spec.flatErrors ? { flatErrors: true } : {}),
   }
 }

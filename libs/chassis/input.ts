@@ -46,10 +46,13 @@ export function readBytes(request: IncomingMessage, bytesMax: number): Promise<B
 export function readBody(spec: Spec, headers: Headers, bytes: Buffer | undefined): unknown {
   if (!spec.body) return undefined
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
-  if (!bytes || bytes.length === 0) {
-    if (spec.bodyOptional) return undefined
-    throw new ApiError('VALIDATION_ERROR', 'The request needs a JSON body.')
-  }
+  if ((!bytes || bytes.length === 0) && spec.bodyOptional) return undefined
+  return readJson(headers, bytes)
+}
+
+/** The body as JSON, or why it is none. Exported for handlers of `bodyRaw` that must do something else first. */
+export function readJson(headers: Headers, bytes: Buffer | undefined): unknown {
+  if (!bytes || bytes.length === 0) throw new ApiError('VALIDATION_ERROR', 'The request needs a JSON body.')
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without content-encoding.')

@@ -109,6 +109,9 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /** The body may be left out; the schema then sees undefined. */
   bodyOptional?: boolean
   answers: Record<number, OpenapiAnswer>
+  /** For the documents: headers of its own, by name, each with one sentence. */
+  requestHeaders?: Record<string, string>
+  answerHeaders?: Record<string, string>
   /** Codes of its own, beyond those that every route of its kind has. */
   errors?: ErrorCode[]
   /** What a caller is told when we fail unexpectedly. */

@@ -262,7 +262,7 @@ export function emails(text: string): string[] {
 
 export function regions(text: string): string[] {
   const entries = list(text)
-  if (entries.length === 0 || entries.some((entry) => !/^[a-z0-9][a-z0-9-]{1,62}$/.test(entry)))
-    throw new Error('must name at least one region of a-z, 0-9 and -')
+  if (entries.some((entry) => !/^[a-z0-9-]{1,64}$/.test(entry)))
+    throw new Error('must name regions of 1 to 64 of a-z, 0-9 and -')
   return entries
 }

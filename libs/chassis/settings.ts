@@ -249,8 +249,8 @@ export const SETTINGS = {
   regions: setting({
     env: 'LOCI_REGIONS',
     programs: ['management'],
-    doc: 'The regions in which services can be created, comma between.',
-    fallback: 'us-east-1',
+    doc: 'The regions in which services can be created, comma between. Empty: any; a service is placed only in a cell of its region.',
+    fallback: '',
     parse: regions,
   }),
   partnerName: setting({

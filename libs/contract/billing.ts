@@ -101,7 +101,7 @@ export const tenantStatus = z
   .object({
     tenant_id: idOf('ten'),
     organization_id: idOf('org'),
-    status: z.enum(['active', 'past_due', 'suspended', 'closed']),
+    status: z.enum(['active', 'past_due', 'suspended']),
     status_reason: z.string().nullable(),
     plan,
     billing: z.object({

@@ -1,6 +1,7 @@
 // CONTRACT 9, Cell: what staff knows about cells and changes, and what a cell is told about itself.
 
 import { z } from 'zod'
+import { regionName } from './services.ts'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 
 export const cellParams = z.object({ id: pathId })
@@ -8,7 +9,7 @@ export const cellParams = z.object({ id: pathId })
 export const cellRequest = z
   .strictObject({
     name: z.string().min(1).max(100),
-    region: z.string().min(1).max(100),
+    region: regionName,
     capacity: z.int().meta({ description: 'How many instances it may hold.' }),
     endpoint: z.string().max(500).meta({ description: 'The URL under which clients reach its daemons.' }),
     public_key: z.string().max(100).meta({ description: 'Ed25519, 43 characters of base64url: `x` of its JWK.' }),

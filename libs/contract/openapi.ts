@@ -17,6 +17,9 @@ export interface RouteDescription {
   query?: z.ZodType
   body?: { schema: z.ZodType; required: boolean }
   answers: Record<number, Answer>
+  /** Headers of its own, by name, each with one sentence. */
+  requestHeaders?: Record<string, string>
+  answerHeaders?: Record<string, string>
   errors: ErrorCode[]
   /** Its refusals have the seed's flat shape. */
   flatErrors?: boolean
@@ -109,7 +112,7 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, sc
 }
 
 /** A route that can refuse for a header reads that header: the codes say which, so the two can not disagree. */
-function headersOf({ errors }: RouteDescription): Json[] {
+function headersOf({ errors, requestHeaders = {} }: RouteDescription): Json[] {
   const header = (name: string, description: string, maxLength: number) => ({
     name,
     in: 'header',
@@ -133,6 +136,7 @@ function headersOf({ errors }: RouteDescription): Json[] {
     ...(errors.includes('VERSION_CONFLICT')
       ? [header('If-Match', 'The quoted version that must be the current one, as in `"3"`; `*`: it must exist.', 100)]
       : []),
+    ...Object.entries(requestHeaders).map(([name, description]) => header(name, description, 100)),
   ]
 }
 
@@ -143,6 +147,7 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
       answer instanceof z.ZodType
         ? {
             description: 'Success.',
+            ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
             content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas) } },
           }
         : { description: answer.description, content: { [answer.contentType]: {} } }
@@ -164,6 +169,12 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
     }
   }
   return all
+}
+
+function answerHeadersOf(headers: Record<string, string>): Json {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
 }
 
 function contentSchema(response: Json): unknown {

@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
-import { anyObject, queryInteger, timestamp } from './wire.ts'
+import { anyObject, queryInteger, queryOffset, timestamp } from './wire.ts'
+
+export const regionName = z.string().regex(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and -')
 
 const serviceStatus = z.enum(['provisioning', 'active', 'updating', 'suspended', 'failed', 'deleting', 'deleted'])
 
@@ -17,7 +19,7 @@ export const createServiceRequest = z
       .max(63)
       .optional(),
     plan: plan.default('free'),
-    region: z.string().default('us-east-1'),
+    region: regionName.default('us-east-1'),
     config: anyObject.optional(),
     tenant_id: z.string().optional(),
   })
@@ -43,7 +45,7 @@ export const listServicesQuery = z.object({
   service_type: z.string().optional(),
   status: serviceStatus.optional(),
   limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
-  offset: queryInteger({ min: 0, max: 999_999_999, fallback: 0 }),
+  offset: queryOffset,
 })
 
 const listed = {
@@ -88,8 +90,8 @@ export type PatchServiceRequest = z.infer<typeof patchServiceRequest>
 /** Of a command that needs none: an object, or nothing. */
 export const noBody = z.object({}).optional()
 
-/** What is looked at before it is known whether it is one of the above. */
-export const anyBody = z.unknown()
+/** Bytes that the handler parses itself: the seed orders something before that. */
+export const rawBody = z.unknown()
 
 export const moveServiceRequest = z.object({ cell_id: z.string() }).meta({ id: 'MoveServiceRequest' })
 

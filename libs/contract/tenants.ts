@@ -11,7 +11,7 @@ export const tenant = z
     name: z.string(),
     slug: z.string(),
     plan,
-    status: z.enum(['active', 'past_due', 'suspended', 'closed']),
+    status: z.enum(['active', 'past_due', 'suspended']),
     is_default: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -28,6 +28,17 @@ export function queryInteger({ min, max, fallback }: { min: number; max: number;
     .meta({ queryInteger: { type: 'integer', minimum: min, maximum: max, default: fallback } })
 }
 
+/**
+ * How many rows of a list to leave out: as many digits as the caller likes (the seed sets no maximum). No list is as long as the
+ * largest safe integer, so a larger number means the same, and it is still an integer when it is told back.
+ */
+export const queryOffset = z
+  .string()
+  .regex(/^[0-9]+$/, 'must be a whole number')
+  .transform((digits) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER))
+  .default(0)
+  .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } })
+
 /** Where the page of a list begins: after the id that the last page ended with. */
 export function pageQuery(type: IdType) {
   return z.object({ cursor: idOf(type).optional(), limit: queryInteger({ min: 1, max: 200, fallback: 50 }) })

@@ -66,7 +66,7 @@ export interface CallerAccessOptions {
 }
 
 export interface CallerAccess {
-  /** Needs the scope. `limited: 'by the route'` where the seed orders something before the rate limit. */
+  /** Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate limit. */
   scope(scope: Scope, kind: RateClass, limited?: 'by the route'): Access<Caller>
   /** Any caller, whatever its scopes: what is one's own. */
   anyone(kind: RateClass): Access<Caller>
@@ -79,8 +79,9 @@ export interface CallerAccess {
 export function callerAccess(options: CallerAccessOptions): CallerAccess {
   const access = (
     operation: string,
-    kind: RateClass | undefined,
+    kind: RateClass,
     mayCall: (caller: Caller) => void,
+    limited?: 'by the route',
   ): Access<Caller> => ({
     class: 'caller',
     operation,
@@ -89,12 +90,14 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     async authorize(arrival) {
       const caller = await authenticate(arrival, options)
       mayCall(caller)
-      if (kind) await options.rates.take(caller, kind, arrival.answer)
+      // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
+      if (limited) await options.rates.show(caller, kind, arrival.answer, 'services')
+      else await options.rates.take(caller, kind, arrival.answer)
       return caller
     },
   })
   return {
-    scope: (scope, kind, limited) => access(scope, limited ? undefined : kind, (caller) => requireScope(caller, scope)),
+    scope: (scope, kind, limited) => access(scope, kind, (caller) => requireScope(caller, scope), limited),
     anyone: (kind) => access('anyone', kind, () => {}),
     staff: (kind) =>
       access('staff', kind, (caller) => {

@@ -5,32 +5,56 @@ import { testManagement } from '../test-management.ts'
 import { createRates } from './rates.ts'
 
 const SECRETS = { billingWebhookSecrets: ['a-secret-of-the-provider'] }
+const LIST = 'GET /api/v1/services'
 
-test('keys of one organization share five times what one may ask; another organization has its own', async () => {
+// seed 244
+// Mutant: `shared` given for the services routes too: the last keys are refused.
+test('each key has the rate of the services routes for itself, however many the organization has', async () => {
   // All of them are let in: what is refused here is refused for its rate.
-  await using management = await testManagement({ settings: { ...SECRETS, queueMax: 500, queueMs: 5_000 } })
+  await using management = await testManagement({ settings: { ...SECRETS, queueMax: 600, queueMs: 10_000 } })
   const own = await management.organization({ callsOf: 'free' })
-  const other = await management.organization({ callsOf: 'free' })
   const keys = [own]
-  for (let i = 0; i < 7; i += 1) keys.push(await management.member(own, 'owner'))
-  const list = (one: typeof own) => one.ask('GET /api/v1/tenants')
-  const { read, read_burst: burst } = PLANS.free.management_per_minute
+  for (let at = 0; at < 7; at += 1) keys.push(await management.member(own, 'owner'))
+  const { read, read_burst: burst } = PLANS.free.services_per_minute
   const startedAt = Date.now()
 
-  const answers = await Promise.all(keys.flatMap((one) => Array.from({ length: burst }, () => list(one))))
+  const answers = await Promise.all(
+    keys.map((one) => Promise.all(Array.from({ length: burst + 20 }, () => one.ask(LIST)))),
+  )
 
-  const granted = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status === 429)
-  const filled = Math.ceil(((Date.now() - startedAt) / 60_000) * read * 5)
-  assert.ok(granted.length >= 5 * burst && granted.length <= 5 * burst + filled, `${granted.length} granted`)
-  assert.equal(granted.length + refused.length, answers.length)
-  for (const { error, headers } of refused) {
-    assert.equal(error.code, 'RATE_LIMITED')
-    assert.match(error.message, /All callers of the organization together/)
-    assert.ok(Number(headers['retry-after']) >= 1)
-    assert.match(String(headers['ratelimit-policy']), /q=60;w=60;burst=20/)
+  const filled = Math.ceil(((Date.now() - startedAt) / 60_000) * read) + 1
+  for (const of of answers) {
+    const granted = of.filter(({ status }) => status === 200)
+    const refused = of.filter(({ status }) => status === 429)
+    assert.ok(granted.length >= burst && granted.length <= burst + filled, `${granted.length} granted`)
+    assert.equal(granted.length + refused.length, of.length)
+    for (const { error, headers } of refused) {
+      assert.equal(error.code, 'RATE_LIMITED')
+      assert.ok(Number(headers['retry-after']) >= 1)
+      assert.match(String(headers['ratelimit-policy']), /q=300;w=60;burst=60/)
+    }
   }
-  assert.equal((await list(other)).status, 200)
+})
+
+test('elsewhere all callers of an organization share five times the writes of one, and reads are each caller’s own', async () => {
+  await using management = await testManagement({ settings: SECRETS })
+  const own = await management.organization({ callsOf: 'free' })
+  const other = await management.organization({ callsOf: 'free' })
+  const rename = (one: typeof own) => one.ask(`PATCH /api/v1/tenants/${one.tenantId}`, { body: { name: 'x' } })
+  assert.equal((await rename(own)).status, 200)
+  const buckets = await management.sql<{ bucket: string }>('select bucket from loci.rate_limits order by bucket')
+  assert.equal(buckets.filter(({ bucket }) => bucket.includes(':all:')).length, 1)
+  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:all:write:others'`, [
+    Date.now() + 3_600_000,
+  ])
+
+  const refused = await rename(own)
+
+  assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
+  assert.match(refused.error.message, /All callers of the organization together may make 3000 write/)
+  assert.equal((await own.ask('GET /api/v1/tenants')).status, 200)
+  assert.equal((await own.ask('POST /api/v1/services', { body: { service_type: 'kv', name: 'x' } })).status, 202)
+  assert.equal((await rename(other)).status, 200)
 })
 
 test('who is refused for itself uses nothing of the others, and who is refused for the others nothing of itself', async () => {
@@ -40,39 +64,77 @@ test('who is refused for itself uses nothing of the others, and who is refused f
     const [row] = await management.sql<{ tat: number }>('select tat from loci.rate_limits where bucket like $1', [like])
     return row?.tat ?? 0
   }
-  const list = async () => (await own.ask('GET /api/v1/tenants')).status
+  const rename = async () => (await own.ask(`PATCH /api/v1/tenants/${own.tenantId}`, { body: { name: 'x' } })).status
   const later = Date.now() + 3_600_000
-  assert.equal(await list(), 200)
-  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:key_%:read:%'`, [later])
-  const shared = await tatOf('%:all:read:%')
-  assert.equal(await list(), 429)
-  assert.equal(await tatOf('%:all:read:%'), shared)
+  assert.equal(await rename(), 200)
+  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:key_%:write:%'`, [later])
+  const shared = await tatOf('%:all:write:%')
+  assert.equal(await rename(), 429)
+  assert.equal(await tatOf('%:all:write:%'), shared)
   await management.sql(`update loci.rate_limits set tat = case when bucket like '%:all:%' then $1::float8 else 0 end`, [
     later,
   ])
-  assert.equal(await list(), 429)
-  assert.ok((await tatOf('%:key_%:read:%')) <= Date.now())
+  assert.equal(await rename(), 429)
+  assert.ok((await tatOf('%:key_%:write:%')) <= Date.now())
 })
 
+const nothing = { header: () => {} } as unknown as Parameters<ReturnType<typeof createRates>['take']>[2]
+const caller = (id: string) => ({ id, organizationId: 'org', plan: 'free' as const })
+
 test('while the store does not answer each process limits caller and organization for itself', async () => {
-  const rates = createRates(
-    () => Promise.reject(new Error('no store')),
-    () => 0,
-  )
-  const answer = { header: () => {} } as unknown as Parameters<typeof rates.take>[2]
+  const down = () => Promise.reject(new Error('no store'))
+  const rates = createRates({ take: down, look: down }, () => 0)
   const granted = async (id: string) => {
-    for (let i = 0; ; i += 1) {
-      const caller = { id, organizationId: 'org', plan: 'free' as const }
-      if (
-        !(await rates.take(caller, 'read', answer).then(
-          () => true,
-          () => false,
-        ))
+    for (let at = 0; ; at += 1) {
+      const isGranted = await rates.take(caller(id), 'write', nothing).then(
+        () => true,
+        () => false,
       )
-        return i
+      if (!isGranted) return at
     }
   }
   const all: number[] = []
-  for (let i = 0; i < 7; i += 1) all.push(await granted(`key_${i}`))
-  assert.deepEqual(all, [20, 20, 20, 20, 20, 0, 0])
+  for (let at = 0; at < 7; at += 1) all.push(await granted(`key_${at}`))
+  assert.deepEqual(all, [120, 120, 120, 120, 120, 0, 0])
+  const headers = new Map<string, string>()
+  const answer = { header: (name: string, value: string) => headers.set(name, value) } as unknown as typeof nothing
+  await rates.show(caller('key_0'), 'write', answer)
+  assert.match(headers.get('ratelimit') ?? '', /^"write";r=0;/)
+})
+
+// seed 176 242
+// Mutant: `|| 1_000` in the refusal instead of leaving the time out.
+test('a limit whose evaluation has no time says to come back in 60 seconds', async () => {
+  const rate = { remaining: 0, resetMs: 0, waitMs: 0, isShared: false }
+  const rates = createRates({ take: async () => rate, look: async () => rate })
+  const refusal = await rates.take(caller('key'), 'read', nothing).catch((error) => error)
+  assert.deepEqual([refusal.code, refusal.retryAfterMs], ['RATE_LIMITED', 60_000])
+})
+
+test('the plans are those of the contract', () => {
+  const table = Object.entries(PLANS).map(([name, plan]) => [
+    name,
+    plan.services,
+    plan.organization,
+    [plan.databases, plan.records, plan.bytes],
+    [plan.requests_per_second, plan.streams],
+    Object.values(plan.services_per_minute),
+    plan.token_seconds_max / 3_600,
+  ])
+  assert.deepEqual(table, [
+    ['free', 10, { tenants: 3, services: 10 }, [10, 1e4, 100 * 2 ** 20], [20, 2], [300, 60, 60, 30], 24],
+    ['starter', 20, { tenants: 10, services: 40 }, [100, 1e5, 2 ** 30], [100, 10], [300, 60, 60, 30], 90 * 24],
+    ['pro', 100, { tenants: 50, services: 500 }, [1e3, 1e6, 10 * 2 ** 30], [500, 50], [700, 140, 60, 30], 90 * 24],
+    [
+      'enterprise',
+      1_000,
+      { tenants: 1_000, services: 10_000 },
+      [1e5, 5e7, 500 * 2 ** 30],
+      [5_000, 500],
+      [3_000, 600, 300, 60],
+      365 * 24,
+    ],
+  ])
+  for (const { management_per_minute: others } of Object.values(PLANS))
+    assert.deepEqual(others, { read: 3_000, read_burst: 600, write: 600, write_burst: 120 })
 })

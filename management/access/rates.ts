@@ -1,7 +1,9 @@
-// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart, by the plan of the organization. All
-// callers of an organization together have a few times that, however many keys they make. The buckets are in Postgres, so all
-// replicas grant the plan's rate once together. While that table can not be written (a fail-over, a read-only server) each process
-// limits for itself at a part of the rate: reads go on and nobody is let loose.
+// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart. The services routes have the rates of the
+// organization's plan, for each authentication context alone: no other caller can use them up (seed, Limits). All other routes have one
+// rate for every plan, so high that no person meets it; what all callers of an organization write there is bounded together, because
+// every write leaves an audit entry and events behind, and an organization may have many keys. The buckets are in Postgres, so all
+// replicas grant a rate once together. While that table can not be written (a fail-over, a read-only server) each process limits for
+// itself at a part of the rate: reads go on and nobody is let loose.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { AnswerHeaders } from '@loci/chassis/route.ts'
@@ -23,24 +25,26 @@ export interface Rate {
 
 export interface RateLimit {
   bucket: string
-  /** Of the organization, with `share` times the rate and the burst. */
-  shared: string
   perMinute: number
   burst: number
-  share: number
+  /** A bucket of the whole organization, with `times` the rate and the burst; undefined where each caller stands alone. */
+  shared: { bucket: string; times: number } | undefined
 }
 
-/** One request of both buckets, or of none; throws when the store does not answer. */
-export type TakeRate = (limit: RateLimit) => Promise<Rate>
+export interface RateStore {
+  /** One request of every bucket, or of none; throws when the store does not answer. */
+  take(limit: RateLimit): Promise<Rate>
+  /** How full the caller's bucket is; takes nothing. */
+  look(limit: RateLimit): Promise<Omit<Rate, 'waitMs' | 'isShared'>>
+}
+
+type RatedCaller = { id: string; organizationId: string; plan: PlanName }
 
 export interface Rates {
   /** Takes one from the caller's bucket, says so in the answer's headers, and throws RATE_LIMITED when there is none. */
-  take(
-    caller: { id: string; organizationId: string; plan: PlanName },
-    kind: RateClass,
-    answer: AnswerHeaders,
-    of?: RatedRoutes,
-  ): Promise<void>
+  take(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
+  /** Says in the answer's headers how the caller's bucket is, and takes nothing: for refusals that come before the limit. */
+  show(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
 }
 
 /** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
@@ -48,15 +52,15 @@ const ALONE_PART = 0.5
 const SHARE = 5
 const ALONE_BUCKETS_MAX = 10_000
 
-export function createRates(takeRate: TakeRate, now: () => number = Date.now): Rates {
+export function createRates(store: RateStore, now: () => number = Date.now): Rates {
   const alone = new Map<string, number>()
 
-  function takeAlone({ bucket, shared, perMinute, burst, share }: RateLimit): Rate {
+  function takeAlone({ bucket, shared, perMinute, burst }: RateLimit): Rate {
     if (alone.size > ALONE_BUCKETS_MAX) alone.clear()
     const before = alone.get(bucket) ?? 0
     const own = takeOne(bucket, perMinute, burst)
-    if (own.waitMs !== undefined) return { ...own, isShared: false }
-    const { waitMs } = takeOne(shared, perMinute * share, burst * share)
+    if (own.waitMs !== undefined || !shared) return { ...own, isShared: false }
+    const { waitMs } = takeOne(shared.bucket, perMinute * shared.times, burst * shared.times)
     if (waitMs !== undefined) alone.set(bucket, before)
     return { ...own, waitMs, isShared: waitMs !== undefined }
   }
@@ -75,22 +79,55 @@ export function createRates(takeRate: TakeRate, now: () => number = Date.now): R
     }
   }
 
+  function lookAlone({ bucket, perMinute, burst }: RateLimit) {
+    const resetMs = Math.max(0, (alone.get(bucket) ?? 0) - now())
+    return { remaining: Math.floor(burst - (resetMs * perMinute * ALONE_PART) / 60_000), resetMs }
+  }
+
   return {
-    async take({ id, organizationId, plan }, kind, answer, of = 'others') {
-      const limits = PLANS[plan].management_per_minute
-      const perMinute = limits[kind]
-      const burst = limits[`${kind}_burst`]
-      const bucket = `${organizationId}:${id}:${kind}:${of}`
-      const limit = { bucket, shared: `${organizationId}:all:${kind}:${of}`, perMinute, burst, share: SHARE }
-      const rate = await takeRate(limit).catch(() => takeAlone(limit))
-      answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
-      answer.header('ratelimit', `"${kind}";r=${Math.max(0, rate.remaining)};t=${Math.ceil(rate.resetMs / 1000)}`)
-      if (rate.waitMs === undefined) return
-      throw new ApiError(
-        'RATE_LIMITED',
-        `${rate.isShared ? `All callers of the organization together may make ${perMinute * SHARE}` : `This caller may make ${perMinute}`} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
-        { retryAfterMs: rate.waitMs },
-      )
+    async take(caller, kind, answer, of = 'others') {
+      const limit = limitOf(caller, kind, of)
+      const rate = await store.take(limit).catch(() => takeAlone(limit))
+      writeHeaders(answer, kind, limit, rate)
+      if (rate.waitMs !== undefined) throw refusal(caller, kind, limit, rate)
+    },
+    async show(caller, kind, answer, of = 'others') {
+      const limit = limitOf(caller, kind, of)
+      writeHeaders(answer, kind, limit, await store.look(limit).catch(() => lookAlone(limit)))
     },
   }
+}
+
+function limitOf({ id, organizationId, plan }: RatedCaller, kind: RateClass, of: RatedRoutes): RateLimit {
+  const limits = PLANS[plan][of === 'services' ? 'services_per_minute' : 'management_per_minute']
+  return {
+    bucket: `${organizationId}:${id}:${kind}:${of}`,
+    perMinute: limits[kind],
+    burst: limits[`${kind}_burst`],
+    shared:
+      of === 'others' && kind === 'write' ? { bucket: `${organizationId}:all:${kind}:${of}`, times: SHARE } : undefined,
+  }
+}
+
+function writeHeaders(
+  answer: AnswerHeaders,
+  kind: RateClass,
+  { perMinute, burst }: RateLimit,
+  { remaining, resetMs }: Pick<Rate, 'remaining' | 'resetMs'>,
+): void {
+  answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
+  answer.header('ratelimit', `"${kind}";r=${Math.max(0, remaining)};t=${Math.ceil(resetMs / 1000)}`)
+}
+
+/** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (seed, Limits). */
+function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute, shared }: RateLimit, rate: Rate): ApiError {
+  const who =
+    rate.isShared && shared
+      ? `All callers of the organization together may make ${perMinute * shared.times}`
+      : `This caller may make ${perMinute}`
+  return new ApiError(
+    'RATE_LIMITED',
+    `${who} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
+    rate.waitMs ? { retryAfterMs: rate.waitMs } : {},
+  )
 }

@@ -69,15 +69,34 @@ export async function findOrganizationPlan(sql: Sql, id: string): Promise<PlanNa
 }
 
 /** A statement of its own, never part of a transaction: the rows of the buckets are locked until the end. */
-export async function takeRate(sql: Sql, { bucket, shared, perMinute, burst, share }: RateLimit): Promise<Rate> {
-  const { rows } = await sql.query<Omit<Rate, 'waitMs'> & { waitMs: number | null }>({
-    name: 'access_take_rate',
-    text: `select remaining, reset_ms as "resetMs", wait_ms as "waitMs", is_shared as "isShared"
-      from loci.take_rates($1, $2, $3, $4, $5)`,
-    values: [bucket, shared, perMinute, burst, share],
-  })
+export async function takeRate(sql: Sql, { bucket, shared, perMinute, burst }: RateLimit): Promise<Rate> {
+  const taken = shared
+    ? {
+        name: 'access_take_rates',
+        text: `select remaining, reset_ms as "resetMs", wait_ms as "waitMs", is_shared as "isShared"
+          from loci.take_rates($1, $2, $3, $4, $5)`,
+        values: [bucket, shared.bucket, perMinute, burst, shared.times],
+      }
+    : {
+        name: 'access_take_rate',
+        text: `select remaining, reset_ms as "resetMs", wait_ms as "waitMs", false as "isShared" from loci.take_rate($1, $2, $3)`,
+        values: [bucket, perMinute, burst],
+      }
+  const { rows } = await sql.query<Omit<Rate, 'waitMs'> & { waitMs: number | null }>(taken)
   const rate = rows[0] as (typeof rows)[number]
   return { ...rate, waitMs: rate.waitMs ?? undefined }
+}
+
+/** How full the bucket is, by the database's clock as everything about it. */
+export async function lookAtRate(sql: Sql, { bucket, perMinute, burst }: RateLimit) {
+  const { rows } = await sql.query<{ resetMs: number }>({
+    name: 'access_look_at_rate',
+    text: `select greatest(0, coalesce(max(tat), 0) - extract(epoch from clock_timestamp()) * 1000)::float8 as "resetMs"
+      from loci.rate_limits where bucket = $1`,
+    values: [bucket],
+  })
+  const resetMs = rows[0]?.resetMs ?? 0
+  return { remaining: Math.floor(burst - (resetMs * perMinute) / 60_000), resetMs }
 }
 
 /** Buckets that have been full again for an hour. */

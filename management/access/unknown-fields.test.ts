@@ -48,7 +48,9 @@ test('exactly the bodies that give somebody something are closed', () => {
   const specs = management.management.routes.map(({ spec }) => spec)
   const closed = specs.filter(({ body, documentedBody }) => body && isClosed(documentedBody ?? body))
   assert.deepEqual(closed.map(({ method, path }) => `${method} ${path}`).sort(), CLOSED)
-  const ignoring = specs.filter(({ ignoresUnknownNames, bodyRaw }) => ignoresUnknownNames || bodyRaw)
+  // The creation of a service parses its body itself, after the look for a known key: the last test of this file asks it.
+  const isRaw = ({ bodyRaw, path }: (typeof specs)[number]) => bodyRaw && path !== '/api/v1/services'
+  const ignoring = specs.filter((spec) => spec.ignoresUnknownNames || isRaw(spec))
   assert.deepEqual(ignoring.map(({ method, path }) => `${method} ${path}`).sort(), IGNORING)
 })
 

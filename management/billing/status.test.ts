@@ -36,7 +36,7 @@ test('the limits are those of the covered plan, and what is used counts neither 
         values ($1, $2, $3, 'n', $4, 'kv', 'free', 'us-east-1', $5, 'active')`,
       [newId('svc'), organizationId, tenantId, `${tenantId.slice(4)}-${at}`, status],
     )
-  assert.deepEqual((await provider.statusOf(tenantId)).limits.services, { limit: 2, used: 2 })
+  assert.deepEqual((await provider.statusOf(tenantId)).limits.services, { limit: 10, used: 2 })
 
   await provider.bill(tenantId, { plan: 'enterprise' })
 

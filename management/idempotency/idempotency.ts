@@ -27,7 +27,7 @@ export interface Repeat {
   /** `METHOD /path/template`, with the ids of the path filled in: the same key elsewhere is another one. */
   route: string
   headers: Headers
-  /** What must be equal for a repeat to be one. */
+  /** What must be equal for a repeat to be one; undefined = could not be read, and equals nothing. */
   request: unknown
 }
 
@@ -102,13 +102,18 @@ function answerFrom(
   { request, headers }: Repeat,
   onOtherBody: OnOtherBody,
 ): Reply {
-  const sealedWith = sealing.find(({ id }) => id === stored?.sealedWith)
-  if (!stored || !sealedWith) throw inProgress()
-  const isSame = timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope.organizationId, request))
+  if (!stored) throw inProgress()
+  // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
+  const sealedWith = sealing.find(({ id }) => id === stored.sealedWith)
+  const isSame =
+    sealedWith !== undefined &&
+    timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope.organizationId, request))
   if (!isSame && (onOtherBody === 'refuse' || headers['idempotency-strict'] === 'true'))
     throw new ApiError(
       'IDEMPOTENCY_KEY_REUSED',
-      'This Idempotency-Key was used before with another body: use a new key.',
+      sealedWith
+        ? 'This Idempotency-Key was used before with another body: use a new key.'
+        : 'This Idempotency-Key was used before, and the sealing key that its body can be compared with is gone: use a new key.',
     )
   if (stored.ref !== null)
     throw new ApiError(

@@ -1,13 +1,14 @@
-import { parseInput } from '@loci/chassis/input.ts'
+import { readJson } from '@loci/chassis/input.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
+import { serviceTypeOf } from '@loci/contract/operations.ts'
 import {
-  anyBody,
   createServiceRequest,
   createServiceResponse,
   listServicesQuery,
   listServicesResponse,
   noBody,
   patchServiceRequest,
+  rawBody,
   serviceOperation,
   service as serviceSchema,
 } from '@loci/contract/services.ts'
@@ -22,7 +23,14 @@ import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { OperationEnds } from '../operations/end.ts'
 import { operationJson } from '../operations/json.ts'
 import type { Verb } from '../provisioning/lifecycle.ts'
-import { commandService, createService, type Market, patchService, requireVisible } from './services.ts'
+import {
+  commandService,
+  createService,
+  type Market,
+  patchService,
+  requireServiceRequest,
+  requireVisible,
+} from './services.ts'
 import { countServices, listServices, type Service } from './store.ts'
 
 interface ServiceOptions {
@@ -54,7 +62,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         access: caller.scope('services:write', 'write', 'by the route'),
         tag: 'services',
         summary: 'Create a service. It is made in the background: follow Operation-Location.',
-        body: anyBody,
+        body: rawBody,
+        bodyRaw: true,
         documentedBody: createServiceRequest,
         answers: { 202: createServiceResponse },
         errors: [
@@ -67,12 +76,23 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         ],
         failureMessage: 'Failed to create service',
         unknownIsInternal: true,
+        requestHeaders: {
+          'Idempotency-Strict': '`true`: a known Idempotency-Key with another body is refused with 422.',
+        },
+        answerHeaders: {
+          'Idempotent-Replayed': '`true`: the stored answer of the first request with this Idempotency-Key.',
+          'Idempotency-Body-Differs':
+            '`true`: a replay to another body than the first, or to one that can not be compared.',
+        },
       },
       async ({ caller, body, headers, requestId, answer }) => {
-        const repeat = { route: ROUTE, headers, request: body }
+        // The seed's order. A known key is answered whatever the body is: missing, broken, of another content type.
+        const sent = readSent(headers, body as Buffer)
+        const repeat = { route: ROUTE, headers, request: sent.request }
         const replayed = await creations.replay(caller, repeat, () => rates.take(caller, 'write', answer, 'services'))
         if (replayed) return replayed
-        const request = parseInput(createServiceRequest, body, 'body')
+        if (sent.refusal) throw sent.refusal
+        const request = requireServiceRequest(market, sent.request)
         await rates.take(caller, 'write', answer, 'services')
         let made: string | undefined
         const created = await creations.once(caller, repeat, async (sql) => {
@@ -119,7 +139,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       async ({ caller, query, answer }) => {
         await rates.take(caller, 'read', answer, 'services')
         const { limit, offset } = query
-        const filter = { serviceType: query.service_type, status: query.status }
+        const { service_type: type } = query
+        const filter = { serviceType: type && (serviceTypeOf(type) ?? type), status: query.status }
         // One snapshot: the total and the page are of the same moment.
         const found = await transaction(
           pool,
@@ -252,6 +273,15 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
 }
 
 type Headers = Record<string, string | string[] | undefined>
+
+/** The body, or why it can not be read: nobody is told that before a known key was looked for. */
+function readSent(headers: Headers, bytes: Buffer): { request?: unknown; refusal?: unknown } {
+  try {
+    return { request: readJson(headers, bytes) }
+  } catch (refusal) {
+    return { refusal }
+  }
+}
 
 const SUMMARIES = {
   suspend: 'Refuse writes to the service until it is resumed. Nothing is lost.',

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AskOptions } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { PLANS } from '../plans.ts'
 import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
 
 const SECRET = 'a-billing-secret-of-the-tests-1234'
@@ -108,35 +109,20 @@ test('simultaneous creations with one key make one service', async () => {
   assert.equal((await ask(party, 'GET /api/v1/services')).json.pagination.total, 1)
 })
 
-test('a known key is answered before the body is looked at, and says when the body differs', async () => {
-  const party = await management.organization()
-  const headers = { 'idempotency-key': randomUUID() }
-  const first = await create(party, {}, headers)
-  const again = await ask(party, 'POST /api/v1/services', { body: [], headers })
-  assert.deepEqual([again.status, again.json, again.headers['idempotency-body-differs']], [202, first.json, 'true'])
-  const strict = await ask(party, 'POST /api/v1/services', {
-    body: {},
-    headers: { ...headers, 'idempotency-strict': 'true' },
-  })
-  assert.equal(strict.json.error.code, 'IDEMPOTENCY_KEY_REUSED')
-})
-
 test('the quota is exact when many ask at once, and a deleted service makes room at once', async () => {
   const party = await management.organization()
-  const answers = await Promise.all(Array.from({ length: 6 }, () => create(party)))
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 202, 403, 403, 403, 403])
+  const answers = await Promise.all(Array.from({ length: 14 }, () => create(party)))
+  const statuses = Map.groupBy(answers, ({ status }) => status)
+  assert.deepEqual([statuses.get(202)?.length, statuses.get(403)?.length], [10, 4])
   const made = answers.find(({ status }) => status === 202)?.json.service_id
   const gone = await ask(party, `DELETE /api/v1/services/${made}`)
   assert.deepEqual([gone.status, gone.json.kind], [202, 'delete'])
   assert.equal((await create(party)).status, 202)
 })
 
-test('a plan that is not paid for is refused, a type that is not open names those that are', async () => {
+test('a plan that is not paid for is refused', async () => {
   const party = await management.organization()
   assert.equal((await create(party, { plan: 'pro' })).json.error.code, 'PLAN_NOT_COVERED')
-  const graph = await create(party, { service_type: 'graph' })
-  assert.deepEqual([graph.status, graph.json.error.details], [422, { service_types: ['memory', 'kv'] }])
-  assert.equal((await create(party, { region: 'atlantis-1' })).status, 400)
 })
 
 test('suspend, resume and delete come true, and each ends its operation', async () => {
@@ -322,18 +308,19 @@ test('a config over 64 KiB is refused, and a deleted service leaves none of it i
 
 test('what stood back for the plan comes forward when an older service fails', async () => {
   const party = await management.organization()
-  const ids = [await active(party), await active(party)]
-  // As after a plan that covered more: a third one that the free plan does not cover.
+  const ids: string[] = []
+  for (let at = 0; at < PLANS.free.services; at += 1) ids.push(await active(party))
+  // As after a plan that covered more: one more than the free plan covers.
   await management.sql(`update loci.tenants set plan = 'starter' where id = $1`, [party.tenantId])
   ids.push(await active(party))
   await management.sql(`update loci.tenants set plan = 'free' where id = $1`, [party.tenantId])
   await management.sql(
     `insert into loci.due_services select id, organization_id, now() from loci.services where id = $1
      on conflict (service_id) do update set due_at = excluded.due_at`,
-    [ids[2]],
+    [ids.at(-1)],
   )
   const state = async () => {
-    const item = (await cell.pull()).items.find(({ key }) => key === ids[2])
+    const item = (await cell.pull()).items.find(({ key }) => key === ids.at(-1))
     return item?.kind === 'instance' ? `${item.body.state} ${item.body.state_reason}` : ''
   }
   assert.equal(await until(state, (now) => now.startsWith('suspended')), 'suspended plan_not_covered')

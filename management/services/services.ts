@@ -1,8 +1,10 @@
 // Services: what is asked for, and what a command changes. Everything here writes intent; provisioning makes it true.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { parseInput } from '@loci/chassis/input.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
-import type { CreateServiceRequest, PatchServiceRequest } from '@loci/contract/services.ts'
+import { SERVICE_TYPES, type ServiceType, serviceTypeOf } from '@loci/contract/operations.ts'
+import { type CreateServiceRequest, createServiceRequest, type PatchServiceRequest } from '@loci/contract/services.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
@@ -26,17 +28,27 @@ import {
   updateService,
 } from './store.ts'
 
-/** Sets of sub-services that can be had. `graph` is planned and answers so until it is built. */
-const SERVICE_TYPES = ['memory', 'kv'] as const
-const PLANNED_TYPES = ['graph']
-
 /** Before there is any measure of a placement. */
 const READY_S_FIRST = 5
 const READY_S_MAX = 600
 const CONFIG_BYTES_MAX = 64 * 1024
 
 export interface Market extends Rules {
+  /** Empty = any. */
   regions: string[]
+}
+
+/** A creation that nothing is wrong with, as far as the request alone can tell. */
+export interface ServiceRequest extends CreateServiceRequest {
+  service_type: ServiceType
+}
+
+/** Everything about the request that can be judged without the store: the seed has it before the rate limit. */
+export function requireServiceRequest(market: Market, body: unknown): ServiceRequest {
+  const request = parseInput(createServiceRequest, body, 'body')
+  requireRegion(market, request.region)
+  requireSmall(request.config)
+  return { ...request, service_type: requireType(request.service_type) }
 }
 
 export interface Actor {
@@ -55,19 +67,9 @@ export async function createService(
   sql: Sql,
   market: Market,
   { caller, requestId }: Actor,
-  request: CreateServiceRequest,
+  request: ServiceRequest,
   now: Date = new Date(),
 ): Promise<Created> {
-  requireType(request.service_type)
-  requireSmall(request.config)
-  if (!market.regions.includes(request.region))
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      `There is no region '${request.region}'. The regions are ${market.regions.join(', ')}.`,
-      {
-        details: [{ field: 'body.region', problem: `must be one of ${market.regions.join(', ')}` }],
-      },
-    )
   const tenant = await requireTenant(sql, caller, request.tenant_id)
   requireCovered(tenant, request.plan, market.isBilled)
   requireRoom(tenant, market.isBilled)
@@ -112,16 +114,21 @@ function requireSmall(config: object | undefined): void {
     throw new ApiError('PAYLOAD_TOO_LARGE', `The config of a service has at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
 }
 
-function requireType(serviceType: string): void {
-  if ((SERVICE_TYPES as readonly string[]).includes(serviceType)) return
-  const open = SERVICE_TYPES.join(', ')
-  const why = PLANNED_TYPES.includes(serviceType) ? 'is not open yet' : 'does not exist'
+function requireRegion({ regions }: Market, region: string): void {
+  if (regions.length === 0 || regions.includes(region)) return
+  const known = regions.join(', ')
+  throw new ApiError('VALIDATION_ERROR', `There is no region '${region}'. The regions are ${known}.`, {
+    details: [{ field: 'body.region', problem: `must be one of ${known}` }],
+  })
+}
+
+function requireType(name: string): ServiceType {
+  const serviceType = serviceTypeOf(name)
+  if (serviceType) return serviceType
   throw new ApiError(
     'SERVICE_TYPE_UNAVAILABLE',
-    `The service type '${serviceType.slice(0, 100)}' ${why}. Those that are: ${open}.`,
-    {
-      details: { service_types: [...SERVICE_TYPES] },
-    },
+    `There is no service type '${name.slice(0, 100)}'. The types are ${SERVICE_TYPES.join(', ')}.`,
+    { details: { service_types: [...SERVICE_TYPES] } },
   )
 }
 
@@ -289,7 +296,7 @@ export async function addInstance(
   actor: string,
   now: Date = new Date(),
 ): Promise<Service> {
-  requireType(serviceType)
+  const type = requireType(serviceType)
   if (cell.tenantId !== null && cell.tenantId !== tenant.id)
     throw new ApiError('INVALID_STATE', 'This cell is kept for another tenant: choose another cell.')
   await lockCell(sql, cell.id)
@@ -303,7 +310,7 @@ export async function addInstance(
     tenantId: tenant.id,
     name,
     slug: slugOf(name, 'service'),
-    serviceType,
+    serviceType: type,
     plan,
     region: cell.region,
     cellId: cell.id,
@@ -321,7 +328,7 @@ export async function addInstance(
     actor,
     action: 'service.make',
     subject: service.id,
-    detail: { tenant_id: tenant.id, cell_id: cell.id, plan, service_type: serviceType },
+    detail: { tenant_id: tenant.id, cell_id: cell.id, plan, service_type: type },
   })
   return requireService(sql, service.organizationId, service.id)
 }

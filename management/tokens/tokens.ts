@@ -8,7 +8,14 @@ import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { DOMAINS, DOMAINS_OF, OPERATIONS, type Operation } from '@loci/contract/operations.ts'
+import {
+  DOMAINS,
+  DOMAINS_OF,
+  OPERATIONS,
+  type Operation,
+  opensDomain,
+  opensOperation,
+} from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit } from '../audit/store.ts'
 import { requireSigningKey } from '../keys/keys.ts'
@@ -176,7 +183,11 @@ interface Grant {
 }
 
 function requireGrant(request: TokenRequest, service: Service, iat: number): Grant {
-  const ops = requireOps(request.ops).filter((op) => request.allowedOps?.includes(op) ?? true)
+  const { serviceType } = service
+  const meant = requireOps(request.ops).filter((op) => opensOperation(serviceType, op))
+  if (meant.length === 0)
+    throw new ApiError('FORBIDDEN', `A service of type ${serviceType} has none of the operations that were asked for.`)
+  const ops = meant.filter((op) => request.allowedOps?.includes(op) ?? true)
   if (ops.length === 0)
     throw new ApiError('FORBIDDEN', 'Your role has none of the operations that were asked for: ask for others.')
   const databases = requireDatabases(request.databases)
@@ -190,7 +201,7 @@ function requireGrant(request: TokenRequest, service: Service, iat: number): Gra
     throw invalid('sub must be the id of a user or an API key')
   if (request.name !== undefined && (request.name.length < 1 || request.name.length > 100))
     throw invalid('name must have 1 to 100 characters')
-  const keyspaces = keyspacesOf(ops, databases)
+  const keyspaces = keyspacesOf(ops, databases, serviceType)
   if (keyspaces.length > KEYSPACES_MAX)
     throw invalid(
       `these operations on these databases are ${keyspaces.length} keyspaces; a token has at most ${KEYSPACES_MAX}`,
@@ -243,10 +254,10 @@ function requireHolderKey(given: unknown, depth: number): PublicJwk | undefined 
   return given as PublicJwk
 }
 
-/** Each domain of the operations, in each of the databases. */
-function keyspacesOf(ops: Operation[], databases: string[]): string[] {
+/** Each domain of the operations that the service opens, in each of the databases. */
+function keyspacesOf(ops: Operation[], databases: string[], serviceType: string): string[] {
   const needed = new Set(ops.flatMap((op) => DOMAINS_OF[op]))
-  return DOMAINS.filter((domain) => needed.has(domain)).flatMap((domain) =>
+  return DOMAINS.filter((domain) => needed.has(domain) && opensDomain(serviceType, domain)).flatMap((domain) =>
     databases.map((database) => `${domain}/${database}`),
   )
 }
