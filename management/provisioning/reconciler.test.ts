@@ -31,21 +31,21 @@ test('a service whose reconciliation always throws is counted as overdue, and th
 
   await management.sql(`update loci.due_services set due_at = now() - interval '2 minutes'`)
 
-  const rowOf = async (id: string) =>
-    (
-      await management.sql(
-        'select attempts, due_at > now() as is_claimed from loci.due_services where service_id = $1',
-        [id],
-      )
-    )[0]
+  const attemptsOf = async (id: string) => {
+    const [row] = await management.sql('select attempts from loci.due_services where service_id = $1', [id])
+    return Number(row?.attempts)
+  }
   const statusOf = async (id: string) =>
     (await party.ask(`GET /api/v1/services/${id}`)).json<{ status: string }>().status
   await eventually(async () => (await statusOf(healthy)) === 'failed')
   await management.logged(({ message, service }) => message.startsWith('reconciling a service') && service === broken)
-  assert.deepEqual(await rowOf(broken), { attempts: 1, is_claimed: true })
-  const { count, oldestS } = await countOverdue(management.pool)
-  assert.equal(count, 1)
+  // The healthy one may be due for a moment, for its next step.
+  const { oldestS } = await eventually(async () => {
+    const overdue = await countOverdue(management.pool)
+    return overdue.count === 1 && overdue
+  })
   assert.ok(oldestS >= 120, `${oldestS} s`)
+  assert.ok((await attemptsOf(broken)) >= 1)
 
   await management.sql('drop trigger planted on loci.services')
   await management.sql('update loci.due_services set due_at = now()')
