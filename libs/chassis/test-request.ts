@@ -77,10 +77,13 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<string> 
 }
 
 /** What becomes true a moment later: a log line is written when the last byte is out, and the client may be faster. */
-export async function eventually<Value>(look: () => Value | undefined | false, withinMs = 3_000): Promise<Value> {
+export async function eventually<Value>(
+  look: () => Value | undefined | false | Promise<Value | undefined | false>,
+  withinMs = 3_000,
+): Promise<Value> {
   const until = performance.now() + withinMs
   for (;;) {
-    const found = look()
+    const found = await look()
     if (found !== undefined && found !== false) return found
     if (performance.now() > until) throw new Error(`not within ${withinMs} ms: ${look}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
