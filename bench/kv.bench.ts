@@ -134,7 +134,7 @@ function pgbench(kind: Kind, { serviceId }: WorldTenant, clients: number): Promi
     '-p',
     String(port),
     '-U',
-    'loci_app',
+    'loci_daemon',
     'loci_cell',
   ]
   return new Promise((resolve, reject) => {

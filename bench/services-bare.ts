@@ -85,7 +85,7 @@ export function runBareCreations(
   const script = join(directory, 'create.sql')
   writeFileSync(script, SCRIPT(parties))
   const how = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-T', String(seconds), '-f', script]
-  const where = ['-h', socketDirectory, '-p', String(port), '-U', 'loci_app', 'loci_control']
+  const where = ['-h', socketDirectory, '-p', String(port), '-U', 'loci_management', 'loci_control']
   return new Promise((resolve, reject) => {
     const child = spawn(join(binDirectory, 'pgbench'), [...how, ...where], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.once('error', reject)

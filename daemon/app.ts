@@ -198,6 +198,7 @@ export async function createDaemon({
       lifecycle.move('migrating', 'waiting for the database and its schema')
       const prepared = await prepareDatabase({
         sql: background,
+        program: 'daemon',
         migrations: MIGRATIONS,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),

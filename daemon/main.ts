@@ -50,7 +50,7 @@ const code = await runProgram({
       },
     },
     migrate: {
-      summary: 'bring the cell’s database to this version’s schema, as loci_owner',
+      summary: 'bring the cell’s database to this version’s schema, as loci_daemon_owner',
       needs: ['databaseOwnerUrl'],
       without: NOTHING_SECRET,
       async run(config) {
@@ -66,10 +66,11 @@ const code = await runProgram({
       },
     },
     'roles-sql': {
-      summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
+      summary:
+        'print the SQL with which a database administrator prepares a database: roles-sql <database> [login] | psql',
       without: NOTHING_SECRET,
-      async run(_config, [database = 'loci_cell']) {
-        out(rolesSql({ database }))
+      async run(_config, [database = 'loci_cell', login]) {
+        out(rolesSql({ database, program: 'daemon', ...(login ? { login } : {}) }))
         return 0
       },
     },

@@ -203,6 +203,7 @@ export async function createManagement({
       lifecycle.move('migrating', 'waiting for the database and its schema')
       const prepared = await prepareDatabase({
         sql: background,
+        program: 'management',
         migrations: MIGRATIONS,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),

@@ -45,7 +45,7 @@ function settings(databaseUrl: string): Record<string, string> {
 }
 
 test('an operator makes a cell, an instance, a token and a partner credential, and takes them back', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
   const env = settings(database.appUrl)
   const done = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(env, ...args)
@@ -178,7 +178,7 @@ async function checkLeftBehind(
 }
 
 test('a wrong call ends with 64 and says how it is called', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
   const env = settings(database.appUrl)
   const cell = ['cells', 'add', '--name', 'a', '--region', 'r', '--capacity', '1', '--endpoint', 'http://127.0.0.1:1']
   const wrong: [string[], RegExp][] = [
@@ -261,7 +261,7 @@ test('bootstrap makes the first organization, its owner and a key that works, on
 })
 
 test('commands that sign need the sealing keys, the right ones, and say so before they do anything', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
   const env = settings(database.appUrl)
   const { LOCI_SEALING_KEYS: _, ...without } = env
   const weak = (bytes: Buffer) => ({ ...env, LOCI_SEALING_KEYS: `a:${bytes.toString('base64')}` })
@@ -285,7 +285,7 @@ test('commands that sign need the sealing keys, the right ones, and say so befor
 })
 
 test('a database that is not there or not migrated ends a command with 69', async () => {
-  const env = settings('postgres://loci_app@127.0.0.1:1/none')
+  const env = settings('postgres://loci_management@127.0.0.1:1/none')
   const { code, stderr, stdout } = await run(env, 'keys', 'list')
   assert.equal(code, 69)
   assert.equal(stdout, '')

@@ -19,7 +19,7 @@ function run(args: string[], env: Record<string, string> = {}): Promise<{ code: 
 }
 
 const DATABASE = {
-  LOCI_DATABASE_URL: 'postgres://loci_app@127.0.0.1:1/loci_control',
+  LOCI_DATABASE_URL: 'postgres://loci_management@127.0.0.1:1/loci_control',
   LOCI_SEALING_KEYS: `test:${randomBytes(32).toString('base64')}`,
 }
 

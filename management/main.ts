@@ -47,7 +47,7 @@ const code = await runProgram({
       },
     },
     migrate: {
-      summary: 'bring the control database to this version’s schema, as loci_owner',
+      summary: 'bring the control database to this version’s schema, as loci_management_owner',
       needs: ['databaseOwnerUrl'],
       without: ['databaseUrl', 'sealingKeys'],
       async run(config) {
@@ -63,10 +63,11 @@ const code = await runProgram({
       },
     },
     'roles-sql': {
-      summary: 'print the SQL with which a database administrator prepares a database: roles-sql <database> | psql',
+      summary:
+        'print the SQL with which a database administrator prepares a database: roles-sql <database> [login] | psql',
       without: ['databaseUrl', 'sealingKeys'],
-      async run(_config, [database = 'loci_control']) {
-        out(rolesSql({ database }))
+      async run(_config, [database = 'loci_control', login]) {
+        out(rolesSql({ database, program: 'management', ...(login ? { login } : {}) }))
         return 0
       },
     },

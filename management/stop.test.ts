@@ -11,7 +11,7 @@ import { addCell } from './cells/cells.ts'
 import { MIGRATIONS } from './schema.ts'
 
 test('a process that is told to stop answers the polls that wait and ends without cutting one', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
   const { publicJwk, privateJwk } = newKeyPair()
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   const place = { name: 'one', region: 'r', capacity: 1, endpoint: 'http://127.0.0.1:1', tenantId: null }

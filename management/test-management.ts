@@ -103,7 +103,7 @@ export async function testManagement({
 } = {}): Promise<TestManagement> {
   const database = replicaOf
     ? { ...replicaOf.database, async [Symbol.asyncDispose]() {} }
-    : await testDatabase({ migrations: MIGRATIONS })
+    : await testDatabase({ migrations: MIGRATIONS, program: 'management' })
   const sealingKeys = replicaOf?.settings.sealingKeys ?? [{ id: 'test', key: randomBytes(32) }]
   const { lines, log } = testLog()
   const settings: ManagementSettings = {

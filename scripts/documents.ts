@@ -130,7 +130,7 @@ async function describeManagement(): Promise<OpenapiDocument> {
 function common() {
   return {
     listen: { host: '127.0.0.1', port: 0 },
-    databaseUrl: 'postgres://loci_app@127.0.0.1:1/none',
+    databaseUrl: 'postgres://loci_daemon@127.0.0.1:1/none',
     databaseCa: undefined,
     databaseConnectionsMax: 2,
     trustedProxies: [],

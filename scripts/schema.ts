@@ -4,13 +4,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { DatabaseProgram } from '@loci/postgres/roles.ts'
 import { testDatabase } from '@loci/postgres/test-database.ts'
 import { startThrowaway } from '@loci/postgres/throwaway.ts'
 import { normaliseDump } from './schema/dump.ts'
 
 const top = path.dirname(import.meta.dirname)
 const check = process.argv.includes('--check')
-const programs = ['daemon', 'management'].filter((program) => existsSync(path.join(top, program, 'migrations')))
+const programs = (['daemon', 'management'] as const).filter((program) =>
+  existsSync(path.join(top, program, 'migrations')),
+)
 
 if (programs.length > 0) {
   // Always a server of our own: pg_dump must be of the server's version, and only then do we know where it is.
@@ -33,8 +36,8 @@ if (programs.length > 0) {
   console.log('no program has migrations')
 }
 
-async function dumpSchema(program: string, pgDump: string): Promise<string> {
-  await using database = await testDatabase({ migrations: path.join(top, program, 'migrations') })
+async function dumpSchema(program: DatabaseProgram, pgDump: string): Promise<string> {
+  await using database = await testDatabase({ migrations: path.join(top, program, 'migrations'), program })
   // Without the parts of what is partitioned by time: they depend on the day, and the schema must not.
   const parts = ['--exclude-table', 'loci.*_2[0-9][0-9][0-9][0-9][0-9]*']
   const parameters = ['--schema-only', '--no-owner', ...parts, '--dbname', database.adminUrl]

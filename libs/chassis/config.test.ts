@@ -15,7 +15,7 @@ const DIGEST = '0123456789abcdef'.repeat(4)
 const SEALING = `test:${randomBytes(32).toString('base64')}`
 const ENV = {
   LOCI_SEALING_KEYS: SEALING,
-  LOCI_DATABASE_URL: 'postgres://loci_app:hunter22@127.0.0.1:5432/loci_cell',
+  LOCI_DATABASE_URL: 'postgres://loci_daemon:hunter22@127.0.0.1:5432/loci_cell',
   LOCI_ADMIN_TOKEN_DIGESTS: DIGEST,
 }
 
@@ -173,7 +173,7 @@ test('a secret is refused as a flag, and its value goes nowhere', () => {
 })
 
 test('the problem with a secret does not repeat the secret', () => {
-  const url = daemon({ LOCI_DATABASE_URL: 'mysql://loci_app:hunter22@127.0.0.1/x' })
+  const url = daemon({ LOCI_DATABASE_URL: 'mysql://loci_daemon:hunter22@127.0.0.1/x' })
   const key = daemon({ LOCI_TLS_KEY: 'hunter22', LOCI_TLS_CERT: 'hunter22' })
   const digest = daemon({ LOCI_ADMIN_TOKEN_DIGESTS: 'hunter22' })
   for (const { problems } of [url, key, digest]) {

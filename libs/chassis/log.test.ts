@@ -51,7 +51,7 @@ const CREDENTIALS: Record<string, string> = {
   'a basic credential': 'basic Y2FuYXJ5OmNhbmFyeQ==',
   'a webhook secret': 'whsec_canary+/0123456789=',
   'a private key': PEM,
-  'the password of a database': 'postgres://loci_app:canary@db.example/loci_cell',
+  'the password of a database': 'postgres://loci_daemon:canary@db.example/loci_cell',
   'the password of a proxy': 'https://user:canary@proxy.example/',
   'a password in JSON': '{"user":"loci_app","password":"canary"}',
   'a password in a connection string': 'host=db user=loci_app password=canary dbname=x',
@@ -87,7 +87,7 @@ test('a line without a credential is left as it is', () => {
     '{"level":"info","requestId":"req_01jd2x","route":"/v1/kv/entries/{key}","status":200,"message":"request"}',
     '{"route":"/api/v1/tenants/{id}/tokens","code":"UNAUTHENTICATED"}',
     '{"message":"The administration needs its token in the header x-loci-admin-token."}',
-    '{"url":"http://127.0.0.1:4410","reason":"postgres://loci_app@127.0.0.1/loci_cell"}',
+    '{"url":"http://127.0.0.1:4410","reason":"postgres://loci_daemon@127.0.0.1/loci_cell"}',
     '{"message":"the secret of good sleep"}',
     '{"reason":"loci_app may not bypass row-level security"}',
   ])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type Command, runProgram, StartRefused } from './program.ts'
 
 const ENV = {
-  LOCI_DATABASE_URL: 'postgres://loci_app:hunter22@127.0.0.1/loci_cell',
+  LOCI_DATABASE_URL: 'postgres://loci_daemon:hunter22@127.0.0.1/loci_cell',
   LOCI_ADMIN_TOKEN_DIGESTS: '0123456789abcdef'.repeat(4),
   LOCI_SEALING_KEYS: `test:${randomBytes(32).toString('base64')}`,
 }
@@ -52,7 +52,7 @@ test('without a command the program serves, and has no exit code while it does',
 })
 
 test('a command gets its own arguments and needs its own settings', async () => {
-  const owner = { LOCI_DATABASE_OWNER_URL: 'postgres://loci_owner@127.0.0.1/loci_cell' }
+  const owner = { LOCI_DATABASE_OWNER_URL: 'postgres://loci_daemon_owner@127.0.0.1/loci_cell' }
   assert.deepEqual((await call(['migrate', 'to', '--fast'], owner)).ran, ['migrate to --fast'])
   const { code, err, ran } = await call(['migrate'], {})
   assert.deepEqual([code, ran], [78, []])

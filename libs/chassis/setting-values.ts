@@ -110,10 +110,10 @@ export function databaseUrl(text: string): string {
   const parseable = text.replace(/^(postgres(?:ql)?:\/\/[^/?@]*@)(?=\/)/, '$1localhost')
   const url = URL.canParse(parseable) ? new URL(parseable) : undefined
   if (!url || !/^postgres(ql)?:$/.test(url.protocol))
-    throw new Error('must be a URL such as postgres://loci_app@127.0.0.1:5432/loci_cell')
+    throw new Error('must be a URL such as postgres://loci_daemon@127.0.0.1:5432/loci_cell')
   if (!/^([^%]|%[0-9a-fA-F]{2})*$/.test(text))
     throw new Error('has a % that is not followed by two hex digits: write %25')
-  if (url.username === '') throw new Error('must name the role: postgres://loci_app@…')
+  if (url.username === '') throw new Error('must name the role: postgres://loci_daemon@…')
   if (url.pathname.length < 2) throw new Error('must name the database: postgres://…/loci_cell')
   const host = url.searchParams.get('host') ?? url.hostname
   if (host.includes(',')) throw new Error('names several hosts: name the one in front of the primary')

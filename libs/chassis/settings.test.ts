@@ -45,36 +45,36 @@ function pem(key: KeyObject): string {
 
 test('PostgreSQL on this machine needs no TLS, by loopback or by socket', () => {
   for (const url of [
-    'postgres://loci_app@127.0.0.1:5432/loci_cell',
-    'postgresql://loci_app:p%40ss@localhost/loci_cell?sslmode=disable',
-    'postgres://loci_app@[::1]/loci_cell',
-    'postgres://loci_app@/loci_cell?host=/var/run/postgresql',
-    'postgres://loci_app@/loci_cell?host=%2Fvar%2Frun%2Fpostgresql&port=5433',
-    'postgres://loci_app@%2Fvar%2Frun%2Fpostgresql/loci_cell',
+    'postgres://loci_daemon@127.0.0.1:5432/loci_cell',
+    'postgresql://loci_daemon:p%40ss@localhost/loci_cell?sslmode=disable',
+    'postgres://loci_daemon@[::1]/loci_cell',
+    'postgres://loci_daemon@/loci_cell?host=/var/run/postgresql',
+    'postgres://loci_daemon@/loci_cell?host=%2Fvar%2Frun%2Fpostgresql&port=5433',
+    'postgres://loci_daemon@%2Fvar%2Frun%2Fpostgresql/loci_cell',
   ])
     assert.equal(SETTINGS.databaseUrl.parse(url), url)
 })
 
 test('PostgreSQL elsewhere is reached by verified TLS only', () => {
-  const url = 'postgres://loci_app:x@db.example/loci_cell'
+  const url = 'postgres://loci_daemon:x@db.example/loci_cell'
   assert.equal(SETTINGS.databaseUrl.parse(url), url)
   assert.equal(SETTINGS.databaseUrl.parse(`${url}?sslmode=verify-full`), `${url}?sslmode=verify-full`)
   for (const mode of ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'no-verify', ''])
     refuses(SETTINGS.databaseUrl, [`${url}?sslmode=${mode}`], /only verify-full/)
   refuses(SETTINGS.databaseUrl, [`${url}?ssl=false`, `${url}?uselibpqcompat=true`], /verified TLS/)
-  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=db.example&sslmode=require'], /only verify-full/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=db.example&sslmode=require'], /only verify-full/)
 })
 
 test('a database URL that could be read in two ways is refused', () => {
-  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=one.example,two.example'], /several hosts/)
-  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@/x?host=/tmp&port=five'], /port/)
-  refuses(SETTINGS.databaseUrl, ['postgres://loci_app:50%@127.0.0.1/x'], /%25/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=one.example,two.example'], /several hosts/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@/x?host=/tmp&port=five'], /port/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon:50%@127.0.0.1/x'], /%25/)
 })
 
 test('a database URL names its role and its database', () => {
   refuses(SETTINGS.databaseUrl, ['', 'mysql://a@b/c', '127.0.0.1'], /must be a URL/)
   refuses(SETTINGS.databaseUrl, ['postgres://127.0.0.1/x'], /role/)
-  refuses(SETTINGS.databaseUrl, ['postgres://loci_app@127.0.0.1', 'postgres://loci_app@127.0.0.1/'], /database/)
+  refuses(SETTINGS.databaseUrl, ['postgres://loci_daemon@127.0.0.1', 'postgres://loci_daemon@127.0.0.1/'], /database/)
 })
 
 test('management is reached by https, or by http on loopback, and its URL is an origin', () => {

@@ -83,14 +83,14 @@ export const SETTINGS = {
   databaseUrl: setting({
     env: 'LOCI_DATABASE_URL',
     programs: BOTH,
-    doc: 'PostgreSQL as the role loci_app. Off loopback and unix sockets the connection is TLS with a verified certificate.',
+    doc: 'PostgreSQL as loci_daemon or loci_management. Off loopback and unix sockets the connection is TLS with a verified certificate.',
     secret: true,
     parse: databaseUrl,
   }),
   databaseOwnerUrl: optionalSetting({
     env: 'LOCI_DATABASE_OWNER_URL',
     programs: BOTH,
-    doc: 'PostgreSQL as the role loci_owner; read by the command migrate alone.',
+    doc: 'PostgreSQL as loci_daemon_owner or loci_management_owner; read by the command migrate alone.',
     secret: true,
     forCommand: 'migrate',
     parse: databaseUrl,

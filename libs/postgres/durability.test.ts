@@ -9,7 +9,7 @@ const migrations = join(import.meta.dirname, 'testing/migrations')
 
 test('a sound database seen by the application has no problems', async () => {
   await using fixture = await openAudit()
-  const audit = await auditDatabase(fixture.app)
+  const audit = await auditDatabase(fixture.app, 'daemon')
   assert.deepEqual(audit.problems, [])
   assert.deepEqual(audit.warnings, [])
   assert.match(audit.facts.serverVersion, /^\d+/)
@@ -19,9 +19,9 @@ test('a sound database seen by the application has no problems', async () => {
 
 test('a superuser, the owner and a member of the owner are refused', async () => {
   await using fixture = await openAudit()
-  const asAdmin = await auditDatabase(fixture.admin)
-  assert.match(asAdmin.problems.join('\n'), /is superuser: connect as loci_app/)
-  const asOwner = await auditDatabase(fixture.owner)
+  const asAdmin = await auditDatabase(fixture.admin, 'daemon')
+  assert.match(asAdmin.problems.join('\n'), /is superuser: connect as loci_daemon/)
+  const asOwner = await auditDatabase(fixture.owner, 'daemon')
   assert.match(asOwner.problems.join('\n'), /the role loci_owner owns schema loci, table migrations/)
   assert.match(asOwner.problems.join('\n'), /may truncate, reference or put triggers on migrations/)
 
@@ -30,7 +30,7 @@ test('a superuser, the owner and a member of the owner are refused', async () =>
   await fixture.admin.query({ text: `create role ${role}; grant loci_owner to ${role}` })
   const client = await fixture.admin.client()
   await client.query({ text: `set session authorization ${role}` })
-  const asMember = await auditDatabase(client)
+  const asMember = await auditDatabase(client, 'daemon')
   client.release(new Error('its role has changed'))
   await fixture.admin.query({ text: `drop role ${role}` })
   assert.match(asMember.problems.join('\n'), /is a member of loci_owner, which owns .*: revoke loci_owner from audit_/)
@@ -49,7 +49,7 @@ test('every table is closed by row security or says in its comment why not, part
       create materialized view loci.copied as select 1 as id;
       grant truncate on loci.open to loci_app`,
   })
-  const audit = await auditDatabase(fixture.app)
+  const audit = await auditDatabase(fixture.app, 'daemon')
   assert.deepEqual(
     audit.problems.map((problem) => problem.replace(/: .*/, '')),
     [
@@ -61,14 +61,14 @@ test('every table is closed by row security or says in its comment why not, part
   )
   assert.match(audit.problems[2]!, /: add a migration with alter table loci.unforced force row level security$/)
   await fixture.owner.query({ text: `comment on table loci.parted is 'numbers'` })
-  const strict = await auditDatabase(fixture.app)
+  const strict = await auditDatabase(fixture.app, 'daemon')
   assert.match(strict.problems.join('\n'), /loci\.parted is not[\s\S]*loci\.parted_1 is not/)
 })
 
 test('a commit that does not wait for the disk is a problem', async () => {
   await using fixture = await openAudit()
   await fixture.admin.query({ text: `alter database ${fixture.name} set synchronous_commit = off` })
-  const audit = await auditDatabase(fixture.app)
+  const audit = await auditDatabase(fixture.app, 'daemon')
   assert.match(audit.problems.join('\n'), /synchronous_commit is off: set it to on/)
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Sql } from './pool.ts'
+import { type DatabaseProgram, loginsOf, MARKS } from './roles.ts'
 
 export interface DatabaseAudit {
   /** Reasons not to start: data could be lost, or one tenant could reach another's. */
@@ -18,7 +19,7 @@ const VERSION_MIN = 15
 const CONNECTIONS_MIN = 100
 
 /** Looks, with the eyes of the application's own role, for what would break our promises on this server. */
-export async function auditDatabase(sql: Sql): Promise<DatabaseAudit> {
+export async function auditDatabase(sql: Sql, program: DatabaseProgram): Promise<DatabaseAudit> {
   const server = await readServer(sql)
   const { serverVersion, fsync, synchronousCommit, fullPageWrites, dataChecksums } = server
   const warnings: string[] = []
@@ -33,7 +34,8 @@ export async function auditDatabase(sql: Sql): Promise<DatabaseAudit> {
   return {
     problems: [
       ...serverProblems(server),
-      ...(await roleProblems(sql)),
+      ...(await roleProblems(sql, program)),
+      ...(await reachProblems(sql, program)),
       ...(await ownershipProblems(sql)),
       ...(await tableProblems(sql)),
     ],
@@ -86,7 +88,7 @@ function serverProblems(server: Server): string[] {
   return problems
 }
 
-async function roleProblems(sql: Sql): Promise<string[]> {
+async function roleProblems(sql: Sql, program: DatabaseProgram): Promise<string[]> {
   const { rows } = await sql.query<{ role: string; powers: string[] }>({
     text: `select rolname as role, array_remove(array[
                case when rolsuper then 'superuser' end,
@@ -97,7 +99,30 @@ async function roleProblems(sql: Sql): Promise<string[]> {
            from pg_roles where rolname in (current_user, session_user) order by rolname`,
   })
   return rows.flatMap(({ role, powers }) =>
-    powers.map((power) => `the role ${role} is ${power}: connect as loci_app, or alter role ${role} no${power}`),
+    powers.map(
+      (power) => `the role ${role} is ${power}: connect as ${loginsOf(program).app}, or alter role ${role} no${power}`,
+    ),
+  )
+}
+
+/**
+ * Roles belong to the whole server. With a login that opens the control database and a cell alike, whoever reads the settings of
+ * a daemon reads the organizations and the sealed signing keys too.
+ */
+async function reachProblems(sql: Sql, program: DatabaseProgram): Promise<string[]> {
+  const foreign = Object.entries(MARKS).filter(([name]) => name !== program)
+  const { rows } = await sql.query<{ role: string; database: string }>({
+    text: `select session_user as role, datname as database from pg_database
+           where shobj_description(oid, 'pg_database') = any($1) and datname <> current_database()
+             and has_database_privilege(session_user, oid, 'connect')
+             and not (select rolsuper from pg_roles where rolname = session_user) -- refused for more than that
+           order by datname`,
+    values: [foreign.map(([, mark]) => mark)],
+  })
+  return rows.map(
+    ({ role, database }) =>
+      `the role ${role} may also connect to ${database}, which belongs to another program of loci: ` +
+      `connect as ${loginsOf(program).app}, or revoke connect on database ${database} from ${role}`,
   )
 }
 

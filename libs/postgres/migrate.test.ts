@@ -31,7 +31,7 @@ test('two migrations at once: one applies, the other waits and finds nothing to 
   const lines: string[] = []
   const results = await Promise.all([1, 2].map(() => migrate(fixture.options((line) => lines.push(line)))))
   assert.deepEqual(results.map((result) => result.applied.length).toSorted(), [0, 4])
-  assert.match(lines.join('\n'), /waiting for another migration \(process \d+, role loci_owner, loci-migrate/)
+  assert.match(lines.join('\n'), /waiting for another migration \(process \d+, role loci_daemon_owner, loci-migrate\)/)
 })
 
 test('a file changed after it was applied is refused', async () => {

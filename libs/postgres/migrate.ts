@@ -16,7 +16,7 @@ export interface Migration {
 }
 
 export interface MigrateOptions {
-  /** Connects as loci_owner, directly: a pooler that shares sessions would lose the lock. */
+  /** Connects as a login of loci_owner's, directly: a pooler that shares sessions would lose the lock. */
   ownerUrl: string
   ca?: string
   directory: string
@@ -156,8 +156,8 @@ async function takeLock(client: Client, log: (line: string) => void): Promise<vo
 
 async function describeHolder(client: Client): Promise<string> {
   const { rows } = await client.query<{ holder: string }>({
-    text: `select format('process %s, role %s, %s, since %s', a.pid, a.usename, a.application_name, a.backend_start)
-             as holder
+    // Since when it is there Postgres shows to the login itself alone, and we are loci_owner here.
+    text: `select format('process %s, role %s, %s', a.pid, a.usename, a.application_name) as holder
            from pg_locks l join pg_stat_activity a using (pid)
            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
              and l.database = (select oid from pg_database where datname = current_database())

@@ -5,9 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { auditDatabase } from './durability.ts'
 import { schemaState } from './migrate.ts'
 import type { Sql } from './pool.ts'
+import type { DatabaseProgram } from './roles.ts'
 
 export interface PrepareOptions {
   sql: Sql
+  program: DatabaseProgram
   migrations: string
   signal: AbortSignal
   /** Called when the reason for waiting changes, not at every try. */
@@ -23,13 +25,14 @@ const RETRY_MS = 500
 /** Waits as long as it takes: a database that is being restored or migrated is no reason to crash in a loop. */
 export async function prepareDatabase({
   sql,
+  program,
   migrations,
   signal,
   onWaiting,
 }: PrepareOptions): Promise<Prepared | 'stopped'> {
   let told = ''
   for (;;) {
-    const outcome = await attempt(sql, migrations)
+    const outcome = await attempt(sql, program, migrations)
     if (typeof outcome !== 'string') return outcome
     if (outcome !== told) onWaiting(outcome)
     told = outcome
@@ -38,12 +41,12 @@ export async function prepareDatabase({
   }
 }
 
-async function attempt(sql: Sql, migrations: string): Promise<Prepared | string> {
+async function attempt(sql: Sql, program: DatabaseProgram, migrations: string): Promise<Prepared | string> {
   try {
     const schema = await schemaState(sql, migrations)
     if (schema.state === 'incompatible') return { refused: [schema.reason] }
     if (schema.state === 'behind') return schema.reason
-    const audit = await auditDatabase(sql)
+    const audit = await auditDatabase(sql, program)
     if (audit.problems.length > 0) return { refused: audit.problems }
     return {
       refused: undefined,

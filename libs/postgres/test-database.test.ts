@@ -42,7 +42,7 @@ test('a clone is as closed as the database that the roles script makes', async (
   const acl = rows.map((row) => String(row.acl).replace(/\/.*/, ''))
   assert.deepEqual(
     acl.filter((entry) => !entry.startsWith('postgres=')),
-    ['loci_app=c', 'loci_owner=CTc', 'loci_search=c'],
+    ['loci_daemon=c', 'loci_daemon_owner=c', 'loci_owner=CT'],
   )
 })
 

@@ -5,7 +5,7 @@ import { changeUrl } from './connection-url.ts'
 import { migrate, readMigrations } from './migrate.ts'
 import type { Sql } from './pool.ts'
 import { openPool } from './pool.ts'
-import { databaseSql, grantsSql, rolesSql } from './roles.ts'
+import { type DatabaseProgram, databaseSql, grantsSql, loginsOf, rolesSql } from './roles.ts'
 import { startThrowaway } from './throwaway.ts'
 
 export interface TestDatabase {
@@ -21,20 +21,27 @@ const PASSWORD = 'test'
 const LOCK_KEY = 7_026_300_002
 
 /** A database of its own for one test, with these migrations applied. A clone, because migrating takes longer. */
-export async function testDatabase(options: { migrations: string }): Promise<TestDatabase> {
+export async function testDatabase({
+  migrations,
+  program = 'daemon',
+}: {
+  migrations: string
+  program?: DatabaseProgram
+}): Promise<TestDatabase> {
   const server = await testServer()
-  const template = await requireTemplate(server.adminUrl, options.migrations)
+  const template = await requireTemplate(server.adminUrl, migrations, program)
+  const logins = loginsOf(program)
   const name = `loci_test_${randomBytes(8).toString('hex')}`
   await asAdmin(server.adminUrl, async (sql) => {
     // wal_log, measured for a database of this size: 12 ms in memory and 22 ms on a disk; file_copy 12 ms and
     // 32 to 64 ms, because it forces two checkpoints, which also flush what every other test has written.
     await sql.query({ text: `create database ${name} template ${template} strategy wal_log` })
-    await sql.query({ text: grantsSql(name) })
+    await sql.query({ text: grantsSql({ database: name, program }) })
   })
   return {
     name,
-    appUrl: changeUrl(server.adminUrl, { user: 'loci_app', password: PASSWORD, database: name }),
-    ownerUrl: changeUrl(server.adminUrl, { user: 'loci_owner', password: PASSWORD, database: name }),
+    appUrl: changeUrl(server.adminUrl, { user: logins.app, password: PASSWORD, database: name }),
+    ownerUrl: changeUrl(server.adminUrl, { user: logins.owner, password: PASSWORD, database: name }),
     adminUrl: changeUrl(server.adminUrl, { database: name }),
     async [Symbol.asyncDispose]() {
       await asAdmin(server.adminUrl, (sql) => sql.query({ text: `drop database if exists ${name} with (force)` }))
@@ -54,18 +61,18 @@ export function testServer(): Promise<{ adminUrl: string }> {
 
 const templates = new Map<string, Promise<string>>()
 
-function requireTemplate(adminUrl: string, directory: string): Promise<string> {
-  const key = `${adminUrl} ${directory}`
-  const found = templates.get(key) ?? makeTemplate(adminUrl, directory)
+function requireTemplate(adminUrl: string, directory: string, program: DatabaseProgram): Promise<string> {
+  const key = `${adminUrl} ${directory} ${program}`
+  const found = templates.get(key) ?? makeTemplate(adminUrl, directory, program)
   templates.set(key, found)
   return found
 }
 
 /** One template per set of migrations and server, made by whichever test process comes first. */
-async function makeTemplate(adminUrl: string, directory: string): Promise<string> {
+async function makeTemplate(adminUrl: string, directory: string, program: DatabaseProgram): Promise<string> {
   const contents = readMigrations(directory).map((migration) => migration.checksum)
   const hash = createHash('sha256')
-    .update(JSON.stringify([contents, rolesSql({ database: '' })]))
+    .update(JSON.stringify([contents, rolesSql({ database: '', program })]))
     .digest('hex')
   const template = `loci_template_${hash.slice(0, 16)}`
   const unfinished = `${template}_unfinished`
@@ -77,9 +84,15 @@ async function makeTemplate(adminUrl: string, directory: string): Promise<string
     await sql.query({ text: `drop database if exists ${unfinished} with (force)` })
     await sql.query({ text: databaseSql(unfinished) })
     await asAdmin(changeUrl(adminUrl, { database: unfinished }), (inside) =>
-      inside.query({ text: rolesSql({ database: unfinished, appPassword: PASSWORD, ownerPassword: PASSWORD }) }),
+      inside.query({
+        text: rolesSql({ database: unfinished, program, appPassword: PASSWORD, ownerPassword: PASSWORD }),
+      }),
     )
-    const ownerUrl = changeUrl(adminUrl, { user: 'loci_owner', password: PASSWORD, database: unfinished })
+    const ownerUrl = changeUrl(adminUrl, {
+      user: loginsOf(program).owner,
+      password: PASSWORD,
+      database: unfinished,
+    })
     await migrate({ ownerUrl, directory, log: () => {} })
     await sql.query({ text: `alter database ${pg.escapeIdentifier(unfinished)} rename to ${template}` })
   })

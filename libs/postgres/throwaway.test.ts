@@ -26,7 +26,7 @@ test('a committed row survives the crash of every process, through socket and TC
   assert.deepEqual((await run('select id from kept', server.url('postgres', 'postgres', 'tcp'))).rows, [{ id: 7 }])
 
   const pool = openPool({ url: server.adminUrl(), applicationName: 't', connectionsMax: 1, onError: () => {} })
-  const audit = await auditDatabase(pool)
+  const audit = await auditDatabase(pool, 'daemon')
   await pool.close()
   assert.match(audit.problems.join('\n'), /fsync is off: set it to on/)
   assert.deepEqual(

@@ -5,7 +5,7 @@ import type { ProgramName } from '../world/process.ts'
 export interface DatabaseCase {
   name: string
   program: ProgramName
-  /** Who connects; loci_app unless told. */
+  /** Who connects; the program's own login unless told. */
   role?: string
   /** As the superuser, one call each. */
   breaks(database: string): string[]
@@ -28,7 +28,7 @@ export function databaseCases(): DatabaseCase[] {
       program,
       role: `loci_bypass_${program}`,
       breaks: (database) => [
-        `create role loci_bypass_${program} login bypassrls in role loci_app`,
+        `create role loci_bypass_${program} login bypassrls in role loci_${program}`,
         `grant connect on database ${database} to loci_bypass_${program}`,
       ],
       reasons: [/is bypassrls/],
@@ -36,7 +36,7 @@ export function databaseCases(): DatabaseCase[] {
     {
       name: 'the owner of the tables',
       program,
-      role: 'loci_owner',
+      role: `loci_${program}_owner`,
       breaks: () => [],
       reasons: [/the role loci_owner owns/],
     },
@@ -45,10 +45,20 @@ export function databaseCases(): DatabaseCase[] {
       program,
       role: `loci_member_${program}`,
       breaks: (database) => [
-        `create role loci_member_${program} login in role loci_app, loci_owner`,
+        `create role loci_member_${program} login in role loci_${program}, loci_owner`,
         `grant connect on database ${database} to loci_member_${program}`,
       ],
       reasons: [/is a member of loci_owner/],
+    },
+    {
+      name: 'a login that opens a database of the other program',
+      program,
+      role: `loci_both_${program}`,
+      breaks: (database) => [
+        `create role loci_both_${program} login in role loci_app`,
+        `grant connect on database ${database}, ${program === 'daemon' ? 'loci_control' : 'loci_cell'} to loci_both_${program}`,
+      ],
+      reasons: [/may also connect to loci_(control|cell), which belongs to another program/],
     },
     {
       name: 'row-level security off on loci.audit',
@@ -92,7 +102,7 @@ export function databaseCases(): DatabaseCase[] {
     {
       name: 'synchronous_commit=local',
       program,
-      breaks: (database) => [`alter role loci_app in database ${database} set synchronous_commit = local`],
+      breaks: (database) => [`alter role loci_${program} in database ${database} set synchronous_commit = local`],
       reasons: [/synchronous_commit is local/],
     },
     ...['fsync', 'full_page_writes'].map((name) => ({

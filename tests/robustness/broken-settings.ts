@@ -18,7 +18,7 @@ export interface BrokenCase {
 
 export const SOUND_DIGEST = '6d1cf1b1ff0fd2c50c2c9e3b1b5f5e1b6a3c4d5e6f708192a3b4c5d6e7f80912'
 const SOUND_SEALING = `test:${randomBytes(32).toString('base64')}`
-const SOUND_URL = 'postgres://loci_app@127.0.0.1:5432/loci'
+const SOUND_URL = 'postgres://loci_daemon@127.0.0.1:5432/loci'
 const FILLER_CERTIFICATE = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'
 const FILLER_KEY = '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----'
 
@@ -41,19 +41,19 @@ const OF_BOTH: Row[] = [
   ['LOCI_SEALING_KEYS', `a:${Buffer.alloc(16, 7).toString('base64')}`, /32 bytes/],
   ['LOCI_DATABASE_URL', undefined, /is required/],
   ['LOCI_DATABASE_URL', '', /must be a URL/],
-  ['LOCI_DATABASE_URL', 'mysql://loci_app@127.0.0.1/loci', /must be a URL/],
+  ['LOCI_DATABASE_URL', 'mysql://loci_daemon@127.0.0.1/loci', /must be a URL/],
   ['LOCI_DATABASE_URL', 'postgres://127.0.0.1/loci', /must name the role/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@127.0.0.1', /must name the database/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@db.example/loci?sslmode=disable', /sslmode=disable/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@db.example/loci?sslmode=require', /sslmode=require/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@db.example/loci?sslmode=prefer', /sslmode=prefer/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@db.example/loci?sslmode=verify-ca', /sslmode=verify-ca/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@db.example/loci?ssl=false', /TLS/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@127.0.0.1/loci?host=db.example&sslmode=disable', /sslmode=disable/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@10.0.0.5/loci?sslmode=disable', /sslmode=disable/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@127.0.0.1,db.example/loci', /host/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1', /must name the database/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?sslmode=disable', /sslmode=disable/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?sslmode=require', /sslmode=require/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?sslmode=prefer', /sslmode=prefer/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?sslmode=verify-ca', /sslmode=verify-ca/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@db.example/loci?ssl=false', /TLS/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1/loci?host=db.example&sslmode=disable', /sslmode=disable/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@10.0.0.5/loci?sslmode=disable', /sslmode=disable/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1,db.example/loci', /host/],
   ['LOCI_DATABASE_URL', 'postgres://%zz@127.0.0.1/loci', /two hex digits/],
-  ['LOCI_DATABASE_URL', 'postgres://loci_app@127.0.0.1/loci?port=many', /port/],
+  ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1/loci?port=many', /port/],
   ['LOCI_DATABASE_URL_FILE', '/nowhere/at/all', /can not be read/],
   ['LOCI_DATABASE_CA', 'not PEM', /must be PEM/],
   ['LOCI_DATABASE_CA', FILLER_CERTIFICATE, /certificate/],

@@ -130,7 +130,7 @@ export async function sequenceFeed(world: World, random: Random): Promise<OpenFe
 
 function testPool({ postgres }: World, database: string): Pool {
   return openPool({
-    url: postgres.url('loci_app', database),
+    url: postgres.url(database === 'loci_cell' ? 'loci_daemon' : 'loci_management', database),
     applicationName: 'loci-test',
     connectionsMax: WIDTH + 2,
     connectMs: 10_000,

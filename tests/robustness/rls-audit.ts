@@ -36,7 +36,8 @@ const OWNER_COLUMNS = ['instance_id', 'organization_id', 'chain']
 
 export async function auditRls({ postgres, database, setting, owners }: AuditedDatabase): Promise<RlsAudit> {
   const adminUrl = postgres.adminUrl(database)
-  const appUrl = postgres.url('loci_app', database)
+  const login = database === 'loci_cell' ? 'loci_daemon' : 'loci_management'
+  const appUrl = postgres.url(login, database)
   const [own, foreign] = owners
   const audit: RlsAudit = { closed: [], open: [], checks: 0, problems: [] }
   const expect = (table: string, what: string, isGood: boolean) => {
@@ -48,12 +49,12 @@ export async function auditRls({ postgres, database, setting, owners }: AuditedD
 
   const [role] = await runSql<{ isFree: boolean }>(
     adminUrl,
-    `select rolsuper or rolbypassrls as "isFree" from pg_roles where rolname = 'loci_app'`,
+    `select bool_or(rolsuper or rolbypassrls) as "isFree" from pg_roles where rolname in ('loci_app', '${login}')`,
   )
-  expect('*', 'loci_app is held by no policy', role?.isFree === false)
+  expect('*', `${login} is held by no policy`, role?.isFree === false)
   for (const table of await listTables(adminUrl)) {
     const { name, column, isPartition } = table
-    expect(name, 'belongs to the role that serves requests', table.owner !== 'loci_app')
+    expect(name, 'belongs to the role that serves requests', !['loci_app', login].includes(table.owner))
     expect(name, 'TRUNCATE is not refused', (await attempt(appUrl, `truncate loci.${name}`)) === 'refused')
     if (!table.isClosed) {
       audit.open.push(name)

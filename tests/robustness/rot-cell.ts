@@ -54,15 +54,15 @@ export async function startRotCell({
   const postgres = await startThrowaway({ dataChecksums, settings: { autovacuum: 'off', log_min_messages: 'error' } })
   const adminUrl = postgres.adminUrl(DATABASE)
   await runSql(postgres.adminUrl(), databaseSql(DATABASE))
-  await runSql(adminUrl, rolesSql({ database: DATABASE }))
+  await runSql(adminUrl, rolesSql({ database: DATABASE, program: 'daemon' }))
   await migrate({
-    ownerUrl: postgres.url('loci_owner', DATABASE),
+    ownerUrl: postgres.url('loci_daemon_owner', DATABASE),
     directory: `${root}/daemon/migrations`,
     log: () => {},
   })
   const daemon: LociProcess = await start('daemon', {
     LOCI_LISTEN: '127.0.0.1:0',
-    LOCI_DATABASE_URL: postgres.url('loci_app', DATABASE),
+    LOCI_DATABASE_URL: postgres.url('loci_daemon', DATABASE),
     LOCI_SEALING_KEYS: `rot:${randomBytes(32).toString('base64')}`,
     LOCI_ADMIN_TOKEN_DIGESTS: createHash('sha256')
       .update(`loci_adm_${randomBytes(32).toString('base64url')}`)

@@ -139,7 +139,7 @@ async function soundConfigurations(report: Report): Promise<void> {
     args: ['--print-config', '--drain-ms=1234', '--config', configFile],
     settings: {
       ...rest,
-      LOCI_DATABASE_URL: 'postgres://loci_app:pa55word@127.0.0.1/loci',
+      LOCI_DATABASE_URL: 'postgres://loci_daemon:pa55word@127.0.0.1/loci',
       LOCI_ADMIN_TOKEN_DIGESTS_FILE: secretFile,
     },
   })
@@ -181,13 +181,16 @@ async function everyBrokenDatabase(report: Report, postgres: Throwaway): Promise
   const run = async (one: DatabaseCase, index: number, root?: string) => {
     const database = `case_${index}_${one.program}${root ? '_mutant' : ''}`
     await runSql(postgres.adminUrl(), `create database ${database} template ${templateOf(one.program)}`)
-    await runSql(postgres.adminUrl(database), grantsSql(database))
+    await runSql(postgres.adminUrl(database), grantsSql({ database, program: one.program }))
     for (const text of one.breaks(database)) await runSql(postgres.adminUrl(database), text)
     try {
       const outcome = await launch({
         ...(root ? { root } : {}),
         program: one.program,
-        settings: { ...soundSettings(one.program), LOCI_DATABASE_URL: postgres.url(one.role ?? 'loci_app', database) },
+        settings: {
+          ...soundSettings(one.program),
+          LOCI_DATABASE_URL: postgres.url(one.role ?? `loci_${one.program}`, database),
+        },
         startedWhen: /"to":"(ready|degraded)"/,
         withinMs: 10_000,
       })
@@ -240,7 +243,10 @@ async function mutantsOfSettings(report: Report, cases: BrokenCase[]): Promise<v
 async function kubernetesDoesNotStopIt(report: Report, postgres: Throwaway): Promise<void> {
   const states = await Promise.all(
     (['daemon', 'management'] as const).map(async (program) => {
-      const settings = { ...soundSettings(program), LOCI_DATABASE_URL: postgres.url('loci_app', templateOf(program)) }
+      const settings = {
+        ...soundSettings(program),
+        LOCI_DATABASE_URL: postgres.url(`loci_${program}`, templateOf(program)),
+      }
       const process = await startProgram(program, { ...settings, ...KUBERNETES })
       await untilReady(process.url, READY_MS_MAX)
       await process.stop()
@@ -257,10 +263,10 @@ async function kubernetesDoesNotStopIt(report: Report, postgres: Throwaway): Pro
 async function waitsForWhatIsNotThereYet(report: Report, postgres: Throwaway): Promise<void> {
   const database = 'not_migrated'
   await runSql(postgres.adminUrl(), databaseSql(database))
-  await runSql(postgres.adminUrl(database), rolesSql({ database }))
+  await runSql(postgres.adminUrl(database), rolesSql({ database, program: 'daemon' }))
   const settings = (program: ProgramName, name: string) => ({
     ...soundSettings(program),
-    LOCI_DATABASE_URL: postgres.url('loci_app', name),
+    LOCI_DATABASE_URL: postgres.url(`loci_${program}`, name),
     LOCI_DRAIN_GRACE_MS: '200',
   })
   const start = (program: ProgramName, name: string) => startProgram(program, settings(program, name))
@@ -270,7 +276,7 @@ async function waitsForWhatIsNotThereYet(report: Report, postgres: Throwaway): P
   await sleep(1_200)
   const early = await probe(patient)
   const stopMs = await stopTime(impatient)
-  await runCommand('daemon', ['migrate'], { LOCI_DATABASE_OWNER_URL: postgres.url('loci_owner', database) })
+  await runCommand('daemon', ['migrate'], { LOCI_DATABASE_OWNER_URL: postgres.url('loci_daemon_owner', database) })
   const migratedMs = await readyTime(patient)
   await patient.stop()
   report.promise(
@@ -290,7 +296,7 @@ async function waitsForWhatIsNotThereYet(report: Report, postgres: Throwaway): P
     start('management', 'loci_control'),
     startProgram('daemon', {
       ...settings('daemon', 'loci_cell'),
-      LOCI_DATABASE_URL: `postgres://loci_app@127.0.0.1:${port}/loci_cell`,
+      LOCI_DATABASE_URL: `postgres://loci_daemon@127.0.0.1:${port}/loci_cell`,
     }),
   ])
   await sleep(1_200)

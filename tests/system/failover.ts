@@ -74,7 +74,7 @@ async function failOver({ isSynchronous, ackedMin }: { isSynchronous: boolean; a
   const world = await startWorld({ replicas: 0, management: false, postgres: pair.primary })
   const ledger = openLedger()
   try {
-    const settings = { LOCI_DATABASE_URL: pair.url('loci_app', 'loci_cell') }
+    const settings = { LOCI_DATABASE_URL: pair.url('loci_daemon', 'loci_cell') }
     for (let replica = 0; replica < 2; replica += 1) await world.startDaemon(settings)
     const urls = world.daemons.map(({ url }) => url)
     const cells = urls.map((url) => ({

@@ -45,7 +45,7 @@ await reportOn(async (report) => {
   const settings = { LOCI_PUBLIC_URL: managementUrl, LOCI_MANAGEMENT_URL: managementUrl }
   const world: World = await startWorld({ replicas: 0, settings })
   const toPostgres = await startFaultProxy(() => world.postgres.port)
-  const database = { LOCI_DATABASE_URL: `postgres://loci_app@127.0.0.1:${toPostgres.port}/loci_cell` }
+  const database = { LOCI_DATABASE_URL: `postgres://loci_daemon@127.0.0.1:${toPostgres.port}/loci_cell` }
   try {
     const daemon = await world.startDaemon(database)
     const tenant = await addTenant(world, { name: 'acme', plan: 'enterprise' })

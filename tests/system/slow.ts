@@ -43,7 +43,7 @@ await reportOn(async (report) => {
     await lockedRow(report, world, daemon, tenants)
     await slowReader(report, daemon, tenant)
     const far = await world.startDaemon({
-      LOCI_DATABASE_URL: `postgres://loci_app@127.0.0.1:${proxy.port}/loci_cell`,
+      LOCI_DATABASE_URL: `postgres://loci_daemon@127.0.0.1:${proxy.port}/loci_cell`,
     })
     await farDatabase(report, far, tenant, proxy)
   } finally {

@@ -32,7 +32,7 @@ export async function addSecondCell(world: World, { replicas = 2 } = {}): Promis
       daemons: [],
       async startDaemon() {
         const daemon = await world.startDaemon({
-          LOCI_DATABASE_URL: postgres.url('loci_app', 'loci_cell'),
+          LOCI_DATABASE_URL: postgres.url('loci_daemon', 'loci_cell'),
           LOCI_CELL_ID: id,
           LOCI_CELL_KEY: JSON.stringify(key.privateJwk),
         })

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { databaseSql, rolesSql } from '@loci/postgres/roles.ts'
+import { databaseSql, loginsOf, rolesSql } from '@loci/postgres/roles.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
 import { runSql } from './sql.ts'
@@ -56,7 +56,7 @@ export async function startWorld({
   const daemons: LociProcess[] = []
   const daemonSettings = (extra: Record<string, string> = {}) => ({
     LOCI_LISTEN: '127.0.0.1:0',
-    LOCI_DATABASE_URL: postgres.url('loci_app', DATABASES.daemon),
+    LOCI_DATABASE_URL: postgres.url('loci_daemon', DATABASES.daemon),
     LOCI_SEALING_KEYS: sealingKeys,
     LOCI_ADMIN_TOKEN_DIGESTS: createHash('sha256').update(adminToken).digest('hex'),
     LOCI_DRAIN_GRACE_MS: '500',
@@ -73,7 +73,7 @@ export async function startWorld({
   const managementSettings = (extra: Record<string, string> = {}) => ({
     LOCI_LISTEN: managementUrl.slice('http://'.length),
     LOCI_PUBLIC_URL: managementUrl,
-    LOCI_DATABASE_URL: postgres.url('loci_app', DATABASES.management),
+    LOCI_DATABASE_URL: postgres.url('loci_management', DATABASES.management),
     LOCI_SEALING_KEYS: sealingKeys,
     LOCI_DRAIN_GRACE_MS: '500',
     ...(isBilled ? { LOCI_BILLING_WEBHOOK_SECRETS: BILLING_SECRET } : {}),
@@ -134,13 +134,13 @@ export async function startWorld({
   }
 }
 
-/** As an administrator does it: database and roles as superuser, then the program's own migrate as loci_owner. */
+/** As an administrator does it: database and roles as superuser, then the program's own migrate as its owner. */
 export async function prepareDatabase(postgres: Throwaway, program: ProgramName): Promise<void> {
   const database = DATABASES[program]
   await runSql(postgres.adminUrl(), databaseSql(database))
-  await runSql(postgres.adminUrl(database), rolesSql({ database }))
+  await runSql(postgres.adminUrl(database), rolesSql({ database, program }))
   const { code, stderr } = await runCommand(program, ['migrate'], {
-    LOCI_DATABASE_OWNER_URL: postgres.url('loci_owner', database),
+    LOCI_DATABASE_OWNER_URL: postgres.url(loginsOf(program).owner, database),
   })
   if (code !== 0) throw new Error(`${program} migrate ended with ${code}: ${stderr}`)
 }
