@@ -41,6 +41,8 @@ const BUSY = 0.25
 const SHARE_MIN = 0.05
 const EXPIRY_MS = 1_000
 const EXPIRE_MAX = 500
+/** Of every EXPIRY_MS. A million entries that expire together are removed in about a minute, and half of the time is left to others. */
+const EXPIRY_WORK_MS = 500
 const UPKEEP_MS = 3_600_000
 const FEED_ALARM_S = 900
 const RETRY_MS = 500
@@ -91,7 +93,7 @@ export async function startBackground({
   const timers = [
     every(RATES_MS, 'rates', log, () => usage.second()),
     every(USAGE_MS, 'usage', log, () => usage.flush()),
-    every(EXPIRY_MS, 'expiry', log, async () => void (await expireSome(sql, EXPIRE_MAX))),
+    every(EXPIRY_MS, 'expiry', log, () => expireDue(sql, EXPIRY_WORK_MS)),
     every(UPKEEP_MS, 'upkeep', log, async () => {
       await keepAuditPartitions(sql)
       await forgetReplicas(sql)
@@ -139,6 +141,12 @@ async function freshSwitches(sql: Pool, log: Log) {
   for (const { service, auditId } of await revertDue(sql))
     log.info({ subservice: service, ...(auditId ? { audit: auditId } : {}) }, 'switch reverted by itself')
   return listSwitches(sql)
+}
+
+/** Goes on while batches are full: each is a commit of its own, and between two of them others write. */
+export async function expireDue(sql: Sql, workMs: number): Promise<void> {
+  const endsAt = performance.now() + workMs
+  while ((await expireSome(sql, EXPIRE_MAX)) >= EXPIRE_MAX && performance.now() < endsAt);
 }
 
 /** What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance. */

@@ -137,7 +137,7 @@ end
 $_$;
 
 CREATE FUNCTION loci.kv_databases(p_instance text, p_limit integer) RETURNS TABLE(name text, keys bigint, bytes bigint)
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -145,16 +145,15 @@ CREATE FUNCTION loci.kv_databases(p_instance text, p_limit integer) RETURNS TABL
 declare
   gone record;
   v_now timestamptz := clock_timestamp();
+  is_due boolean;
 begin
   perform set_config('loci.instance', p_instance, true);
+  is_due := exists (select from loci.instances i where i.id = p_instance and i.next_expiry_at <= v_now);
   for name, keys, bytes in select h.name, h.keys, h.bytes from loci.databases h where h.instance_id = p_instance order by h.name limit p_limit loop
-    begin
-      select count(*) as keys, coalesce(sum(octet_length(e.key) + octet_length(e.value)), 0) as bytes into gone
-      from loci.entries e where e.instance_id = p_instance and e.database = name and e.expires_at <= v_now;
+    if is_due then
+      select x.keys, x.bytes into gone from loci.kv_expired(p_instance, name, v_now, null, null) x;
       keys := keys - gone.keys; bytes := bytes - gone.bytes;
-    exception when others then
-      null; -- Damage is the consistency report's to tell; here the counters stand as they are.
-    end;
+    end if;
     keys := least(greatest(keys, 0), 9007199254740991); bytes := least(greatest(bytes, 0), 9007199254740991);
     return next;
   end loop;
@@ -168,6 +167,8 @@ CREATE FUNCTION loci.kv_expire(p_instance text, p_limit integer) RETURNS integer
     AS $$
 declare
   v_name text;
+  old record;
+  sums record;
   removed int := 0;
   again timestamptz;
   -- A variable, because clock_timestamp() itself is never a condition on an index: each sweep would read all that expires some day.
@@ -180,20 +181,20 @@ begin
     order by h.name for update of h
   loop
     begin
-      with dead as (
-        delete from loci.entries e using (
-          select x.key from loci.entries x where x.instance_id = p_instance and x.database = v_name and x.expires_at <= v_now
-            and loci.is_intact(x, p_instance, v_name) limit p_limit - removed
-        ) batch where e.instance_id = p_instance and e.database = v_name and e.key = batch.key
-        returning e.key, e.value, e.digest
-      ), sums as (
-        select count(*) as keys, coalesce(sum(octet_length(dead.key) + octet_length(dead.value)), 0) as bytes,
-          coalesce(bit_xor(loci.digest_part(dead.digest, 1)), 0) as a, coalesce(bit_xor(loci.digest_part(dead.digest, 9)), 0) as b from dead
-      ), changed as (
+      select 0 as keys, 0::bigint as bytes, 0::bigint as a, 0::bigint as b into sums;
+      for old in
+        select x.key, octet_length(x.key) + octet_length(x.value) as bytes, loci.digest_part(x.digest, 1) as a, loci.digest_part(x.digest, 9) as b
+        from loci.entries x where x.instance_id = p_instance and x.database = v_name and x.expires_at <= v_now
+          and loci.is_intact(x, p_instance, v_name) limit p_limit - removed
+      loop
+        delete from loci.entries e where e.instance_id = p_instance and e.database = v_name and e.key = old.key;
+        sums.keys := sums.keys + 1; sums.bytes := sums.bytes + old.bytes; sums.a := sums.a # old.a; sums.b := sums.b # old.b;
+      end loop;
+      if sums.keys > 0 then
         update loci.databases h set keys = h.keys - sums.keys, bytes = h.bytes - sums.bytes, set_hash_a = h.set_hash_a # sums.a, set_hash_b = h.set_hash_b # sums.b, seq = h.seq + 1
-        from sums where h.instance_id = p_instance and h.name = v_name and sums.keys > 0
-      )
-      select removed + sums.keys into removed from sums;
+        where h.instance_id = p_instance and h.name = v_name;
+        removed := removed + sums.keys;
+      end if;
     exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
       again := clock_timestamp() + interval '10 minutes';
     end;
@@ -214,6 +215,32 @@ begin
   end;
   update loci.instances n set next_expiry_at = again where n.id = p_instance;
   return removed;
+end
+$$;
+
+CREATE FUNCTION loci.kv_expired(p_instance text, p_database text, p_now timestamp with time zone, p_keys bigint, p_bytes bigint, OUT keys bigint, OUT bytes bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_bytes int;
+begin
+  keys := 0; bytes := 0;
+  if p_keys is null then
+    select count(*), coalesce(sum(octet_length(e.key) + octet_length(e.value)), 0) into keys, bytes
+    from loci.entries e where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now;
+    return;
+  end if;
+  for v_bytes in
+    select octet_length(e.key) + octet_length(e.value) from loci.entries e
+    where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now
+  loop
+    keys := keys + 1; bytes := bytes + v_bytes;
+    exit when keys >= p_keys and bytes >= p_bytes;
+  end loop;
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+  keys := 0; bytes := 0; -- Damage is the consistency report's to tell; here the counters stand as they are.
 end
 $$;
 
@@ -409,7 +436,7 @@ end
 $$;
 
 CREATE FUNCTION loci.kv_usage(p_instance text, OUT databases bigint, OUT keys bigint, OUT bytes bigint) RETURNS record
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STABLE
     AS $$
 begin
   perform set_config('loci.instance', p_instance, true);
@@ -419,7 +446,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION loci.kv_usage_within(p_instance text, p_keys_max bigint, p_bytes_max bigint, OUT databases bigint, OUT keys bigint, OUT bytes bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_name text;
+  gone record;
+begin
+  select u.databases, u.keys, u.bytes into databases, keys, bytes from loci.kv_usage(p_instance) u;
+  if (keys <= p_keys_max and bytes <= p_bytes_max)
+    or not exists (select from loci.instances i where i.id = p_instance and i.next_expiry_at <= v_now) then
+    return;
+  end if;
+  for v_name in select h.name from loci.databases h where h.instance_id = p_instance loop
+    select x.keys, x.bytes into gone from loci.kv_expired(p_instance, v_name, v_now, keys - p_keys_max, bytes - p_bytes_max) x;
+    keys := greatest(keys - gone.keys, 0); bytes := greatest(bytes - gone.bytes, 0);
+    exit when keys <= p_keys_max and bytes <= p_bytes_max;
+  end loop;
+end
+$$;
+
 CREATE FUNCTION loci.kv_verify(p_instance text, p_database text, p_after text, p_limit integer, p_ms integer, p_known text[], OUT rows integer, OUT bytes bigint, OUT a text, OUT b text, OUT version_max bigint, OUT go_on_after text, OUT damaged_keys text[], OUT damaged_states text[], OUT damaged_a text, OUT damaged_b text, OUT expired integer, OUT expired_visible integer) RETURNS record
+    LANGUAGE sql
+    AS $$
+  select c.rows, c.bytes, c.a, c.b, c.version_max, c.go_on_after, c.damaged_keys, c.damaged_states, c.damaged_a, c.damaged_b, c.expired, c.expired_visible
+  from loci.kv_verify_chunk(p_instance, p_database, p_after, p_limit, p_ms, p_known) c
+$$;
+
+CREATE FUNCTION loci.kv_verify_chunk(p_instance text, p_database text, p_after text, p_limit integer, p_ms integer, p_known text[], OUT rows integer, OUT bytes bigint, OUT a text, OUT b text, OUT version_max bigint, OUT go_on_after text, OUT damaged_keys text[], OUT damaged_states text[], OUT damaged_a text, OUT damaged_b text, OUT expired integer, OUT expired_bytes bigint, OUT expired_visible integer) RETURNS record
     LANGUAGE plpgsql
     AS $$
 declare
@@ -438,8 +495,9 @@ begin
   go_on_after := coalesce(stopped, case when is_full then walked[cardinality(walked)].key end);
   select count(*) filter (where w.state = 'ok'), coalesce(sum(w.bytes), 0), coalesce(bit_xor(w.a) filter (where w.state = 'ok'), 0), coalesce(bit_xor(w.b) filter (where w.state = 'ok'), 0),
       coalesce(max(w.version), 0), coalesce(array_agg(w.key) filter (where w.state <> 'ok'), '{}'), coalesce(array_agg(w.state) filter (where w.state <> 'ok'), '{}'),
-      coalesce(bit_xor(w.a) filter (where w.state <> 'ok'), 0), coalesce(bit_xor(w.b) filter (where w.state <> 'ok'), 0), count(*) filter (where w.is_expired)
-    into rows, bytes, a, b, version_max, damaged_keys, damaged_states, damaged_a, damaged_b, expired
+      coalesce(bit_xor(w.a) filter (where w.state <> 'ok'), 0), coalesce(bit_xor(w.b) filter (where w.state <> 'ok'), 0),
+      count(*) filter (where w.is_expired), coalesce(sum(w.bytes) filter (where w.is_expired), 0)
+    into rows, bytes, a, b, version_max, damaged_keys, damaged_states, damaged_a, damaged_b, expired, expired_bytes
   from unnest(walked) w where w.state <> 'stopped';
   expired_visible := (select count(*) from unnest(walked) w, lateral loci.kv_get(p_instance, p_database, w.key) g where w.is_expired and g.intact);
 end

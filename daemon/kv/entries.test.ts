@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
 import { addTenant, type ListAnswer, listAll, path, putAll, type TestTenant } from './test-tenant.ts'
@@ -90,11 +89,16 @@ test('of twenty simultaneous writes over one version exactly one wins', async ()
 })
 
 test('an entry is gone when its time is over: by key, in the list, in the count, and for If-Match', async () => {
-  await ada.call(`PUT ${path('brief')}`, { value: 1, ttlMs: 150 }, { db: 'ttl' })
-  await ada.call(`PUT ${path('lasting')}`, { value: 1, ttlMs: 60_000 }, { db: 'ttl' })
-  assert.equal((await ada.call(`GET ${path('brief')}`, undefined, { db: 'ttl' })).status, 200)
-  await sleep(200)
-  assert.equal((await ada.call(`GET ${path('brief')}`, undefined, { db: 'ttl' })).status, 404)
+  const brief = (await ada.call(`PUT ${path('brief')}`, { value: 1, ttlMs: 300 }, { db: 'ttl' })).json()
+  await ada.call(`PUT ${path('lasting')}`, { value: 1, ttlMs: 600_000 }, { db: 'ttl' })
+  const endsAt = Date.parse(brief.expiresAt as string)
+  for (;;) {
+    const askedAt = Date.now()
+    const { status } = await ada.call(`GET ${path('brief')}`, undefined, { db: 'ttl' })
+    if (status === 404) break
+    assert.ok(status === 200 && askedAt < endsAt, 'it is there up to its time and not longer')
+  }
+  assert.ok(Date.now() >= endsAt, 'and not shorter')
   assert.deepEqual(keysOf(await listAll(ada, 'ttl')), ['lasting'])
   const health = (await ada.call('GET /v1/kv/health')).json<{ databases: { name: string; keys: number }[] }>()
   assert.equal(health.databases.find(({ name }) => name === 'ttl')?.keys, 1)
@@ -271,7 +275,6 @@ test('databases, records and bytes end with the plan; reads and deletions go on'
     'QUOTA_EXCEEDED',
   )
   assert.equal((await small.call(`PUT ${path('b')}`, { value: 1 }, { db: 'one' })).status, 200)
-  await sleep(1_100)
   assert.equal((await small.call(`PUT ${path('c')}`, { value: 1 }, { db: 'one' })).error.code, 'QUOTA_EXCEEDED')
   assert.equal((await small.call(`GET ${path('a')}`, undefined, { db: 'one' })).status, 200)
   assert.equal((await small.call(`DELETE ${path('a')}`, undefined, { db: 'one' })).status, 200)

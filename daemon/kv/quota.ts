@@ -1,5 +1,6 @@
 // The plan's records and bytes of an instance. The sum over its databases is asked for at most once a second while it is far from
 // the limit and at every write when it is near, so a quota is exact but for the writes that are on their way at the same moment.
+// What has expired uses up nothing, also before it is swept: nobody is refused because of it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -11,12 +12,14 @@ export interface Quota {
   requireRoom(instance: Instance, more: { records: number; bytes: number }, sql: Sql): Promise<void>
 }
 
+type ReadUsage = (sql: Sql, instanceId: string, room: { keys: number; bytes: number }) => Promise<Usage>
+
 const FRESH_MS = 1_000
 const NEAR = 0.9
 const REMEMBERED_MAX = 20_000
 
 /** `read` is handed the caller's own connection: whoever holds one and waits for a second can wait for ever. */
-export function createQuota(read: (sql: Sql, instanceId: string) => Promise<Usage>): Quota {
+export function createQuota(read: ReadUsage): Quota {
   const known = new Map<string, { usage: Usage; at: number }>()
   return {
     async requireRoom({ id, limits }, { records, bytes }, sql) {
@@ -26,7 +29,7 @@ export function createQuota(read: (sql: Sql, instanceId: string) => Promise<Usag
         (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.keys + records >= limits.records * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
-        usage = { ...(await read(sql, id)) }
+        usage = { ...(await read(sql, id, { keys: limits.records - records, bytes: limits.bytes - bytes })) }
         if (known.size >= REMEMBERED_MAX) known.delete(known.keys().next().value as string)
         known.set(id, { usage, at: performance.now() })
       }

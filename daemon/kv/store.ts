@@ -187,11 +187,15 @@ export interface Usage {
   bytes: number
 }
 
-export async function readUsage(sql: Sql, instanceId: string): Promise<Usage> {
+/**
+ * What the instance holds. Expired entries that are not swept yet are left out where it would be over `room` with them: an answer
+ * within `room` may count some of them, one that is over counts none.
+ */
+export async function readUsage(sql: Sql, instanceId: string, room: { keys: number; bytes: number }): Promise<Usage> {
   const { rows } = await sql.query<Usage>({
-    name: 'kv_usage',
-    text: 'select databases, keys, bytes from loci.kv_usage($1)',
-    values: [instanceId],
+    name: 'kv_usage_within',
+    text: 'select databases, keys, bytes from loci.kv_usage_within($1, $2, $3)',
+    values: [instanceId, room.keys, room.bytes],
   })
   return rows[0] as Usage
 }

@@ -120,7 +120,9 @@ export interface Chunk {
   damagedStates: ('digest_mismatch' | 'page_unreadable')[]
   damagedA: string
   damagedB: string
+  /** Verified and in the sums above until they are swept; not counted to the owner. */
   expired: number
+  expiredBytes: number
   expiredVisible: number
 }
 
@@ -131,10 +133,10 @@ export async function verifyChunk(
   chunk: { after: string | null; limit: number; ms: number },
 ): Promise<Chunk> {
   const { rows } = await sql.query<Chunk>({
-    name: 'kv_verify',
+    name: 'kv_verify_chunk',
     text: `select rows, bytes, a, b, version_max::text as "versionMax", go_on_after as "goOnAfter", damaged_keys as "damagedKeys", damaged_states as "damagedStates",
-        damaged_a as "damagedA", damaged_b as "damagedB", expired, expired_visible as "expiredVisible"
-      from loci.kv_verify($1, $2, $3, $4, $5, $6)`,
+        damaged_a as "damagedA", damaged_b as "damagedB", expired, expired_bytes as "expiredBytes", expired_visible as "expiredVisible"
+      from loci.kv_verify_chunk($1, $2, $3, $4, $5, $6)`,
     values: [
       instanceId,
       database,
