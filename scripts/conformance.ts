@@ -1,5 +1,6 @@
-// node scripts/conformance.ts [--only group,…] [--suite PATH]: the conformance suite beside this checkout against a whole loci.
-// Runs the groups that are built; its output, the list of what it skipped included, is the suite's own, and so is the exit code.
+// node scripts/conformance.ts [--only group,…] [--check id,…] [--slow] [--no-skips] [--suite PATH]: the conformance suite beside this
+// checkout against a whole loci. Runs the groups that are built; its output, the list of what it skipped included, is the suite's own, and
+// so is the exit code.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -20,6 +21,9 @@ const { values: options } = parseArgs({
   options: {
     suite: { type: 'string', default: path.join(top, '../shared/conformance/run.mjs') },
     only: { type: 'string', default: BUILT.join(',') },
+    check: { type: 'string' },
+    slow: { type: 'boolean', default: false },
+    'no-skips': { type: 'boolean', default: false },
   },
 })
 
@@ -46,7 +50,13 @@ async function runSuite(): Promise<number> {
     world = await startWorld({ isBilled: true })
     await writeWorldFile(file, world)
     if (stopped) return 1
-    suite = spawn(process.execPath, [options.suite, '--world', file, '--only', options.only], { stdio: 'inherit' })
+    const args = [
+      ...['--world', file, '--only', options.only],
+      ...(options.check === undefined ? [] : ['--check', options.check]),
+      ...(options.slow ? ['--slow'] : []),
+      ...(options['no-skips'] ? ['--no-skips'] : []),
+    ]
+    suite = spawn(process.execPath, [options.suite, ...args], { stdio: 'inherit' })
     return await exitOf(suite)
   } finally {
     await world?.stop()

@@ -1,5 +1,6 @@
 // The description of a running world for the conformance suite, filled as far as the product exists.
 
+import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { addOrganization, addTenant, type WorldOrganization, type WorldTenant } from './tenants.ts'
 import { BILLING_SECRET, type World } from './world.ts'
@@ -7,7 +8,10 @@ import { BILLING_SECRET, type World } from './world.ts'
 /** No address of this machine: whoever asks this daemon's administration asks from elsewhere. */
 const NOBODY = '10.255.255.255/32'
 
-/** Starts one more daemon of the world, which takes the suite for a stranger; it stops with the world. */
+/**
+ * Starts one more daemon of the world, which takes the suite for a stranger, and one more management, which wants every billing event
+ * signed; they stop with the world.
+ */
 export async function writeWorldFile(file: string, world: World): Promise<void> {
   const replicas = world.daemons.map(({ url }) => url)
   const stranger = await world.startDaemon({ LOCI_ADMIN_ALLOWLIST: NOBODY })
@@ -16,6 +20,8 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
     : []
   // Without it nothing would be covered: the world has a billing secret.
   if (a && world.management) await pay(world.management.url, a.tenantId, 'enterprise')
+  const signingSecret = `whsec_${randomBytes(32).toString('base64')}`
+  const signed = world.management && (await world.startManagement({ LOCI_BILLING_SIGNING_SECRETS: signingSecret }))
   const description = {
     format: 1,
     daemons: replicas,
@@ -23,7 +29,10 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
     admin_token: world.adminToken,
     admin_forbidden_url: stranger.url,
     ...(a && b ? { organizations: { a: party(a), b: party(b) } } : {}),
-    billing: { secret: BILLING_SECRET },
+    billing: {
+      secret: BILLING_SECRET,
+      ...(signed ? { signed: { management: signed.url, signing_secret: signingSecret } } : {}),
+    },
   }
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
 }

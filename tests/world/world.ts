@@ -19,6 +19,8 @@ export interface World {
   daemonSettings(extra?: Record<string, string>): Record<string, string>
   managementSettings(extra?: Record<string, string>): Record<string, string>
   startDaemon(extra?: Record<string, string>): Promise<LociProcess>
+  /** One more process of the same control plane, on a port of its own; it stops with the world. */
+  startManagement(extra?: Record<string, string>): Promise<LociProcess>
   stop(): Promise<void>
 }
 
@@ -54,6 +56,7 @@ export async function startWorld({
   const endpoint = `127.0.0.1:${await freePort()}`
   const cellKey = newKeyPair()
   const daemons: LociProcess[] = []
+  const further: LociProcess[] = []
   const daemonSettings = (extra: Record<string, string> = {}) => ({
     LOCI_LISTEN: '127.0.0.1:0',
     LOCI_DATABASE_URL: postgres.url('loci_daemon', DATABASES.daemon),
@@ -94,8 +97,15 @@ export async function startWorld({
       await untilReady(daemon.url)
       return daemon
     },
+    async startManagement(extra) {
+      const process = await startProgram('management', managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }))
+      further.push(process)
+      await untilReady(process.url)
+      return process
+    },
     async stop() {
-      await Promise.all([...daemons, ...(world.management ? [world.management] : [])].map((process) => process.stop()))
+      const processes = [...daemons, ...further, ...(world.management ? [world.management] : [])]
+      await Promise.all(processes.map((process) => process.stop()))
       await postgres.remove()
     },
   }
