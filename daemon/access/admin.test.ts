@@ -29,6 +29,7 @@ test('from an allowed address the token opens the administration, and nothing el
   assert.equal(inQuery.status, 401)
 })
 
+// seed 201
 test('from another address it is 403, whether the token is right or wrong', async () => {
   await using daemon = await testDaemon({ settings: { adminAllowlist: ['10.255.255.255/32'] } })
   for (const token of [daemon.adminToken, 'wrong', '']) {
@@ -43,6 +44,7 @@ test('an empty allow-list is nobody', async () => {
   assert.equal((await daemon.admin(STATUS)).error.code, 'ADDRESS_NOT_ALLOWED')
 })
 
+// seed 128
 test('while a token is rotated both open, and the audit tells them apart', async () => {
   const digests = [digest('loci_adm_old'), digest('loci_adm_new')]
   await using daemon = await testDaemon({ settings: { adminTokenDigests: digests } })
@@ -106,6 +108,7 @@ test('with a listener of its own the administration is not on the main one, and 
   assert.equal((await daemon.admin('GET /v1/system/info')).status, 404)
 })
 
+// seed 221
 test('neither a right nor a wrong admin token reaches the log', async () => {
   await using daemon = await testDaemon()
   await daemon.admin(STATUS)

@@ -129,6 +129,7 @@ test('a token that was used before its end is refused after it', async () => {
   assert.equal(await outcome(token), '401 CAPABILITY_EXPIRED')
 })
 
+// seed 194
 test('identity headers must equal the credential’s, one by one', async () => {
   const token = own.root()
   const names = { 'x-loci-organization': own.org, 'x-loci-tenant': own.ten, 'x-loci-service': own.svc }

@@ -277,6 +277,7 @@ test('a text answer goes out as it is, with its own type', async () => {
   assert.deepEqual([text, headers['content-type']], ['plain', 'text/plain'])
 })
 
+// seed 107
 test('where https is demanded, plain http is refused on every route, probes included, and an untrusted word does not help', async () => {
   const requireHttps = { requireHttps: true, trustedProxies: addressSet(['10.0.0.1']) }
   await using server = await testHttpServer([ok, at('GET /probe', undefined, { deadline: 'probe' })], requireHttps)

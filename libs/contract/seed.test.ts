@@ -128,6 +128,7 @@ test('a recommendation id replaces every unsafe code point by one underscore', (
   )
 })
 
+// seed 2
 test('headers and cookies have the seed’s names', () => {
   assert.deepEqual(
     [HEADER.capability, HEADER.adminToken, HEADER.apiKey],
