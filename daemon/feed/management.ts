@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type PrivateJwk, privateKeyOf, signJws } from '@loci/capability/jws.ts'
+import { callInSpan } from '@loci/chassis/trace.ts'
 import { CELL_REFUSALS, type CellRefusal } from '@loci/contract/cells.ts'
 
 export interface Management {
@@ -51,20 +52,27 @@ export async function callManagement(
     { iss: cellId, aud: managementUrl, iat: now, exp: now + 60, jti: randomUUID() },
     privateKeyOf(cellKey),
   )
-  try {
-    const answer = await fetch(`${managementUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    })
-    if (!answer.ok) throw await refusalOf(management, `${method} ${path.split('?')[0]}`, answer)
-    return await answer.json()
-  } catch (error) {
-    if (signal.aborted || error instanceof RefusedByManagement) throw error
-    throw new ManagementSilent(`${managementUrl}: ${causeOf(error as Error, timeoutMs)}`, error)
-  }
+  const named = `${method} ${path.split('?')[0]}`
+  return callInSpan(named, async (traced) => {
+    try {
+      const answer = await fetch(`${managementUrl}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...traced,
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      })
+      if (!answer.ok) throw await refusalOf(management, named, answer)
+      return await answer.json()
+    } catch (error) {
+      if (signal.aborted || error instanceof RefusedByManagement) throw error
+      throw new ManagementSilent(`${managementUrl}: ${causeOf(error as Error, timeoutMs)}`, error)
+    }
+  })
 }
 
 /** The headline of a failure for the log; its reason is the message of the error. */

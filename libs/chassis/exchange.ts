@@ -7,10 +7,12 @@ import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { AnswerHeaders, DeadlineClass, Route } from './route.ts'
-import { remoteContext, startSpan } from './trace.ts'
+import { endSpan, remoteContext, startSpan } from './trace.ts'
 
 export interface Exchange extends AnswerHeaders {
   readonly requestId: string
+  /** Where an OpenTelemetry SDK is loaded. */
+  readonly span: Span | undefined
   /** Its template, as the router knows it. */
   readonly route: string
   readonly deadlineAt: number
@@ -100,7 +102,7 @@ class OpenExchange implements Exchange {
   readonly #deadline: DeadlineClass
   readonly #startedAt: number
   readonly #traceId: string | undefined
-  readonly #span: Span | undefined
+  readonly span: Span | undefined
   #controller: AbortController | undefined = undefined
   #aborted: Error | undefined = undefined
   #handlerEnded = false
@@ -127,8 +129,8 @@ class OpenExchange implements Exchange {
     this.deadlineAt = this.#startedAt + context.deadlinesMs[deadline]
     const traceparent = request.headers.traceparent
     const remote = remoteContext(typeof traceparent === 'string' ? traceparent : undefined)
-    this.#traceId = remote.traceId
-    this.#span = startSpan(route, request.method as string, remote.context)
+    this.span = startSpan(route, request.method as string, remote.context)
+    this.#traceId = remote.traceId ?? this.span?.spanContext().traceId
   }
 
   get isClosed(): boolean {
@@ -197,10 +199,7 @@ class OpenExchange implements Exchange {
     const status = this.response.writableFinished ? this.response.statusCode : 499
     const method = this.request.method as string
     metrics.observeRequest(this.route, method, status, durationMs / 1000)
-    if (this.#span) {
-      this.#span.setAttribute('http.response.status_code', status)
-      this.#span.end()
-    }
+    if (this.span) endSpan(this.span, status, this.code)
     log.request({
       level: this.#deadline === 'probe' && status < 500 ? 'debug' : 'info',
       requestId: this.requestId,

@@ -30,6 +30,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
+import { runInSpan } from './trace.ts'
 
 /** What the switches of sub-services need to see of each request of theirs. */
 export interface SubserviceGate {
@@ -160,6 +161,12 @@ function accept(
   const template = ('route' in found ? found.route.spec.path : found.template) ?? UNMATCHED
   const exchange = openExchange(context, request, response, newId('req'), template, match?.route)
   const turn: Turn = { options, exchange, request, response, unread: context.unread }
+  if (exchange.span) runInSpan(exchange.span, () => begin(turn, found))
+  else begin(turn, found)
+}
+
+function begin(turn: Turn, found: Match | Mismatch): void {
+  const match = 'route' in found ? found : undefined
   try {
     requireArrival(turn)
     if (!match) throw noRoute(found as Mismatch)

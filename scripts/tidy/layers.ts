@@ -20,12 +20,15 @@ const FLOORS: Readonly<Record<string, number>> = {
   bench: 5,
   eval: 5,
   scripts: 5,
+  // Preloaded by an operator into a program that knows nothing of it; it is installed by itself.
+  'deploy/otel': 5,
 }
 
 /** What a package may import where its floor alone would let it have more. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   // It runs in browsers and with customers: no database, no server.
   sdk: ['libs/contract', 'libs/capability'],
+  'deploy/otel': [],
 }
 
 /** Edges between features of one program. They must stay few and acyclic; each new one is a decision. */
@@ -250,7 +253,7 @@ function outboundCalls(source: Source): RegExp {
 
 export function packageOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
-  return first === 'libs' ? `libs/${second}` : first
+  return first === 'libs' || first === 'deploy' ? `${first}/${second}` : first
 }
 
 /** A test, or what the tests of a package share: `test-daemon.ts`, `testing/tcp-proxy.ts`. */

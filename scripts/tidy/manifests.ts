@@ -92,15 +92,16 @@ const RELOCK = 'remove package-lock.json and node_modules, then: npm install --p
  * The host is left out on purpose (.npmrc): a lockfile that names one sends every machine there.
  */
 export function checkLockfile(tree: Tree): Problem[] {
-  const file = 'package-lock.json'
-  const text = tree.get(file)
-  if (text === undefined) return []
   const problems: Problem[] = []
-  for (const [place, { integrity, resolved, link }] of Object.entries((JSON.parse(text) as Lockfile).packages ?? {})) {
-    const report = (problem: string) => problems.push({ path: file, line: lineOf(tree, file, place), text: problem })
-    if (!place.includes('node_modules/') || link) continue
-    if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')) report(`'${place}' has no sha512 digest; ${RELOCK}`)
-    if (resolved !== undefined) report(`'${place}' names where it came from; ${RELOCK}`)
+  for (const [file, text] of tree) {
+    if (!/(?:^|\/)package-lock\.json$/.test(file)) continue
+    for (const [place, entry] of Object.entries((JSON.parse(text) as Lockfile).packages ?? {})) {
+      const { integrity, resolved, link } = entry
+      const report = (problem: string) => problems.push({ path: file, line: lineOf(tree, file, place), text: problem })
+      if (!place.includes('node_modules/') || link) continue
+      if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')) report(`'${place}' has no sha512 digest; ${RELOCK}`)
+      if (resolved !== undefined) report(`'${place}' names where it came from; ${RELOCK}`)
+    }
   }
   return problems
 }
@@ -108,7 +109,7 @@ export function checkLockfile(tree: Tree): Problem[] {
 function readManifests(tree: Tree): Map<string, Manifest> {
   const manifests = new Map<string, Manifest>()
   for (const [file, text] of tree) {
-    if (/^(?:(?:libs\/)?[^/]+\/)?package\.json$/.test(file))
+    if (/^(?:(?:(?:libs|deploy)\/)?[^/]+\/)?package\.json$/.test(file))
       manifests.set(file.replace(/\/?package\.json$/, ''), JSON.parse(text))
   }
   return manifests

@@ -11,6 +11,7 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
   { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
   { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
+  { pattern: /^deploy\/otel\/otel\.ts$/, why: 'operators preload it with node --import' },
   { pattern: /\.d\.ts$/, why: 'declarations are read by the compiler' },
   { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
 ]
