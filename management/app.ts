@@ -152,7 +152,7 @@ export async function createManagement({
     }),
     ...partnerCredentialRoutes({ caller, pool, idempotency, tell }),
     ...usageRoutes({ caller, pool }),
-    ...cellRoutes({ caller, cell, pool, idempotency }),
+    ...cellRoutes({ caller, cell, pool, idempotency, regions: settings.regions }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
     ...documentRoutes(() => managementDocument(routes, version)),
   ]

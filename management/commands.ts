@@ -65,7 +65,7 @@ async function runVerb(
       err(`usage: management ${`${name} ${known}`.trim()}${usageOf(one)}\n`)
     return EXIT.usage
   }
-  const { databaseUrl, databaseCa, publicUrl, sealingKeys } = config.values
+  const { databaseUrl, databaseCa, publicUrl, sealingKeys, regions } = config.values
   const pool = openPool({
     url: databaseUrl as string,
     ...(databaseCa ? { ca: databaseCa } : {}),
@@ -80,7 +80,8 @@ async function runVerb(
       return EXIT.unavailable
     }
     const issuer = { sealer: createSealer(sealingKeys ?? []), publicUrl: publicUrl as string }
-    const answer = await verb.run({ pool, issuer, sealingKeys: sealingKeys ?? [], actor: actorName() }, read.given)
+    const settings = { sealingKeys: sealingKeys ?? [], regions: regions ?? [] }
+    const answer = await verb.run({ pool, issuer, ...settings, actor: actorName() }, read.given)
     out(`${JSON.stringify(answer)}\n`)
     return EXIT.done
   } catch (error) {

@@ -191,6 +191,21 @@ CREATE FUNCTION loci.owner_of(id text) RETURNS TABLE(organization_id text, tenan
   ) held join loci.services s on s.organization_id = held.organization_id and s.id = held.service_id
 $$;
 
+CREATE FUNCTION loci.remove_cell(p_id text) RETURNS TABLE(services integer, quarantined integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform from loci.cells c where c.id = p_id for update;
+  select count(*) into services from loci.services s where s.cell_id = p_id and s.status <> 'deleted';
+  select count(*) into quarantined from loci.quarantine q where q.cell_id = p_id;
+  if services = 0 and quarantined = 0 then
+    delete from loci.cells c where c.id = p_id;
+  end if;
+  return next;
+end
+$$;
+
 CREATE FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) RETURNS TABLE(remaining integer, reset_ms integer, wait_ms integer)
     LANGUAGE plpgsql
     AS $$
@@ -870,13 +885,13 @@ ALTER TABLE ONLY loci.api_keys
     ADD CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
 ALTER TABLE ONLY loci.cell_report_ids
-    ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
+    ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY loci.deletions
-    ADD CONSTRAINT deletions_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
+    ADD CONSTRAINT deletions_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY loci.feed_items
-    ADD CONSTRAINT feed_items_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
+    ADD CONSTRAINT feed_items_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY loci.invitations
     ADD CONSTRAINT invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
@@ -897,7 +912,7 @@ ALTER TABLE ONLY loci.quarantine
     ADD CONSTRAINT quarantine_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
 
 ALTER TABLE ONLY loci.services
-    ADD CONSTRAINT services_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id);
+    ADD CONSTRAINT services_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY loci.services
     ADD CONSTRAINT services_organization_id_tenant_id_fkey FOREIGN KEY (organization_id, tenant_id) REFERENCES loci.tenants(organization_id, id);
@@ -1018,6 +1033,9 @@ GRANT ALL ON FUNCTION loci.memberships_of(user_id text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.owner_of(id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.owner_of(id text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.remove_cell(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.remove_cell(p_id text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burst integer) TO loci_app;

@@ -15,7 +15,9 @@ test('a process that is told to stop answers the polls that wait and ends withou
   const { publicJwk, privateJwk } = newKeyPair()
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   const place = { name: 'one', region: 'r', capacity: 1, endpoint: 'http://127.0.0.1:1', tenantId: null }
-  const cell = await transaction(pool, (sql) => addCell(sql, { ...place, publicKeys: [publicJwk.x] }, 'test'))
+  const cell = await transaction(pool, (sql) =>
+    addCell(sql, { ...place, publicKeys: [publicJwk.x] }, { actor: 'test' }),
+  )
   await pool.close()
   const aud = 'http://127.0.0.1:4400'
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {

@@ -169,7 +169,9 @@ export async function testManagement({
     async cell(name = `cell-${randomUUID().slice(0, 8)}`) {
       const { publicJwk, privateJwk } = newKeyPair()
       const given = { name, region: 'us-east-1', capacity: 100, endpoint: 'http://127.0.0.1:4410', tenantId: null }
-      const { id } = await transaction(pool, (sql) => addCell(sql, { ...given, publicKeys: [publicJwk.x] }, ACTOR))
+      const { id } = await transaction(pool, (sql) =>
+        addCell(sql, { ...given, publicKeys: [publicJwk.x] }, { actor: ACTOR }),
+      )
       return testCell(url, id, privateJwk)
     },
     instance(cellId, { organization = 'Acme', tenant = 'main', plan = 'pro' } = {}) {

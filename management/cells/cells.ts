@@ -2,6 +2,7 @@
 // transaction that adds it.
 
 import { publicKeyOf } from '@loci/capability/jws.ts'
+import { isLoopback } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -9,16 +10,26 @@ import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { lockCell, lockCells } from '../feed/store.ts'
 import { publishKeys } from '../keys/keys.ts'
 import { publishEpochs } from '../revocations/revocations.ts'
-import { type Cell, findCell, insertCell, updateCell } from './store.ts'
+import { type Cell, deleteCellIfEmpty, findCell, findKeyHolder, insertCell, updateCell } from './store.ts'
 
-export async function addCell(sql: Sql, given: Omit<Cell, 'id'>, actor: string, requestId?: string): Promise<Cell> {
+export async function addCell(
+  sql: Sql,
+  given: Omit<Cell, 'id'>,
+  { actor, requestId, regions = [] }: { actor: string; requestId?: string; regions?: readonly string[] },
+): Promise<Cell> {
   requireFitting(given)
+  if (regions.length > 0 && !regions.includes(given.region))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `Nobody can ask for the region '${given.region}': LOCI_REGIONS is ${regions.join(', ')}. Name one of these, or add it to LOCI_REGIONS first.`,
+    )
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(given.name))
     throw new ApiError('VALIDATION_ERROR', 'The name of a cell is 1 to 63 of a-z, 0-9 and -.')
   const cell = { ...given, id: newId('cell') }
   await lockCells(sql)
   if (!(await insertCell(sql, cell)))
     throw new ApiError('INVALID_STATE', `There is a cell '${given.name}' already: choose another name.`)
+  await requireOwnKeys(sql, cell.id, given.publicKeys)
   await publishKeys(sql, cell.id)
   await publishEpochs(sql, cell.id)
   await appendAudit(sql, {
@@ -40,10 +51,14 @@ export async function changeCell(
   id: string,
   change: CellChange,
   actor: string,
-  requestId: string,
+  requestId?: string,
 ): Promise<void> {
   requireFitting(change)
-  await lockCell(sql, id)
+  // All of them where keys change: two changes at once must not give one key to two cells.
+  if (change.publicKeys) {
+    await lockCells(sql)
+    await requireOwnKeys(sql, id, change.publicKeys)
+  } else await lockCell(sql, id)
   if (!(await updateCell(sql, id, change))) throw noSuchCell()
   const { publicKeys, ...rest } = change
   await appendAudit(sql, {
@@ -54,6 +69,23 @@ export async function changeCell(
     requestId,
     detail: { ...rest, ...(publicKeys ? { public_keys: publicKeys.join(' ') } : {}) },
   })
+}
+
+/** Only one that holds nothing: no service that is not deleted, no instance kept aside. What it was told goes with it. */
+export async function removeCell(sql: Sql, { id, name }: Cell, actor: string): Promise<void> {
+  await lockCells(sql)
+  const { services, quarantined } = await deleteCellIfEmpty(sql, id)
+  if (services > 0)
+    throw new ApiError(
+      'INVALID_STATE',
+      `${services} services are in the cell '${name}': move them (POST /api/v1/services/{id}/move) or delete them first. Nothing was removed.`,
+    )
+  if (quarantined > 0)
+    throw new ApiError(
+      'INVALID_STATE',
+      `${quarantined} instances of the cell '${name}' are in quarantine (GET /api/v1/quarantine): decide about them first. Nothing was removed.`,
+    )
+  await appendAudit(sql, { chain: PLATFORM_CHAIN, actor, action: 'cell.remove', subject: id, detail: { name } })
 }
 
 export function noSuchCell(): ApiError {
@@ -71,8 +103,29 @@ function requireFitting({ capacity, endpoint, publicKeys }: CellChange): void {
       'VALIDATION_ERROR',
       'The capacity of a cell is the number of instances it may hold, 1 to 1000000.',
     )
-  if (endpoint !== undefined && (!URL.canParse(endpoint) || !/^https?:\/\//.test(endpoint)))
+  if (endpoint !== undefined) requireEndpoint(endpoint)
+}
+
+/** Customers send their capabilities there. */
+function requireEndpoint(endpoint: string): void {
+  const url = URL.canParse(endpoint) && /^https?:\/\//.test(endpoint) ? new URL(endpoint) : undefined
+  if (!url)
     throw new ApiError('VALIDATION_ERROR', 'The endpoint of a cell is the URL under which clients reach its daemons.')
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      `The endpoint of a cell must be https: '${url.origin}' would send credentials in clear. Plain http is for loopback only.`,
+    )
+}
+
+/** A key says which cell signed: with one key for two, either could read the other's feed and report on its instances. */
+async function requireOwnKeys(sql: Sql, cellId: string, publicKeys: string[]): Promise<void> {
+  const other = await findKeyHolder(sql, cellId, publicKeys)
+  if (other)
+    throw new ApiError(
+      'INVALID_STATE',
+      `This public key is that of the cell '${other}': every cell has a key of its own. Make one with: daemon cell-key`,
+    )
 }
 
 export async function requireCell(sql: Sql, nameOrId: string): Promise<Cell> {

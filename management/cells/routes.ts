@@ -24,12 +24,14 @@ interface CellOptions {
   cell: Access<CellCaller>
   pool: Pool
   idempotency: Idempotency
+  /** Those that can be asked for; none = any. */
+  regions: readonly string[]
 }
 
 const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
 
 /** Of staff, but for what a cell asks about itself. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
-export function cellRoutes({ caller: access, cell, pool, idempotency }: CellOptions): Route[] {
+export function cellRoutes({ caller: access, cell, pool, idempotency, regions }: CellOptions): Route[] {
   return [
     route(
       {
@@ -66,7 +68,7 @@ export function cellRoutes({ caller: access, cell, pool, idempotency }: CellOpti
           const { name, region, capacity, endpoint, public_key, tenant_id } = body
           if (tenant_id !== undefined) await requireTenant(sql, tenant_id)
           const given = { name, region, capacity, endpoint, publicKeys: [public_key], tenantId: tenant_id ?? null }
-          const { id } = await addCell(sql, given, caller.id, requestId)
+          const { id } = await addCell(sql, given, { actor: caller.id, requestId, regions })
           return { status: 201, body: await show(sql, id) }
         }),
     ),
@@ -81,7 +83,7 @@ export function cellRoutes({ caller: access, cell, pool, idempotency }: CellOpti
         params: cellParams,
         body: cellChange,
         answers: { 200: cellResponse },
-        errors: ['NOT_FOUND', ...REPEATS],
+        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATS],
         failureMessage: 'Failed to change the cell',
       },
       ({ caller, params: { id }, body, headers, requestId }) =>

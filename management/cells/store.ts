@@ -48,6 +48,26 @@ export async function findCellKeys(sql: Sql, cellId: string): Promise<string[]> 
   return rows[0]?.keys ?? []
 }
 
+/** The name of another cell that has one of these keys. */
+export async function findKeyHolder(sql: Sql, cellId: string, publicKeys: string[]): Promise<string | undefined> {
+  const { rows } = await sql.query<{ name: string }>({
+    name: 'cells_key_holder',
+    text: 'select name from loci.cells where id <> $1 and public_keys ?| $2 order by id limit 1',
+    values: [cellId, publicKeys],
+  })
+  return rows[0]?.name
+}
+
+/** What keeps it from being removed; it is gone when there is neither. */
+export async function deleteCellIfEmpty(sql: Sql, id: string): Promise<{ services: number; quarantined: number }> {
+  const { rows } = await sql.query<{ services: number; quarantined: number }>({
+    name: 'cells_remove',
+    text: 'select services, quarantined from loci.remove_cell($1)',
+    values: [id],
+  })
+  return rows[0] as { services: number; quarantined: number }
+}
+
 /** What is undefined stays. False when there is no such cell. */
 export async function updateCell(
   sql: Sql,

@@ -8,8 +8,9 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import { SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { issueApiKey } from '../api-keys/api-keys.ts'
+import { listApiKeys } from '../api-keys/store.ts'
 import { makeOrganization, type NewOrganization, requireEmail, requireName } from '../organizations/organizations.ts'
-import { findFirstOrganization, findMemberByEmail } from '../organizations/store.ts'
+import { findFirstOrganization, findMemberByEmail, listAllOrganizations } from '../organizations/store.ts'
 import { listOrganizations, type Organization } from '../tenants/store.ts'
 import { type Context, type Given, type Group, listOf } from './verb.ts'
 
@@ -20,15 +21,19 @@ export const BOOTSTRAP: Group = {
 }
 
 export const ORGANIZATIONS: Group = {
-  summary: 'another organization with its owner: organizations add --name Acme --owner-email ada@example.com',
+  summary:
+    'organizations: organizations add --name Acme --owner-email ada@example.com makes another one with its owner, organizations list',
   without: ['sealingKeys'],
-  verbs: { add: { required: ['name', 'owner-email'], run: organizationsAdd } },
+  verbs: { add: { required: ['name', 'owner-email'], run: organizationsAdd }, list: { run: organizationsList } },
 }
 
 export const API_KEYS: Group = {
   summary:
-    'a key for a member: api-keys mint --org <name or id> --email a@b --name n [--scopes a,b|all] [--staff true]',
-  verbs: { mint: { required: ['org', 'email', 'name'], optional: ['scopes', 'staff'], run: apiKeysMint } },
+    'keys of members: api-keys mint --org <name or id> --email a@b --name n [--scopes a,b|all] [--staff true], api-keys list --org …',
+  verbs: {
+    list: { required: ['org'], run: apiKeysList },
+    mint: { required: ['org', 'email', 'name'], optional: ['scopes', 'staff'], run: apiKeysMint },
+  },
 }
 
 async function bootstrap({ pool, sealingKeys, actor }: Context, given: Given): Promise<object> {
@@ -78,6 +83,42 @@ async function apiKeysMint({ pool, sealingKeys, actor }: Context, given: Given):
       name,
       scopes,
       created_at: key.createdAt.toISOString(),
+    }
+  })
+}
+
+const LIST_MAX = 1_000
+
+async function organizationsList({ pool }: Context): Promise<object> {
+  const organizations = await listAllOrganizations(pool, LIST_MAX)
+  return {
+    organizations: organizations.map(({ id, name, plan, createdAt }) => ({
+      organization_id: id,
+      name,
+      plan,
+      created_at: createdAt.toISOString(),
+    })),
+  }
+}
+
+/** Never a secret: of those there are only digests. */
+async function apiKeysList({ pool }: Context, given: Given): Promise<object> {
+  return transaction(pool, async (sql) => {
+    const { id: organizationId } = await requireOne(sql, given.org as string)
+    await useOrganization(sql, organizationId)
+    const everyone = { userId: null, tenantIds: null }
+    const keys = await listApiKeys(sql, organizationId, everyone, { before: null, limit: LIST_MAX })
+    return {
+      organization_id: organizationId,
+      api_keys: keys.map((key) => ({
+        id: key.id,
+        name: key.name,
+        user_id: key.userId,
+        scopes: key.scopes,
+        tenant_ids: key.tenantIds,
+        created_at: key.createdAt.toISOString(),
+        expires_at: key.expiresAt?.toISOString() ?? null,
+      })),
     }
   })
 }

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
-import { addCell, requireCell } from '../cells/cells.ts'
+import { addCell, changeCell, removeCell, requireCell } from '../cells/cells.ts'
+import { listCells } from '../cells/store.ts'
 import { raiseEpoch, readEpoch } from '../feed/store.ts'
 import { PLAN_NAMES, type PlanName } from '../plans.ts'
 import { addInstance } from '../services/services.ts'
@@ -13,10 +14,13 @@ import { type Context, type Given, type Group, integerOf, jsonOf, listOf } from 
 
 export const CELLS: Group = {
   summary:
-    'add a cell: cells add --name a --region us-east-1 --capacity 100 --endpoint https://… --public-key <x or file>',
+    'cells: cells add --name a --region us-east-1 --capacity 100 --endpoint https://… --public-key <x or file>, cells list, cells keys --cell a --public-key x[,y], cells remove --cell a',
   without: ['sealingKeys'],
   verbs: {
     add: { required: ['name', 'region', 'capacity', 'endpoint', 'public-key'], optional: ['tenant'], run: cellsAdd },
+    list: { run: cellsList },
+    keys: { required: ['cell', 'public-key'], run: cellsKeys },
+    remove: { required: ['cell'], run: cellsRemove },
   },
 }
 
@@ -36,7 +40,7 @@ export const FEED: Group = {
   verbs: { 'new-epoch': { run: feedNewEpoch } },
 }
 
-async function cellsAdd({ pool, actor }: Context, given: Given): Promise<object> {
+async function cellsAdd({ pool, actor, regions }: Context, given: Given): Promise<object> {
   const cell = await transaction(pool, (sql) =>
     addCell(
       sql,
@@ -48,11 +52,49 @@ async function cellsAdd({ pool, actor }: Context, given: Given): Promise<object>
         publicKeys: listOf(given['public-key'] as string).map(publicKeyFrom),
         tenantId: given.tenant ?? null,
       },
-      actor,
+      { actor, regions },
     ),
   )
   const { id, name, region, capacity, endpoint, publicKeys } = cell
   return { cell_id: id, name, region, capacity, endpoint, public_keys: publicKeys }
+}
+
+const LIST_MAX = 1_000
+
+async function cellsList({ pool }: Context): Promise<object> {
+  const cells = await listCells(pool, { before: undefined, limit: LIST_MAX })
+  return {
+    cells: cells.map((cell) => ({
+      cell_id: cell.id,
+      name: cell.name,
+      region: cell.region,
+      capacity: cell.capacity,
+      placed: cell.placed,
+      endpoint: cell.endpoint,
+      public_keys: cell.publicKeys,
+      tenant_id: cell.tenantId,
+      heard_at: cell.heardAt?.toISOString() ?? null,
+      lag: Math.max(0, cell.feedSeq - cell.heardSeq),
+    })),
+  }
+}
+
+/** All that are to count from now on: two while a cell changes its key. */
+async function cellsKeys({ pool, actor }: Context, given: Given): Promise<object> {
+  const publicKeys = listOf(given['public-key'] as string).map(publicKeyFrom)
+  return transaction(pool, async (sql) => {
+    const { id, name } = await requireCell(sql, given.cell as string)
+    await changeCell(sql, id, { publicKeys }, actor)
+    return { cell_id: id, name, public_keys: publicKeys }
+  })
+}
+
+async function cellsRemove({ pool, actor }: Context, given: Given): Promise<object> {
+  return transaction(pool, async (sql) => {
+    const cell = await requireCell(sql, given.cell as string)
+    await removeCell(sql, cell, actor)
+    return { removed: true, cell_id: cell.id, name: cell.name }
+  })
 }
 
 async function instancesAdd({ pool, actor }: Context, given: Given): Promise<object> {

@@ -1,13 +1,14 @@
 // The keys that sign capabilities.
 
 import { transaction } from '@loci/postgres/transaction.ts'
-import { keepKeys, rotateKeys } from '../keys/keys.ts'
+import { keepKeys, removeKey, rotateKeys } from '../keys/keys.ts'
 import { listKeyRows, type SigningKeyRow } from '../keys/store.ts'
-import type { Context, Group } from './verb.ts'
+import type { Context, Given, Group } from './verb.ts'
 
 export const KEYS: Group = {
-  summary: 'signing keys: keys rotate, keys list',
-  verbs: { rotate: { run: keysRotate }, list: { run: keysList } },
+  summary:
+    'signing keys: keys rotate, keys list, keys remove --kid k_… (at once, for one that leaked: what it signed is refused)',
+  verbs: { rotate: { run: keysRotate }, list: { run: keysList }, remove: { required: ['kid'], run: keysRemove } },
 }
 
 async function keysRotate({ pool, issuer, actor }: Context): Promise<object> {
@@ -19,6 +20,11 @@ async function keysRotate({ pool, issuer, actor }: Context): Promise<object> {
 
 async function keysList({ pool }: Context): Promise<object> {
   return { keys: (await listKeyRows(pool)).map(keyJson) }
+}
+
+async function keysRemove({ pool, issuer, actor }: Context, given: Given): Promise<object> {
+  await keepKeys(pool, issuer.sealer)
+  return keyJson(await transaction(pool, (sql) => removeKey(sql, given.kid as string, actor)))
 }
 
 function keyJson({ kid, x, state, createdAt, signedUntil, retireAt }: SigningKeyRow): object {

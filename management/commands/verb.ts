@@ -10,6 +10,8 @@ export interface Context {
   pool: Pool
   issuer: Issuer
   sealingKeys: SealingKey[]
+  /** Those that services can be asked for in; none = any. */
+  regions: readonly string[]
   actor: string
 }
 

@@ -5,7 +5,7 @@
 //   active    signs; exactly one, once the first was made
 //             → retiring at the moment the next one becomes active; its private half is destroyed
 //   retiring  verifies what it has signed
-//             → removed when the last token that it signed has ended
+//             → removed when the last token that it signed has ended, or at once by an operator whose key leaked
 //   removed   verifies nothing
 //
 // Never: a token signed by a key that a reachable cell does not know; a token that outlives its key; a private key in clear
@@ -70,6 +70,25 @@ export async function keepKeys(pool: Pool, sealer: Sealer): Promise<void> {
       await audit(sql, 'management', 'key.remove', row)
     }
   })
+}
+
+/** At once: whatever it signed is refused by every cell that has heard of it. Answers until when that would have been good otherwise. */
+export async function removeKey(sql: Sql, kid: string, actor: string): Promise<SigningKeyRow> {
+  await lockKeys(sql)
+  const row = (await listKeyRows(sql)).find((one) => one.kid === kid)
+  if (!row) throw new ApiError('NOT_FOUND', `There is no key ${kid}. List them with: management keys list`)
+  if (row.state === 'active')
+    throw new ApiError(
+      'INVALID_STATE',
+      `${kid} signs the tokens of today: rotate first (management keys rotate), then remove it once it is retiring, at most 30 s later.`,
+    )
+  if (row.state === 'next')
+    throw new ApiError('INVALID_STATE', `${kid} is about to take over (at most 30 s) and has signed nothing yet.`)
+  if (row.state === 'removed') throw new ApiError('INVALID_STATE', `${kid} is removed already.`)
+  const removed = await markRemoved(sql, kid)
+  await publishToAll(sql, changeOf(removed))
+  await audit(sql, actor, 'key.remove', removed)
+  return removed
 }
 
 async function promoteKey(sql: Sql, kid: string): Promise<void> {

@@ -52,6 +52,16 @@ export async function findFirstOrganization(sql: Sql): Promise<OrganizationRow |
   return rows[0]
 }
 
+/** Newest first. */
+export async function listAllOrganizations(sql: Sql, limit: number): Promise<OrganizationRow[]> {
+  const { rows } = await sql.query<OrganizationRow>({
+    name: 'organizations_all',
+    text: 'select id, name, plan, created_at as "createdAt" from loci.organizations order by id desc limit $1',
+    values: [limit],
+  })
+  return rows
+}
+
 /** The person of that address who has not signed in yet, made when there is none; an address that signed in is that person. */
 export async function ensureUser(sql: Sql, id: string, email: string): Promise<User> {
   const { rows } = await sql.query<User>({
