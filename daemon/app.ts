@@ -200,6 +200,7 @@ export async function createDaemon({
         sql: background,
         program: 'daemon',
         migrations: MIGRATIONS,
+        sealingKeys: settings.sealingKeys,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),
       })

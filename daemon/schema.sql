@@ -971,6 +971,14 @@ CREATE TABLE loci.revocations (
 
 COMMENT ON TABLE loci.revocations IS 'without row-level security: checked before the caller is known; ids only';
 
+CREATE TABLE loci.sealing_checks (
+    id text NOT NULL,
+    value bytea NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+COMMENT ON TABLE loci.sealing_checks IS 'without row-level security: check values of sealing keys, no tenant';
+
 CREATE TABLE loci.signing_keys (
     kid text NOT NULL,
     x text NOT NULL,
@@ -1059,6 +1067,9 @@ ALTER TABLE ONLY loci.probes
 
 ALTER TABLE ONLY loci.revocations
     ADD CONSTRAINT revocations_pkey PRIMARY KEY (kind, svc, value);
+
+ALTER TABLE ONLY loci.sealing_checks
+    ADD CONSTRAINT sealing_checks_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY loci.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (kid);
@@ -1166,6 +1177,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.partner_credentials TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.probes TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.revocations TO loci_app;
+
+GRANT SELECT,INSERT ON TABLE loci.sealing_checks TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 

@@ -10,6 +10,9 @@ import { testDatabase } from '@loci/postgres/test-database.ts'
 import { createDaemon, MIGRATIONS } from './app.ts'
 import { testSettings } from './test-daemon.ts'
 
+/** One for all: two daemons of one database have the same. */
+const LOCI_SEALING_KEYS = `a:${randomBytes(32).toString('base64')}`
+
 /** What the making of partitions waits for: a daemon that warms up stands still as long as somebody else has it. */
 const PARTITIONS_LOCK = 7026300002
 
@@ -20,7 +23,7 @@ function startDaemon(databaseUrl: string): { child: ChildProcess; url: Promise<s
       LOCI_LISTEN: '127.0.0.1:0',
       LOCI_DATABASE_URL: databaseUrl,
       LOCI_ADMIN_TOKEN_DIGESTS: createHash('sha256').update(randomBytes(32)).digest('hex'),
-      LOCI_SEALING_KEYS: `a:${randomBytes(32).toString('base64')}`,
+      LOCI_SEALING_KEYS,
       LOCI_DRAIN_GRACE_MS: '0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],

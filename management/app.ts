@@ -205,6 +205,7 @@ export async function createManagement({
         sql: background,
         program: 'management',
         migrations: MIGRATIONS,
+        sealingKeys: settings.sealingKeys,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),
       })

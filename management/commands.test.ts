@@ -260,6 +260,25 @@ test('bootstrap makes the first organization, its owner and a key that works, on
   assert.deepEqual(JSON.parse(plain.stdout).scopes, ['tenants:read'])
   assert.equal((await using(JSON.parse(plain.stdout).api_key, platform)).status, 403)
 
+  // A key that was minted with sealing keys that no serving process has was printed with exit 0, and 401 for ever.
+  // Mutant: sealingKeyProblems() not asked by runGroup().
+  const other = randomBytes(32).toString('base64')
+  const keys = await management.sql('select id from loci.api_keys')
+  const wrongKeys = [
+    [`one:${other}`, /another key under the id 'one'/],
+    [`two:${other}`, /none of the keys that this database knows \('one'\)/],
+    [`two:${other},one:${key.toString('base64')}`, /begins with 'two', which no serving process has/],
+  ] as const
+  await Promise.all(
+    wrongKeys.map(async ([sealingKeys, said]) => {
+      const org = ['--org', second.organization_id, '--email', 'staff@loci.example']
+      const dead = await run({ ...env, LOCI_SEALING_KEYS: sealingKeys }, 'api-keys', 'mint', ...org, '--name', 'x')
+      assert.deepEqual([dead.code, dead.stdout], [78, ''], dead.stderr)
+      assert.match(dead.stderr, said)
+    }),
+  )
+  assert.equal((await management.sql('select id from loci.api_keys')).length, keys.length)
+
   const others = await Promise.all([
     mint('--email', 'nobody@example.com'),
     mint('--email', 'staff@loci.example', '--scopes', 'tenants:fly'),

@@ -8,6 +8,7 @@ import type { Config } from '@loci/chassis/config.ts'
 import type { Command } from '@loci/chassis/program.ts'
 import { schemaState } from '@loci/postgres/migrate.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { sealingKeyProblems } from '@loci/postgres/sealing-checks.ts'
 import { PARTNER_CREDENTIALS, TOKENS } from './commands/credentials.ts'
 import { API_KEYS, BOOTSTRAP, ORGANIZATIONS } from './commands/people.ts'
 import { CELLS, FEED, INSTANCES } from './commands/placement.ts'
@@ -78,6 +79,11 @@ async function runVerb(
     if (schema.state === 'behind' || schema.state === 'incompatible') {
       err(`${schema.reason}\n`)
       return EXIT.unavailable
+    }
+    const otherKeys = group.without?.includes('sealingKeys') ? [] : await sealingKeyProblems(pool, sealingKeys ?? [])
+    if (otherKeys.length > 0) {
+      for (const problem of otherKeys) err(`${problem}\n`)
+      return EXIT.configuration
     }
     const issuer = { sealer: createSealer(sealingKeys ?? []), publicUrl: publicUrl as string }
     const settings = { sealingKeys: sealingKeys ?? [], regions: regions ?? [] }

@@ -558,6 +558,14 @@ CREATE TABLE loci.revocations (
 
 COMMENT ON TABLE loci.revocations IS 'without row-level security: given to every cell, also to one that is added later; ids only';
 
+CREATE TABLE loci.sealing_checks (
+    id text NOT NULL,
+    value bytea NOT NULL,
+    first_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+COMMENT ON TABLE loci.sealing_checks IS 'without row-level security: check values of sealing keys, no tenant';
+
 CREATE TABLE loci.service_counts (
     organization_id text NOT NULL,
     tenant_id text NOT NULL,
@@ -779,6 +787,9 @@ ALTER TABLE ONLY loci.rate_limits
 
 ALTER TABLE ONLY loci.revocations
     ADD CONSTRAINT revocations_pkey PRIMARY KEY (cell_id, kind, svc, value);
+
+ALTER TABLE ONLY loci.sealing_checks
+    ADD CONSTRAINT sealing_checks_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY loci.service_counts
     ADD CONSTRAINT service_counts_pkey PRIMARY KEY (organization_id, tenant_id, service_type, status);
@@ -1102,6 +1113,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.rate_limits TO loci_app;
 GRANT SELECT,INSERT,DELETE ON TABLE loci.ready_times TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.revocations TO loci_app;
+
+GRANT SELECT,INSERT ON TABLE loci.sealing_checks TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.service_counts TO loci_app;
 

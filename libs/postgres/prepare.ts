@@ -6,11 +6,13 @@ import { auditDatabase } from './durability.ts'
 import { schemaState } from './migrate.ts'
 import type { Sql } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
+import { type CheckedKey, noteSealingKeys } from './sealing-checks.ts'
 
 export interface PrepareOptions {
   sql: Sql
   program: DatabaseProgram
   migrations: string
+  sealingKeys: CheckedKey[]
   signal: AbortSignal
   /** Called when the reason for waiting changes, not at every try. */
   onWaiting(reason: string): void
@@ -27,12 +29,13 @@ export async function prepareDatabase({
   sql,
   program,
   migrations,
+  sealingKeys,
   signal,
   onWaiting,
 }: PrepareOptions): Promise<Prepared | 'stopped'> {
   let told = ''
   for (;;) {
-    const outcome = await attempt(sql, program, migrations)
+    const outcome = await attempt(sql, program, migrations, sealingKeys)
     if (typeof outcome !== 'string') return outcome
     if (outcome !== told) onWaiting(outcome)
     told = outcome
@@ -41,13 +44,20 @@ export async function prepareDatabase({
   }
 }
 
-async function attempt(sql: Sql, program: DatabaseProgram, migrations: string): Promise<Prepared | string> {
+async function attempt(
+  sql: Sql,
+  program: DatabaseProgram,
+  migrations: string,
+  sealingKeys: CheckedKey[],
+): Promise<Prepared | string> {
   try {
     const schema = await schemaState(sql, migrations)
     if (schema.state === 'incompatible') return { refused: [schema.reason] }
     if (schema.state === 'behind') return schema.reason
     const audit = await auditDatabase(sql, program)
     if (audit.problems.length > 0) return { refused: audit.problems }
+    const otherKeys = await noteSealingKeys(sql, sealingKeys)
+    if (otherKeys.length > 0) return { refused: otherKeys }
     return {
       refused: undefined,
       warnings: audit.warnings,
