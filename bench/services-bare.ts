@@ -46,7 +46,7 @@ insert into loci.idempotency as old (organization_id, caller, route, key, finger
     set fingerprint = excluded.fingerprint, sealed_with = excluded.sealed_with, status = 0, body = null, headers = null,
       ref = null, created_at = excluded.created_at
     where old.created_at < clock_timestamp() - interval '24 hours';
-select id as tenant, plan, gate from loci.tenants where organization_id = :org and deleted_at is null and is_default for no key update
+select id as tenant, plan, access from loci.tenants where organization_id = :org and deleted_at is null and is_default for no key update
 \\gset
 select coalesce(sum(count), 0)::int as used from loci.service_counts
   where organization_id = :org and tenant_id = :tenant and status not in ('failed', 'deleting', 'deleted');

@@ -108,9 +108,9 @@ export async function createManagement({
   const { look } = reconciler
   const ends = createOperationEnds(pool, eventsWaiting)
   const billingClock = createBillingClock({ pool: background, log, kick: reconciler.kick })
-  const shadowed = metrics.counter(
-    'loci_billing_shadowed_total',
-    'Billing events that nobody hears, because others of the subscription carry a sequence or a time and they do not.',
+  const unordered = metrics.counter(
+    'loci_billing_unordered_total',
+    'Billing events that do not count, because others of their subscription have a sequence or a time and they have none.',
     [],
   )
   const cell = cellAccess({ findCellKeys: (id) => findCellKeys(pool, id), publicUrl: settings.publicUrl, log })
@@ -138,7 +138,7 @@ export async function createManagement({
       isBilled: market.isBilled,
       kick: reconciler.kick,
       tellEvents,
-      onShadowed: () => shadowed.inc(),
+      onUnordered: () => unordered.inc(),
     }),
     ...apiKeyRoutes({ caller, idempotency, pool, sealingKeys: settings.sealingKeys }),
     ...auditRoutes({ caller, pool }),

@@ -311,7 +311,9 @@ CREATE TABLE loci.billing_events (
     digest text NOT NULL,
     effect text NOT NULL,
     received_at timestamp with time zone NOT NULL,
-    CONSTRAINT billing_events_effect_check CHECK ((effect = ANY (ARRAY['applied'::text, 'superseded'::text, 'shadowed'::text, 'parked'::text, 'dead'::text])))
+    metadata jsonb,
+    counts_for text NOT NULL,
+    CONSTRAINT billing_events_effect_check CHECK ((effect = ANY (ARRAY['applied'::text, 'superseded'::text, 'unordered'::text, 'parked'::text, 'dead'::text])))
 );
 
 ALTER TABLE ONLY loci.billing_events FORCE ROW LEVEL SECURITY;
@@ -638,7 +640,7 @@ CREATE TABLE loci.tenants (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     deleted_at timestamp with time zone,
     status_reason text,
-    gate text DEFAULT 'open'::text NOT NULL,
+    access text DEFAULT 'full'::text NOT NULL,
     billing_status text,
     subscription_id text,
     current_period_start text,
@@ -647,8 +649,11 @@ CREATE TABLE loci.tenants (
     last_event_at timestamp with time zone,
     arrivals bigint DEFAULT 0 NOT NULL,
     notices text[] DEFAULT '{}'::text[] NOT NULL,
+    billed_plan text,
+    customer_id text,
+    CONSTRAINT tenants_access_check CHECK ((access = ANY (ARRAY['full'::text, 'read_only'::text, 'none'::text, 'delete'::text]))),
+    CONSTRAINT tenants_billed_plan_check CHECK ((billed_plan = ANY (ARRAY['free'::text, 'starter'::text, 'pro'::text, 'enterprise'::text]))),
     CONSTRAINT tenants_billing_status_check CHECK ((billing_status = ANY (ARRAY['active'::text, 'cancelled'::text, 'past_due'::text, 'unpaid'::text]))),
-    CONSTRAINT tenants_gate_check CHECK ((gate = ANY (ARRAY['open'::text, 'writes_refused'::text, 'off'::text, 'delete'::text]))),
     CONSTRAINT tenants_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'starter'::text, 'pro'::text, 'enterprise'::text]))),
     CONSTRAINT tenants_status_check CHECK ((status = ANY (ARRAY['active'::text, 'past_due'::text, 'suspended'::text, 'closed'::text])))
 );

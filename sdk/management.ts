@@ -532,20 +532,20 @@ export type ManagementOperations = {
       200: BillingEventList
     }
   }
-  /** Take the events of a subscription out of a register, so that it no longer speaks: for a provider that began to count anew. */
-  'POST /api/v1/tenants/{id}/billing/registers/reset': {
+  /** Drop the sequences, or the times, of the stored events of a subscription, so that they no longer order it: for a provider that began to count anew. */
+  'POST /api/v1/tenants/{id}/billing/ordering/reset': {
     given: {
       path: {
         id: string
       }
-      body: RegisterReset
+      body: OrderingReset
       idempotencyKey?: string | undefined
     }
     answers: {
-      200: RegisterResetResult
+      200: OrderingResetResult
     }
   }
-  /** Where a tenant stands: its plan, its billing, what it may use and what it uses. */
+  /** The status of a tenant: its plan, its billing, what it may use and what it uses. */
   'GET /api/v1/tenants/{id}/status': {
     given: {
       path: {
@@ -750,7 +750,7 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'POST /api/v1/tenants',
   'PATCH /api/v1/tenants/{id}',
   'DELETE /api/v1/tenants/{id}',
-  'POST /api/v1/tenants/{id}/billing/registers/reset',
+  'POST /api/v1/tenants/{id}/billing/ordering/reset',
   'POST /api/v1/tenants/{id}/tokens',
   'DELETE /api/v1/tenants/{id}/tokens/{token_id}',
   'POST /api/v1/tenants/{id}/tokens/{token_id}/children',
@@ -831,15 +831,19 @@ export type BillingEventList = {
   events: ({
     id: string
     event_type: string
+    customer_id: string | null
     subscription_id: string | null
+    counts_for: string | null
     plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
     status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other
-    effect: 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead' | Other
+    effect: 'applied' | 'superseded' | 'unordered' | 'parked' | 'dead' | Other
     sequence: number | null
     occurred_at: string | null
     received_at: string
     current_period_start: string | null
     current_period_end: string | null
+    metadata: { [field: string]: string } | null
+    warnings: string[]
   })[]
   next_cursor: string | null
 }
@@ -1144,6 +1148,17 @@ export type Operation = {
   updated_at: string
 }
 
+export type OrderingReset = {
+  subscription_id: string
+  ordering: 'sequence' | 'occurred_at'
+}
+
+export type OrderingResetResult = {
+  subscription_id: string
+  ordering: 'sequence' | 'occurred_at' | Other
+  events: number
+}
+
 export type Organization = {
   id: string
   name: string
@@ -1174,15 +1189,19 @@ export type ParkedEventList = {
   events: ({
     id: string
     event_type: string
+    customer_id: string | null
     subscription_id: string | null
+    counts_for: string | null
     plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
     status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other
-    effect: 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead' | Other
+    effect: 'applied' | 'superseded' | 'unordered' | 'parked' | 'dead' | Other
     sequence: number | null
     occurred_at: string | null
     received_at: string
     current_period_start: string | null
     current_period_end: string | null
+    metadata: { [field: string]: string } | null
+    warnings: string[]
     tenant_id: string
   })[]
   next_cursor: string | null
@@ -1251,17 +1270,6 @@ export type QuarantineList = {
 
 export type ReadyResponse = {
   status: 'ok' | 'degraded' | Other
-}
-
-export type RegisterReset = {
-  subscription_id: string
-  register: 'sequence' | 'occurred_at'
-}
-
-export type RegisterResetResult = {
-  subscription_id: string
-  register: 'sequence' | 'occurred_at' | Other
-  events: number
 }
 
 export type ReportRequest = {
@@ -1367,8 +1375,10 @@ export type TenantStatus = {
   status: 'active' | 'past_due' | 'suspended' | Other
   status_reason: string | null
   plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
+  covered_plan: 'free' | 'starter' | 'pro' | 'enterprise' | Other
   billing: {
     status: 'active' | 'cancelled' | 'past_due' | 'unpaid' | Other | null
+    customer_id: string | null
     subscription_id: string | null
     current_period_start: string | null
     current_period_end: string | null

@@ -44,18 +44,25 @@ export const billingWebhookStatus = z
 const storedEvent = {
   id: idOf('evt'),
   event_type: z.string(),
+  customer_id: z.string().nullable(),
   subscription_id: z.string().nullable(),
+  counts_for: z.string().nullable().meta({
+    description:
+      'The subscription that the event counts for: the one it names, else the open one when it arrived. Null: the unnamed one.',
+  }),
   plan,
   status: billingStatus,
-  effect: z.enum(['applied', 'superseded', 'shadowed', 'parked', 'dead']).meta({
+  effect: z.enum(['applied', 'superseded', 'unordered', 'parked', 'dead']).meta({
     description:
-      'applied: its facts are the record. superseded: a later one speaks. shadowed: it has no sequence, or no time, and those that have one speak. parked: its tenant is not known. dead: nor was it for 30 days.',
+      'As of its arrival. applied: it decides its subscription. superseded: an event later in order decides, or its subscription is closed. unordered: it does not count, because others of its subscription have a sequence, or a time, and it has none. parked: its tenant is not known. dead: nor was it for 30 days.',
   }),
   sequence: z.int().nullable(),
   occurred_at: timestamp.nullable(),
   received_at: timestamp,
   current_period_start: z.string().nullable(),
   current_period_end: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()).nullable().meta({ description: 'As it was sent.' }),
+  warnings: z.array(z.string()).meta({ description: 'What of the event was not understood and is ignored.' }),
 }
 
 export const billingEventList = z
@@ -79,20 +86,22 @@ export const parkedEventList = z
 
 export const parkedEventListQuery = pageQuery('evt')
 
-export const registerReset = z
-  .object({
-    subscription_id: z.string().meta({ description: 'Empty for the events that name no subscription.' }),
-    register: z.enum(['sequence', 'occurred_at']),
-  })
-  .meta({ id: 'RegisterReset' })
+const markName = z.enum(['sequence', 'occurred_at'])
 
-export const registerResetResult = z
+export const orderingReset = z
+  .object({
+    subscription_id: z.string().meta({ description: 'Empty for the unnamed subscription.' }),
+    ordering: markName,
+  })
+  .meta({ id: 'OrderingReset' })
+
+export const orderingResetResult = z
   .object({
     subscription_id: z.string(),
-    register: z.enum(['sequence', 'occurred_at']),
-    events: z.int().meta({ description: 'How many stored events no longer speak by it.' }),
+    ordering: markName,
+    events: z.int().meta({ description: 'How many stored events are no longer ordered by it.' }),
   })
-  .meta({ id: 'RegisterResetResult' })
+  .meta({ id: 'OrderingResetResult' })
 
 const limit = z.object({ limit: z.int() })
 
@@ -103,9 +112,14 @@ export const tenantStatus = z
     organization_id: idOf('org'),
     status: z.enum(['active', 'past_due', 'suspended']),
     status_reason: z.string().nullable(),
-    plan,
+    plan: plan.meta({ description: 'As billed; free when nothing is, or when a cancelled subscription has ended.' }),
+    covered_plan: plan.meta({
+      description:
+        'What the tenant is entitled to, and its limits follow. Less than `plan` while that was never paid for.',
+    }),
     billing: z.object({
       status: billingStatus.nullable(),
+      customer_id: z.string().nullable(),
       subscription_id: z.string().nullable(),
       current_period_start: timestamp.nullable(),
       current_period_end: timestamp.nullable(),

@@ -133,9 +133,9 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /api/v1/tenants/{id}/status': caller('tenants:read', ofTenant),
     'GET /api/v1/tenants/{id}/usage': caller('usage:read', ofTenant),
     'GET /api/v1/tenants/{id}/billing/events': caller('billing:read', ofTenant),
-    'POST /api/v1/tenants/{id}/billing/registers/reset': staff({
+    'POST /api/v1/tenants/{id}/billing/ordering/reset': staff({
       params: { id: '~tenant' },
-      body: { subscription_id: '', register: 'sequence' },
+      body: { subscription_id: '', ordering: 'sequence' },
     }),
     'GET /api/v1/parked-events': staff(),
 

@@ -1,8 +1,8 @@
 // What the payment provider says becomes the tenant's record (CONTRACT 4.1). Everything here runs in one transaction: the event is
 // kept, all events of the tenant are folded anew under the lock of its row, and what follows is written beside it: plan, status and
-// gate of the tenant, the services that must be looked at, the audit entry, the events for whoever follows.
+// access of the tenant, its services as due, the audit entry, the events for whoever follows.
 //
-//   applied, superseded, shadowed   stored with the tenant (fold.ts tells them apart).
+//   applied, superseded, unordered   stored with the tenant (fold.ts tells them apart).
 //   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days → dead.
 //   dead     kept for staff to see. Moves on: the tenant appears all the same.
 //
@@ -18,9 +18,9 @@ import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { appendEvent, type EventEntry } from '../events/store.ts'
 import { putTenantDue } from '../provisioning/store.ts'
-import { effectOf, foldSubscription, readMarks, type SubscriptionRecord } from './fold.ts'
+import { effectOf, foldTenant, type SubscriptionRecord, subscriptionFor } from './fold.ts'
 import { announce } from './notices.ts'
-import { GRACE_DAYS, type Standing, standingOf } from './standing.ts'
+import { readMarks } from './ordering.ts'
 import {
   type BilledTenant,
   type Effect,
@@ -36,7 +36,9 @@ import {
   saveOrganizationPlan,
   saveSettled,
   takeParked,
+  type WholeEvent,
 } from './store.ts'
+import { type TenantAccess, type TenantState, tenantStateAt } from './tenant-state.ts'
 
 export interface Delivery {
   body: BillingEventBody
@@ -100,7 +102,7 @@ export async function findTenantOwner(sql: Sql, tenantId: string) {
 async function storeEvent(
   sql: Sql,
   { organizationId, tenantId }: { organizationId: string; tenantId: string },
-  arrived: StoredEvent,
+  arrived: WholeEvent,
   requestId: string | undefined,
   now: Date,
 ): Promise<Received> {
@@ -108,9 +110,10 @@ async function storeEvent(
   const tenant = await lockTenant(sql, organizationId, tenantId)
   if (!tenant) throw new Error(`the tenant ${tenantId} was there a moment ago`)
   const before = await listEvents(sql, organizationId, tenantId)
-  const numbered = { ...arrived, arrival: tenant.arrivals + 1 }
+  const countsFor = subscriptionFor(before, arrived.subscriptionId)
+  const numbered = { ...arrived, arrival: tenant.arrivals + 1, countsFor }
   const effect = effectOf(
-    before.filter(({ subscriptionId }) => subscriptionId === numbered.subscriptionId),
+    before.filter((one) => one.countsFor === countsFor),
     numbered,
   )
   const event = { ...numbered, effect }
@@ -132,7 +135,7 @@ async function storeEvent(
 }
 
 /** With the lock of the tenant's id. */
-async function parkEvent(sql: Sql, event: StoredEvent, requestId: string): Promise<Received> {
+async function parkEvent(sql: Sql, event: WholeEvent, requestId: string): Promise<Received> {
   const { tenantId } = event
   await useOrganization(sql, PLATFORM)
   const arrival = (await findParkedEnd(sql, tenantId)) + 1
@@ -155,7 +158,7 @@ export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): 
   const { settled, notices, isChanged } = await settle(sql, tenant, events, now, 'if changed')
   if (!isChanged) return false
   const { id, organizationId } = tenant
-  const facts = { plan: settled.plan, status: settled.status, gate: settled.gate }
+  const facts = { plan: settled.plan, status: settled.status, access: settled.access }
   await appendAudit(sql, { chain: organizationId, actor: CLOCK, action: 'billing.clock', subject: id, detail: facts })
   const changed = { organizationId, type: 'tenant.billing_changed', subject: id }
   const data = { tenant_id: id, plan: settled.plan, status: settled.status, effect: 'clock' }
@@ -163,7 +166,7 @@ export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): 
   return true
 }
 
-/** After staff took events out of a register. The tenant is locked and its organization in use; the audit is the caller's. */
+/** After staff reset an ordering. The tenant is locked and its organization in use; the audit is the caller's. */
 export async function settleAnew(sql: Sql, tenant: BilledTenant, now: Date): Promise<{ events: EventEntry[] }> {
   const { id, organizationId } = tenant
   const { settled, notices } = await settle(sql, tenant, await listEvents(sql, organizationId, id), now, 'always')
@@ -192,13 +195,11 @@ async function settle(
     if (write === 'always') await saveSettled(sql, tenant, tenant, now)
     return { settled: tenant, notices: [], isChanged: false }
   }
-  const records = [...Map.groupBy(events, ({ subscriptionId }) => subscriptionId).values()].flatMap(
-    (group) => foldSubscription(group) ?? [],
-  )
-  const standing = standingOf(records, now, GRACE_DAYS)
-  const announced = announce(standing, tenant.notices, now)
-  const settled = settledOf(standing, announced.gate, announced.sent)
-  await putTenantClock(sql, tenant, nextLookOf(records, announced.nextChangeAt))
+  const fold = foldTenant(events)
+  const state = tenantStateAt(fold, now)
+  const announced = announce(state, tenant.notices, now)
+  const settled = settledOf(state, announced.access, announced.sent)
+  await putTenantClock(sql, tenant, nextLookOf(fold.records, announced.nextChangeAt))
   const isChanged = differs(tenant, settled)
   if (!isChanged && write === 'if changed') return { settled, notices: [], isChanged }
   await saveSettled(sql, tenant, settled, now)
@@ -219,14 +220,16 @@ function nextLookOf(records: readonly SubscriptionRecord[], nextChangeAt: Date |
   return bounded(nextChangeAt ?? new Date(TIME_MAX))
 }
 
-function settledOf(standing: Standing, gate: Settled['gate'], notices: string[]): Settled {
-  const { billing } = standing
+function settledOf(state: TenantState, access: TenantAccess, notices: string[]): Settled {
+  const { billing } = state
   return {
-    plan: standing.coveredPlan,
-    status: standing.tenantStatus,
-    statusReason: standing.reason,
-    gate,
+    plan: state.coveredPlan,
+    billedPlan: state.plan,
+    status: state.tenantStatus,
+    statusReason: state.reason,
+    access,
     billingStatus: billing.status,
+    customerId: billing.customerId,
     subscriptionId: billing.subscriptionId,
     currentPeriodStart: billing.currentPeriodStart?.toISOString() ?? null,
     currentPeriodEnd: billing.currentPeriodEnd?.toISOString() ?? null,
@@ -245,7 +248,7 @@ function bounded(time: Date | null): Date | null {
   return time && new Date(Math.min(time.getTime(), TIME_MAX))
 }
 
-function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
+function eventOf({ body, bytes, webhookId }: Delivery, now: Date): WholeEvent {
   const tenantId = body.tenantId.slice(0, TENANT_ID_LENGTH_MAX).toWellFormed()
   return {
     id: newId('evt', now.getTime()),
@@ -253,6 +256,8 @@ function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
     eventType: body.eventType,
     customerId: body.customerId ?? null,
     subscriptionId: body.subscriptionId ?? '',
+    // Found when it is stored with its tenant.
+    countsFor: body.subscriptionId ?? '',
     plan: body.plan,
     status: body.status,
     currentPeriodStart: body.currentPeriodStart ?? null,
@@ -263,6 +268,7 @@ function eventOf({ body, bytes, webhookId }: Delivery, now: Date): StoredEvent {
     digest: digestOf(bytes),
     inboxKey: inboxKeyOf(tenantId, webhookId, body.metadata?.event_id),
     effect: 'parked',
+    metadata: body.metadata ?? null,
   }
 }
 

@@ -31,11 +31,11 @@ function fail(error: unknown): never {
 interface Row {
   plan: string
   status: string
-  gate: string
+  access: string
 }
 
 async function rowOf(tenantId: string): Promise<Row> {
-  const [row] = await provider.management.sql<Row>('select plan, status, gate from loci.tenants where id = $1', [
+  const [row] = await provider.management.sql<Row>('select plan, status, access from loci.tenants where id = $1', [
     tenantId,
   ])
   return row as Row
@@ -57,22 +57,23 @@ const told = async (tenantId: string, type: string) =>
 
 test('past_due runs through grace, suspension, the end of access and deletion, each step told 7 days before', async () => {
   const tenantId = await provider.tenant()
+  await provider.bill(tenantId)
   await provider.bill(tenantId, { plan: 'pro', status: 'past_due' })
   const expected: [number, string, string][] = [
-    [13.9, 'past_due', 'open'],
-    [14, 'suspended', 'writes_refused'],
-    [36.9, 'suspended', 'writes_refused'],
-    [37, 'suspended', 'writes_refused'],
-    [43.9, 'suspended', 'writes_refused'],
-    [44, 'suspended', 'off'],
-    [67, 'suspended', 'off'],
-    [73.9, 'suspended', 'off'],
+    [13.9, 'past_due', 'full'],
+    [14, 'suspended', 'read_only'],
+    [36.9, 'suspended', 'read_only'],
+    [37, 'suspended', 'read_only'],
+    [43.9, 'suspended', 'read_only'],
+    [44, 'suspended', 'none'],
+    [67, 'suspended', 'none'],
+    [73.9, 'suspended', 'none'],
     [74, 'suspended', 'delete'],
     [400, 'suspended', 'delete'],
   ]
-  for (const [days, status, gate] of expected) {
+  for (const [days, status, access] of expected) {
     const row = await at(tenantId, days)
-    assert.deepEqual([days, row.status, row.gate, row.plan], [days, status, gate, 'pro'])
+    assert.deepEqual([days, row.status, row.access, row.plan], [days, status, access, 'pro'])
     if (days === 36.9) assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [])
     if (days === 37) assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [44])
     if (days === 67) assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [74])
@@ -86,33 +87,34 @@ test('a clock that was not looked at for months announces first, and deletes 7 d
   const tenantId = await provider.tenant()
   await provider.bill(tenantId, { status: 'unpaid' })
 
-  assert.equal((await at(tenantId, 100)).gate, 'writes_refused')
+  assert.equal((await at(tenantId, 100)).access, 'read_only')
   assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [107])
-  assert.equal((await at(tenantId, 106.9)).gate, 'writes_refused')
-  assert.equal((await at(tenantId, 107)).gate, 'delete')
+  assert.equal((await at(tenantId, 106.9)).access, 'read_only')
+  assert.equal((await at(tenantId, 107)).access, 'delete')
 })
 
 test('an event that tells of months long past suspends at once, and ends access and data 7 days after the notice', async () => {
   const tenantId = await provider.tenant()
+  await provider.bill(tenantId, occurred(day(-101)))
   await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-100)) })
 
-  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'suspended', gate: 'writes_refused' })
+  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'suspended', access: 'read_only' })
   assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [7])
   assert.deepEqual(await told(tenantId, 'tenant.deletion_due'), [7])
-  assert.equal((await at(tenantId, 6.9)).gate, 'writes_refused')
-  assert.equal((await at(tenantId, 7)).gate, 'delete')
+  assert.equal((await at(tenantId, 6.9)).access, 'read_only')
+  assert.equal((await at(tenantId, 7)).access, 'delete')
 })
 
 test('a payment opens everything again, and the next suspension is announced anew', async () => {
   const tenantId = await provider.tenant()
   await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-50)) })
-  assert.equal((await at(tenantId, 7)).gate, 'off')
+  assert.equal((await at(tenantId, 7)).access, 'none')
 
   await provider.bill(tenantId, { status: 'active', ...occurred(day(-40)) })
-  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'active', gate: 'open' })
+  assert.deepEqual(await rowOf(tenantId), { plan: 'pro', status: 'active', access: 'full' })
   await provider.bill(tenantId, { status: 'unpaid', ...occurred(day(-39)) })
 
-  assert.equal((await rowOf(tenantId)).gate, 'writes_refused')
+  assert.equal((await rowOf(tenantId)).access, 'read_only')
   assert.equal((await told(tenantId, 'tenant.access_ends')).length, 2)
 })
 
@@ -121,9 +123,9 @@ test('cancelled runs to the end of its period, then the plan is free; without an
   await provider.bill(tenantId, { status: 'cancelled', currentPeriodEnd: day(20).toISOString() })
   await provider.bill(other, { status: 'cancelled' })
 
-  assert.deepEqual(await rowOf(other), { plan: 'free', status: 'active', gate: 'open' })
-  assert.deepEqual(await at(tenantId, 19.9), { plan: 'pro', status: 'active', gate: 'open' })
-  assert.deepEqual(await at(tenantId, 20), { plan: 'free', status: 'active', gate: 'open' })
+  assert.deepEqual(await rowOf(other), { plan: 'free', status: 'active', access: 'full' })
+  assert.deepEqual(await at(tenantId, 19.9), { plan: 'pro', status: 'active', access: 'full' })
+  assert.deepEqual(await at(tenantId, 20), { plan: 'free', status: 'active', access: 'full' })
 })
 
 test('what the clock changes has one audit entry, and what it does not change has none', async () => {
@@ -178,11 +180,12 @@ test('a tenant whose turn fails is told and put off, and the others have theirs'
 
 test('what a clock that was wrong has done is set right at the next look, which is never more than a day away', async () => {
   const tenantId = await provider.tenant()
+  await provider.bill(tenantId)
   await provider.bill(tenantId, { status: 'past_due' })
   assert.equal((await at(tenantId, 400)).status, 'suspended')
-  assert.equal((await at(tenantId, 407)).gate, 'delete')
+  assert.equal((await at(tenantId, 407)).access, 'delete')
 
-  assert.deepEqual(await at(tenantId, 1), { plan: 'pro', status: 'past_due', gate: 'open' })
+  assert.deepEqual(await at(tenantId, 1), { plan: 'pro', status: 'past_due', access: 'full' })
 
   const cancelled = await provider.tenant()
   await provider.bill(cancelled, { status: 'cancelled', currentPeriodEnd: day(20).toISOString() })

@@ -1,19 +1,25 @@
-// The fold sentence by sentence. That no order of delivery changes it is in deliveries.test.ts.
+// The fold, sentence by sentence of CONTRACT 4.1. That no order of delivery changes it is in deliveries.test.ts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BillingEvent, effectOf, foldSubscription, readMarks, type SubscriptionRecord } from './fold.ts'
+import {
+  type BillingEvent,
+  effectOf,
+  foldSubscription,
+  foldTenant,
+  type SubscriptionRecord,
+  subscriptionFor,
+} from './fold.ts'
 
 const RECEIVED_MS = Date.parse('2026-03-10T00:00:00Z')
 const HOUR_MS = 3_600_000
-/** So late that no time is ahead of it. */
-const FAR = new Date('9999-12-31T23:59:59Z')
 
 /** Delivered in this order, an hour apart. */
 function delivered(...events: Partial<BillingEvent>[]): BillingEvent[] {
   return events.map((fields, index) => ({
     id: `evt_${index + 1}`,
-    subscriptionId: 'sub',
+    countsFor: 'sub',
+    customerId: null,
     eventType: 'subscription.updated',
     plan: 'pro',
     status: 'active',
@@ -33,9 +39,7 @@ function receivedAt(arrival: number): Date {
 }
 
 function fold(...events: Partial<BillingEvent>[]): SubscriptionRecord {
-  const record = foldSubscription(delivered(...events))
-  assert(record)
-  return record
+  return foldSubscription(delivered(...events))
 }
 
 function day(number: number): Date {
@@ -44,13 +48,16 @@ function day(number: number): Date {
 
 const DELETED = { eventType: 'subscription.deleted' }
 
-test('no events, no record; and one subscription at a time', () => {
-  assert.equal(foldSubscription([]), undefined)
-  assert.throws(() => foldSubscription(delivered({}, { subscriptionId: 'other' })), /one subscription at a time/)
+const CREATED = { eventType: 'subscription.created' }
+
+test('one subscription at a time, and not without events', () => {
+  assert.throws(() => foldSubscription([]), /without events/)
+  assert.throws(() => foldSubscription(delivered({}, { countsFor: 'other' })), /one subscription at a time/)
 })
 
-test('an event sets plan, status, subscription and period', () => {
+test('an event sets plan, status, customer, subscription and period', () => {
   const record = fold({
+    customerId: 'cus',
     plan: 'starter',
     currentPeriodStart: '2026-01-01T00:00:00Z',
     currentPeriodEnd: '2036-02-01T00:00:00+01:00',
@@ -58,17 +65,16 @@ test('an event sets plan, status, subscription and period', () => {
 
   assert.deepEqual(record, {
     subscriptionId: 'sub',
+    customerId: 'cus',
     plan: 'starter',
-    entitledPlan: 'starter',
+    coveredPlan: 'starter',
     status: 'active',
+    since: receivedAt(1),
     currentPeriodStart: new Date('2026-01-01T00:00:00Z'),
     currentPeriodEnd: new Date('2036-01-31T23:00:00Z'),
     closed: false,
-    pastDueSince: null,
-    unpaidSince: null,
-    cancelledSince: null,
-    speaksBy: 'arrival',
-    speaker: 'evt_1',
+    ordering: 'arrival',
+    decidedBy: 'evt_1',
   })
 })
 
@@ -78,14 +84,26 @@ test('status and plan are the facts, whatever the type of the event says', () =>
   assert.equal(fold({ eventType: 'subscription.cancelled', status: 'active' }).status, 'active')
 })
 
-test('a period that is no RFC 3339 time counts as absent', () => {
-  const record = fold({ currentPeriodStart: '2026-01-01', currentPeriodEnd: '2026-02-30T00:00:00Z' })
-  assert.deepEqual([record.currentPeriodStart, record.currentPeriodEnd], [null, null])
+test('a period is read from a date and from epoch seconds too, and counts as absent when it is neither', () => {
+  const period = (currentPeriodStart: string, currentPeriodEnd: string) => {
+    const record = fold({ currentPeriodStart, currentPeriodEnd })
+    return [record.currentPeriodStart?.toISOString() ?? null, record.currentPeriodEnd?.toISOString() ?? null]
+  }
+  assert.deepEqual(period('2026-12-31', '1767225600'), ['2026-12-31T00:00:00.000Z', '2026-01-01T00:00:00.000Z'])
+  assert.deepEqual(period('soon', '2026-02-30'), [null, null])
 })
 
-test('by arrival the last speaks', () => {
+test('the customer is the one that was named last in order', () => {
+  const customer = (...events: Partial<BillingEvent>[]) => fold(...events).customerId
+  assert.equal(customer({ customerId: 'a' }, {}), 'a')
+  assert.equal(customer({ customerId: 'a' }, { customerId: 'b' }, {}), 'b')
+  assert.equal(customer({ customerId: 'a', sequence: 2 }, { customerId: 'b', sequence: 1 }, { sequence: 3 }), 'a')
+  assert.equal(customer({}), null)
+})
+
+test('by arrival the last decides', () => {
   assert.equal(fold({ plan: 'pro', status: 'past_due' }, { plan: 'starter' }).plan, 'starter')
-  assert.equal(fold({ subscriptionId: '', plan: 'pro' }, { subscriptionId: '', plan: 'starter' }).plan, 'starter')
+  assert.equal(fold({ countsFor: '', plan: 'pro' }, { countsFor: '', plan: 'starter' }).plan, 'starter')
 })
 
 test('without marks an equal body is a new event: active, past_due and the same active again ends active', () => {
@@ -93,23 +111,22 @@ test('without marks an equal body is a new event: active, past_due and the same 
   assert.equal(fold(paid, { status: 'past_due' }, paid).status, 'active')
 })
 
-test('sequences are compared as numbers, as bigint too', () => {
+test('sequences are compared as numbers', () => {
   assert.equal(fold({ sequence: 10, plan: 'pro' }, { sequence: 9, plan: 'starter' }).plan, 'pro')
-  assert.equal(fold({ sequence: 10n, plan: 'pro' }, { sequence: 9n, plan: 'starter' }).plan, 'pro')
   assert.equal(fold({ sequence: 0, plan: 'pro' }, { plan: 'starter' }).plan, 'pro')
 })
 
-test('the later occurred_at speaks', () => {
+test('the later occurred_at decides', () => {
   assert.equal(fold({ occurredAt: day(2), plan: 'pro' }, { occurredAt: day(1), plan: 'starter' }).plan, 'pro')
 })
 
-test('sequence speaks before occurred_at, and occurred_at before arrival, whichever came last', () => {
+test('sequence decides before occurred_at, and occurred_at before arrival, whichever came last', () => {
   const first: Partial<BillingEvent> = { sequence: 1, occurredAt: day(1), plan: 'pro' }
   const second: Partial<BillingEvent> = { occurredAt: day(2), plan: 'starter' }
   const third: Partial<BillingEvent> = { plan: 'enterprise' }
   const told = (...events: Partial<BillingEvent>[]) => {
-    const { plan, speaksBy } = fold(...events)
-    return [plan, speaksBy]
+    const { plan, ordering } = fold(...events)
+    return [plan, ordering]
   }
 
   assert.deepEqual(told(third, second, first), ['pro', 'sequence'])
@@ -118,7 +135,7 @@ test('sequence speaks before occurred_at, and occurred_at before arrival, whiche
   assert.deepEqual(told(third), ['enterprise', 'arrival'])
 })
 
-test('of two in one place the more severe status speaks: unpaid, cancelled, past_due, active', () => {
+test('of two in one place the more severe status decides: unpaid, cancelled, past_due, active', () => {
   for (const place of [{ sequence: 5 }, { occurredAt: day(5) }]) {
     const [active, pastDue, cancelled, unpaid] = (['active', 'past_due', 'cancelled', 'unpaid'] as const).map(
       (status) => ({ ...place, status }),
@@ -130,7 +147,7 @@ test('of two in one place the more severe status speaks: unpaid, cancelled, past
   }
 })
 
-test('of two equally severe in one place the greater body digest speaks, in either order', () => {
+test('of two equally severe in one place the greater body digest decides, in either order', () => {
   const one: Partial<BillingEvent> = { sequence: 5, plan: 'pro', digest: 'b'.repeat(64) }
   const other: Partial<BillingEvent> = { sequence: 5, plan: 'starter', digest: 'a'.repeat(64) }
   assert.deepEqual([fold(one, other).plan, fold(other, one).plan], ['pro', 'pro'])
@@ -138,7 +155,7 @@ test('of two equally severe in one place the greater body digest speaks, in eith
 
 test('of equal bodies in one place the first delivery is named', () => {
   const body = { sequence: 5, digest: 'a'.repeat(64) }
-  assert.equal(fold(body, body).speaker, 'evt_1')
+  assert.equal(fold(body, body).decidedBy, 'evt_1')
 })
 
 test('subscription.deleted means cancelled and closes a named subscription, for late and for later events', () => {
@@ -148,15 +165,44 @@ test('subscription.deleted means cancelled and closes a named subscription, for 
       [gone, later],
       [later, gone],
     ]) {
-      const { status, closed, plan, speaksBy } = fold(...events)
-      assert.deepEqual([status, closed, plan, speaksBy], ['cancelled', true, 'starter', 'sequence'])
+      const { status, closed, plan, ordering } = fold(...events)
+      assert.deepEqual([status, closed, plan, ordering], ['cancelled', true, 'starter', 'sequence'])
     }
   }
 })
 
-test('a deletion without any mark closes too, although a sequence was seen', () => {
+test('a deletion of a lower ordering does not count, like any other event of it', () => {
   const { status, closed } = fold({ sequence: 7 }, DELETED, { sequence: 8 })
-  assert.deepEqual([status, closed], ['cancelled', true])
+  assert.deepEqual([status, closed], ['active', false])
+})
+
+test('only a creation in a later place opens a closed subscription again, in whatever order they come', () => {
+  const state = (...events: Partial<BillingEvent>[]) => {
+    const both = [fold(...events), fold(...events.toReversed())].map(({ closed, status }) => [closed, status])
+    assert.deepEqual(both[0], both[1], 'the order of delivery')
+    return both[0]
+  }
+  const at = (sequence: number) => ({ sequence })
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, ...at(3) }), [false, 'active'])
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, ...at(1) }), [true, 'cancelled'])
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, at(3)), [true, 'cancelled'])
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, ...at(3) }, { ...at(4), status: 'unpaid' }), [
+    false,
+    'unpaid',
+  ])
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, ...at(3) }, { ...DELETED, ...at(4) }), [
+    true,
+    'cancelled',
+  ])
+  // Nothing in the place of a deletion is later than it, however severe.
+  for (const status of ['active', 'unpaid'] as const)
+    assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, ...at(2), status }), [true, 'cancelled'])
+  // Nor is a creation of a lower ordering.
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, CREATED), [true, 'cancelled'])
+  assert.deepEqual(state({ ...DELETED, ...at(2) }, { ...CREATED, occurredAt: day(9) }), [true, 'cancelled'])
+  // By arrival.
+  assert.equal(fold(DELETED, CREATED).closed, false)
+  assert.equal(fold(CREATED, DELETED, { eventType: 'payment.succeeded' }).closed, true)
 })
 
 test('subscription.cancelled closes nothing: the subscription may be taken up again', () => {
@@ -166,7 +212,7 @@ test('subscription.cancelled closes nothing: the subscription may be taken up ag
 })
 
 test('without a subscription a deletion is a cancelled event like any other', () => {
-  const nameless = { subscriptionId: '' }
+  const nameless = { countsFor: '' }
   assert.deepEqual(
     [fold({ ...nameless, ...DELETED }).status, fold({ ...nameless, ...DELETED }).closed],
     ['cancelled', false],
@@ -177,47 +223,61 @@ test('without a subscription a deletion is a cancelled event like any other', ()
 
 test('the grace counts from the first past_due after another status; repeats do not extend it', () => {
   const pastDue = { status: 'past_due' } as const
-  assert.deepEqual(fold(pastDue, pastDue, pastDue).pastDueSince, receivedAt(1))
-  assert.deepEqual(fold(pastDue, { status: 'active' }, pastDue, pastDue).pastDueSince, receivedAt(3))
-  assert.deepEqual(fold(pastDue, { status: 'unpaid' }, pastDue).pastDueSince, receivedAt(3))
-  assert.equal(fold(pastDue, { status: 'active' }).pastDueSince, null)
+  assert.deepEqual(fold(pastDue, pastDue, pastDue).since, receivedAt(1))
+  assert.deepEqual(fold(pastDue, { status: 'active' }, pastDue, pastDue).since, receivedAt(3))
+  assert.deepEqual(fold(pastDue, { status: 'unpaid' }, pastDue).since, receivedAt(3))
+  assert.deepEqual(fold(pastDue, { status: 'active' }).since, receivedAt(2))
 })
 
 test('occurred_at is the time of an event, also where a sequence orders it', () => {
   const first: Partial<BillingEvent> = { sequence: 1, occurredAt: day(1), status: 'unpaid' }
   const second: Partial<BillingEvent> = { sequence: 2, occurredAt: day(2), status: 'unpaid' }
-  assert.deepEqual(fold(second, first).unpaidSince, day(1))
-  assert.deepEqual(fold(second).unpaidSince, day(2))
+  assert.deepEqual(fold(second, first).since, day(1))
+  assert.deepEqual(fold(second).since, day(2))
 })
 
 test('a time that is later than its receipt begins nothing later than that', () => {
   const ahead = new Date(receivedAt(1).getTime() + 300_000)
-  assert.deepEqual(fold({ occurredAt: ahead, status: 'past_due' }).pastDueSince, receivedAt(1))
-  assert.deepEqual(fold({ sequence: 1, occurredAt: ahead, status: 'unpaid' }).unpaidSince, receivedAt(1))
-  assert.deepEqual(fold({ occurredAt: ahead, status: 'cancelled' }).cancelledSince, receivedAt(1))
+  assert.deepEqual(fold({ occurredAt: ahead, status: 'past_due' }).since, receivedAt(1))
+  assert.deepEqual(fold({ sequence: 1, occurredAt: ahead, status: 'unpaid' }).since, receivedAt(1))
+  assert.deepEqual(fold({ occurredAt: ahead, status: 'cancelled' }).since, receivedAt(1))
 })
 
-test('past_due entitles to the lesser of its plan and the one that was active last before it', () => {
-  const entitled = (...events: Partial<BillingEvent>[]) => fold(...events).entitledPlan
-  const pastDue = (plan: BillingEvent['plan']): Partial<BillingEvent> => ({ status: 'past_due', plan })
+test('what is not active covers the lesser of its plan and the one that was active last before it', () => {
+  const covered = (...events: Partial<BillingEvent>[]) => fold(...events).coveredPlan
+  for (const status of ['past_due', 'unpaid', 'cancelled'] as const) {
+    const owing = (plan: BillingEvent['plan']): Partial<BillingEvent> => ({ status, plan })
+    assert.equal(covered({ plan: 'starter' }, owing('enterprise')), 'starter')
+    assert.equal(covered({ plan: 'starter' }, owing('starter'), owing('enterprise')), 'starter')
+    assert.equal(covered({ plan: 'pro' }, { status: 'unpaid', plan: 'enterprise' }, owing('enterprise')), 'pro')
+    assert.equal(covered({ plan: 'pro' }, { plan: 'starter' }, owing('pro')), 'starter')
+    assert.equal(covered({ plan: 'enterprise' }, owing('pro')), 'pro')
+    assert.equal(covered({ plan: 'starter' }, owing('enterprise'), { plan: 'enterprise' }), 'enterprise')
+    // By place and not by arrival.
+    assert.equal(covered({ ...owing('pro'), sequence: 2 }, { plan: 'starter', sequence: 1 }), 'starter')
+    // Paid for in the very place where it lost to the more severe status.
+    assert.equal(covered({ ...owing('pro'), sequence: 2 }, { plan: 'pro', sequence: 2 }), 'pro')
+  }
+})
 
-  assert.equal(entitled(pastDue('enterprise')), 'enterprise')
-  assert.equal(entitled({ plan: 'starter' }, pastDue('enterprise')), 'starter')
-  assert.equal(entitled({ plan: 'starter' }, pastDue('starter'), pastDue('enterprise')), 'starter')
-  assert.equal(entitled({ plan: 'pro' }, { status: 'unpaid', plan: 'enterprise' }, pastDue('enterprise')), 'pro')
-  assert.equal(entitled({ plan: 'pro' }, { plan: 'starter' }, pastDue('pro')), 'starter')
-  assert.equal(entitled({ plan: 'enterprise' }, pastDue('pro')), 'pro')
-  assert.equal(entitled({ plan: 'starter' }, pastDue('enterprise'), { plan: 'enterprise' }), 'enterprise')
-  // Only the register that speaks is asked, and in it the place and not the arrival.
-  assert.equal(entitled({ plan: 'starter' }, { ...pastDue('pro'), sequence: 1 }), 'pro')
-  assert.equal(entitled({ ...pastDue('pro'), sequence: 2 }, { plan: 'starter', sequence: 1 }), 'starter')
+test('what owes and was never active covers nothing, whatever comes after it but a payment', () => {
+  const covered = (...events: Partial<BillingEvent>[]) => fold(...events).coveredPlan
+  const pastDue = { status: 'past_due' } as const
+  assert.equal(covered(pastDue), null)
+  assert.equal(covered({ status: 'unpaid' }), null)
+  assert.equal(covered(pastDue, { status: 'cancelled', currentPeriodEnd: '2036-01-01' }), null)
+  assert.equal(covered(pastDue, DELETED), null)
+  assert.equal(covered(pastDue, {}), 'pro')
+  // Only the ordering that decides is asked.
+  assert.equal(covered({ plan: 'starter' }, { ...pastDue, sequence: 1 }), null)
+  // A creation after a deletion is another life.
+  assert.equal(covered({}, DELETED, { ...CREATED, ...pastDue }), null)
+  // Of a subscription that was cancelled before we ever heard of it nothing says that it was not paid for.
+  assert.equal(covered({ status: 'cancelled' }), 'pro')
 })
 
 test('a repeat delivered late that belongs before the others does not begin the grace anew', () => {
-  assert.deepEqual(
-    fold({ sequence: 2, status: 'past_due' }, { sequence: 1, status: 'past_due' }).pastDueSince,
-    receivedAt(1),
-  )
+  assert.deepEqual(fold({ sequence: 2, status: 'past_due' }, { sequence: 1, status: 'past_due' }).since, receivedAt(1))
 })
 
 test('an active that lost its place to past_due does not interrupt the run', () => {
@@ -226,15 +286,16 @@ test('an active that lost its place to past_due does not interrupt the run', () 
     { sequence: 2, occurredAt: day(2), status: 'active' },
     { sequence: 2, occurredAt: day(2), status: 'past_due' },
   )
-  assert.deepEqual(record.pastDueSince, day(1))
+  assert.deepEqual(record.since, day(1))
 })
 
-test('cancelledSince is when the subscription was cancelled, or closed', () => {
-  assert.deepEqual(fold({ status: 'cancelled' }, { status: 'cancelled' }).cancelledSince, receivedAt(1))
-  assert.deepEqual(fold({}, DELETED, { status: 'cancelled' }).cancelledSince, receivedAt(2))
+test('a cancelled one is so since it was cancelled, a closed one since it was closed', () => {
+  assert.deepEqual(fold({ status: 'cancelled' }, DELETED, DELETED).since, receivedAt(2))
+  assert.deepEqual(fold({ status: 'cancelled' }, { status: 'cancelled' }).since, receivedAt(1))
+  assert.deepEqual(fold({}, DELETED, { status: 'cancelled' }).since, receivedAt(2))
 })
 
-test('the effect of an event: applied, shadowed by a higher register, or superseded in its own', () => {
+test('the effect of an event: applied, unordered below a higher ordering, or superseded in its own', () => {
   const effect = (...events: Partial<BillingEvent>[]) => {
     const all = delivered(...events)
     return effectOf(all.slice(0, -1), all.at(-1)!)
@@ -244,15 +305,17 @@ test('the effect of an event: applied, shadowed by a higher register, or superse
   assert.equal(effect({}, {}), 'applied')
   assert.equal(effect({ sequence: 1 }, { sequence: 2 }), 'applied')
   assert.equal(effect({ occurredAt: day(9) }, { sequence: 1 }), 'applied')
-  assert.equal(effect({ sequence: 1 }, {}), 'shadowed')
-  assert.equal(effect({ sequence: 1 }, { occurredAt: day(9) }), 'shadowed')
-  assert.equal(effect({ occurredAt: day(1) }, {}), 'shadowed')
+  assert.equal(effect({ sequence: 1 }, {}), 'unordered')
+  assert.equal(effect({ sequence: 1 }, { occurredAt: day(9) }), 'unordered')
+  assert.equal(effect({ occurredAt: day(1) }, {}), 'unordered')
   assert.equal(effect({ sequence: 2 }, { sequence: 1 }), 'superseded')
   assert.equal(effect({ sequence: 2, status: 'unpaid' }, { sequence: 2 }), 'superseded')
   assert.equal(effect({ sequence: 2, digest: 'a' }, { sequence: 2, digest: 'a' }), 'superseded')
   assert.equal(effect({ ...DELETED, sequence: 2 }, { sequence: 3 }), 'superseded')
-  assert.equal(effect(DELETED, { sequence: 3 }), 'superseded')
-  assert.equal(effect({ ...DELETED, sequence: 2 }, {}), 'shadowed')
+  assert.equal(effect(DELETED, { sequence: 3 }), 'applied')
+  assert.equal(effect(DELETED, {}), 'superseded')
+  assert.equal(effect(DELETED, CREATED), 'applied')
+  assert.equal(effect({ ...DELETED, sequence: 2 }, {}), 'unordered')
 })
 
 test('the effect is the same when the stored events already hold the new one', () => {
@@ -263,63 +326,103 @@ test('the effect is the same when the stored events already hold the new one', (
   )
 })
 
-test('a sequence is 1 to 15 digits and nothing else; malformed counts as absent', () => {
-  for (const [sequence, expected] of [
-    ['0', 0],
-    ['007', 7],
-    ['9'.repeat(15), 999_999_999_999_999],
-  ] as const)
-    assert.equal(readMarks({ sequence }, receivedAt(1)).sequence, expected)
-  for (const sequence of ['', '1.5', '-9', '+9', ' 9', '9\n', '1e3', '0x9', 'x', '٣', '9'.repeat(16)])
-    assert.equal(readMarks({ sequence }, receivedAt(1)).sequence, null, JSON.stringify(sequence))
-})
+// An event that names no subscription.
 
-test('occurred_at is RFC 3339 with Z or an offset; malformed counts as absent', () => {
-  for (const [text, expected] of [
-    ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00.000Z'],
-    ['2026-03-01t00:00:00z', '2026-03-01T00:00:00.000Z'],
-    ['2026-03-01T00:00:00.123456789Z', '2026-03-01T00:00:00.123Z'],
-    ['2026-03-01T02:30:00+02:30', '2026-03-01T00:00:00.000Z'],
-    ['2024-02-29T23:59:59.5-00:00', '2024-02-29T23:59:59.500Z'],
-  ] as const)
-    assert.equal(readMarks({ occurred_at: text }, receivedAt(1)).occurredAt?.toISOString(), expected)
-  for (const text of [
-    ...[
-      '',
-      'yesterday',
-      '2026-03-01',
-      '2026-03-01T00:00Z',
-      '2026-03-01T00:00:00',
-      '2026-03-01 00:00:00Z',
-      '1772323200',
-    ],
-    ...['2026-02-29T00:00:00Z', '2026-13-01T00:00:00Z', '2026-00-01T00:00:00Z', '2026-03-01T24:00:00Z', '٢026-03-01'],
-    ...['2026-03-01T00:60:00Z', '2026-03-01T00:00:00.Z', '2026-03-01T00:00:00+2:00', '2026-03-01T00:00:00+0200'],
-    ...[
-      '2026-03-01T00:00:00+24:00',
-      '+002026-03-01T00:00:00Z',
-      '9999-12-31T23:59:59-01:00',
-      '0000-01-01T00:00:00+01:00',
-    ],
-    ...['2026-03-01T00:00:00Z\n', ' 2026-03-01T00:00:00Z'],
-  ])
-    assert.equal(readMarks({ occurred_at: text }, FAR).occurredAt, null, JSON.stringify(text))
-})
-
-test('a time more than 10 minutes ahead of its receipt counts as absent, and leaves the sequence', () => {
-  const marks = (aheadMs: number) => {
-    const occurred_at = new Date(receivedAt(1).getTime() + aheadMs).toISOString()
-    return readMarks({ sequence: '7', occurred_at }, receivedAt(1))
+/** For whom each of these counts, delivered in this order; '' = it names none. */
+function countFor(...events: (Partial<BillingEvent> & { named: string })[]): string[] {
+  const stored: BillingEvent[] = []
+  for (const [index, { named, ...fields }] of events.entries()) {
+    const [event] = delivered(fields) as [BillingEvent]
+    stored.push({ ...event, id: `evt_${index}`, arrival: index, countsFor: subscriptionFor(stored, named) })
   }
-  assert.deepEqual(marks(600_000), { sequence: 7, occurredAt: new Date(receivedAt(1).getTime() + 600_000) })
-  assert.deepEqual(marks(600_001), { sequence: 7, occurredAt: null })
+  return stored.map(({ countsFor }) => countsFor)
+}
+
+test('an event without a subscription counts for the only open one, of several for the one whose event arrived last', () => {
+  assert.deepEqual(countFor({ named: 'a' }, { named: '' }), ['a', 'a'])
+  assert.deepEqual(countFor({ named: 'a' }, { named: 'b' }, { named: '' }), ['a', 'b', 'b'])
+  assert.deepEqual(countFor({ named: 'b' }, { named: 'a' }, { named: 'b' }, { named: '' }), ['b', 'a', 'b', 'b'])
+  // Arrived last, whatever its place.
+  const [late, early] = [
+    { named: 'a', sequence: 9 },
+    { named: 'b', sequence: 1 },
+  ]
+  assert.deepEqual(countFor(late, early, { named: '' }), ['a', 'b', 'b'])
 })
 
-test('no metadata, no marks; one malformed mark leaves the other', () => {
-  assert.deepEqual(readMarks(undefined, receivedAt(1)), { sequence: null, occurredAt: null })
-  assert.deepEqual(readMarks({ any: 'text' }, receivedAt(1)), { sequence: null, occurredAt: null })
-  assert.deepEqual(readMarks({ sequence: 'x', occurred_at: '2026-02-01T00:00:00Z' }, receivedAt(1)), {
-    sequence: null,
-    occurredAt: day(1),
-  })
+test('where none is open it counts for an unnamed one, which is never closed', () => {
+  assert.deepEqual(countFor({ named: '' }, { named: '' }), ['', ''])
+  assert.deepEqual(countFor({ named: '', ...DELETED }, { named: '' }), ['', ''])
+  assert.deepEqual(countFor({ named: 'a', ...DELETED }, { named: '' }, { named: '' }), ['a', '', ''])
+  assert.deepEqual(countFor({ named: 'a' }, { named: '', ...DELETED }, { named: '' }), ['a', 'a', ''])
+  assert.deepEqual(countFor({ named: 'a' }, { named: 'b' }, { named: 'b', ...DELETED }, { named: '' }), [
+    ...['a', 'b', 'b'],
+    'a',
+  ])
+  assert.deepEqual(countFor({ named: '' }, { named: 'a' }, { named: '' }), ['', 'a', 'a'])
+})
+
+// The tenant, while no event has a sequence or a time.
+
+const of = (countsFor: string, status: BillingEvent['status'] = 'active', more: Partial<BillingEvent> = {}) => ({
+  countsFor,
+  status,
+  ...more,
+})
+
+/** Of the record that decides: subscription, status, and the number of the event since which. */
+function last(...events: Partial<BillingEvent>[]) {
+  const { by, records } = foldTenant(delivered(...events))
+  assert.equal(by, 'arrival')
+  const [{ subscriptionId, status, since }] = records as [SubscriptionRecord]
+  return [subscriptionId, status, (since.getTime() - RECEIVED_MS) / HOUR_MS]
+}
+
+test('without marks the last event that arrived decides, of whichever subscription', () => {
+  assert.deepEqual(last(of('a'), of('b', 'unpaid')), ['b', 'unpaid', 2])
+  assert.deepEqual(last(of('a'), of('b'), of('a', 'past_due')), ['a', 'past_due', 3])
+  assert.deepEqual(last(of('a'), of('b', 'active', DELETED)), ['b', 'cancelled', 2])
+})
+
+test('after a deletion only a creation of it, or another subscription, changes the record', () => {
+  const gone = of('a', 'active', DELETED)
+  assert.deepEqual(last(of('a'), gone, of('a'), of('a', 'unpaid')), ['a', 'cancelled', 2])
+  assert.deepEqual(last(of('a'), gone, of('a', 'past_due', CREATED)), ['a', 'past_due', 3])
+  assert.deepEqual(last(of('a'), gone, of('b')), ['b', 'active', 3])
+  assert.deepEqual(last(of('a'), of('b'), gone, of('a')), ['a', 'cancelled', 3])
+})
+
+test('a status that another subscription brought counts on: no second grace', () => {
+  assert.deepEqual(last(of('a', 'past_due'), of('b', 'past_due')), ['b', 'past_due', 1])
+  assert.deepEqual(last(of('a', 'past_due'), of('b'), of('a', 'past_due')), ['a', 'past_due', 3])
+  assert.deepEqual(last(of('a', 'unpaid'), of('b'), of('a', 'unpaid')), ['a', 'unpaid', 3])
+})
+
+test('the customer stays with the record, of whichever subscription', () => {
+  const { records } = foldTenant(delivered(of('a', 'active', { customerId: 'cus' }), of('b')))
+  assert.equal(records[0]?.customerId, 'cus')
+})
+
+test('the records go on until one is covered', () => {
+  const { records } = foldTenant(delivered(of('d'), of('a'), of('b', 'past_due'), of('c', 'past_due')))
+  assert.deepEqual(
+    records.map(({ subscriptionId, coveredPlan }) => [subscriptionId, coveredPlan]),
+    [
+      ['c', null],
+      ['b', null],
+      ['a', 'pro'],
+    ],
+  )
+})
+
+test('one event with a mark, and every subscription is folded by itself', () => {
+  const { by, records } = foldTenant(delivered(of('a'), of('b', 'unpaid', { sequence: 1 })))
+  assert.equal(by, 'favour')
+  assert.deepEqual(
+    records.map(({ subscriptionId, status, ordering }) => [subscriptionId, status, ordering]),
+    [
+      ['a', 'active', 'arrival'],
+      ['b', 'unpaid', 'sequence'],
+    ],
+  )
 })

@@ -1,46 +1,44 @@
-// What the payment provider has said about one subscription, folded from all its events (CONTRACT 4.1).
+// What the payment provider has said about a tenant, folded from all its events (CONTRACT 4.1).
 //
-// An event stands in one of three registers: `sequence`, else `occurred_at`, else arrival. The highest register that is
-// not empty speaks, and in it the last event; of two in one place the more severe status, then the greater body digest.
-// `subscription.deleted` closes a named subscription for ever: from then on only closing events are heard.
+// One subscription: of its highest ordering (ordering.ts) the last event decides; of two in one place the more severe status,
+// then the greater body digest. An event of a lower ordering does not count. `subscription.deleted` closes a named subscription;
+// from then on only a `subscription.created` in a later place is heard, and what was before it is another life: nobody gets a
+// grace for a payment of the life before.
 //
-// The record is a function of the SET of events wherever sequence or occurred_at speaks: no order of delivery and no
-// repetition changes it. There are two exceptions. `pastDueSince`, `unpaidSince` and `cancelledSince` are read from
-// `receivedAt` for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is later:
-// nobody is given a longer grace by a clock that is ahead. For the same reason a time that was well ahead when it was
-// received is none (readMarks). (`speaker` names the first delivery of the body that speaks; the body is the same for
-// every order.)
+// The tenant: while no event has a sequence or a time, all its events are one stream, and the last that arrived decides. Else
+// each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
 //
-// Where arrival speaks the last delivery wins, and equal bodies are different events: a second payment looks like the
-// first. Nothing here may ever drop an event of that register because its body was seen before.
+// An event that names no subscription counts for an open one that is chosen when it arrives (subscriptionFor); the choice is
+// stored with the event (`countsFor`) and never made again.
+//
+// The records are a function of the SET of events wherever all events have a sequence or a time and all, or none, name their
+// subscription: no order of delivery and no repetition changes them. Two fields are exceptions. `since` is read from `receivedAt`
+// for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is later: nobody is given a
+// longer grace by a clock that is ahead. `decidedBy` names the first delivery of the body that decides.
+//
+// Where arrival decides, equal bodies are different events: a second payment looks like the first. Nothing here may ever drop an
+// event because its body was seen before.
 
 import assert from 'node:assert/strict'
 import { plan as planNames } from '@loci/contract/billing.ts'
 import type { PlanName } from '../plans.ts'
+import { type Marks, ORDERINGS, type Ordering, orderingOf, placeOf, readPeriod } from './ordering.ts'
 
 export type BillingStatus = 'active' | 'past_due' | 'cancelled' | 'unpaid'
-
-/** The highest first. */
-const REGISTERS = ['sequence', 'occurred_at', 'arrival'] as const
-export type Register = (typeof REGISTERS)[number]
-
-/** How far the clock of a provider may be ahead of ours. */
-const AHEAD_MS_MAX = 10 * 60_000
 
 /** The mildest first. */
 export const SEVERITIES: readonly BillingStatus[] = ['active', 'past_due', 'cancelled', 'unpaid']
 
-export interface BillingEvent {
+export interface BillingEvent extends Marks {
   id: string
-  /** '' when the event names none. */
-  subscriptionId: string
+  /** The subscription that it counts for; '' is the unnamed one. */
+  countsFor: string
   eventType: string
+  customerId: string | null
   plan: PlanName
   status: BillingStatus
   currentPeriodStart: string | null
   currentPeriodEnd: string | null
-  sequence: bigint | number | null
-  occurredAt: Date | null
   receivedAt: Date
   /** Order of arrival within the tenant; no two events share one. */
   arrival: number
@@ -50,114 +48,142 @@ export interface BillingEvent {
 
 export interface SubscriptionRecord {
   subscriptionId: string
+  /** Of the last event that names one. */
+  customerId: string | null
+  /** As billed. */
   plan: PlanName
-  /** What it entitles to, while it does: nobody comes to a plan, or to its grace, by not paying for it. */
-  entitledPlan: PlanName
+  /** What it entitles to, while it does. Null: it owes and was never active, so it entitles to nothing. */
+  coveredPlan: PlanName | null
   status: BillingStatus
+  /** Since when it has had this status; for a closed one since it was closed. */
+  since: Date
   currentPeriodStart: Date | null
   currentPeriodEnd: Date | null
   closed: boolean
-  /** Since when the status has been what it is; null for the statuses that it is not. */
-  pastDueSince: Date | null
-  unpaidSince: Date | null
-  cancelledSince: Date | null
-  speaksBy: Register
+  ordering: Ordering
   /** Id of the event whose facts these are. */
-  speaker: string
-}
-
-/** All events of one subscription, in any order. */
-export function foldSubscription(events: readonly BillingEvent[]): SubscriptionRecord | undefined {
-  assert(
-    new Set(events.map((event) => event.subscriptionId)).size <= 1,
-    'fold the events of one subscription at a time',
-  )
-  const { register, turns } = listTurns(events)
-  const speaker = turns.at(-1)?.[0]
-  if (!speaker) return undefined
-  const status = statusOf(speaker)
-  const runAt = turns.findLastIndex((turn) => turn[0] && statusOf(turn[0]) !== status) + 1
-  const since = new Date(startOfRun(turns.slice(runAt), status))
-  return {
-    subscriptionId: speaker.subscriptionId,
-    plan: speaker.plan,
-    entitledPlan: status === 'past_due' ? planInGrace(speaker, turns.slice(0, runAt)) : speaker.plan,
-    status,
-    currentPeriodStart: readTime(speaker.currentPeriodStart),
-    currentPeriodEnd: readTime(speaker.currentPeriodEnd),
-    closed: isClosing(speaker),
-    pastDueSince: status === 'past_due' ? since : null,
-    unpaidSince: status === 'unpaid' ? since : null,
-    cancelledSince: status === 'cancelled' ? since : null,
-    speaksBy: register,
-    speaker: speaker.id,
-  }
+  decidedBy: string
 }
 
 /**
- * What became of one event among those of its subscription: `shadowed` stands in a lower register than the one that
- * speaks, `superseded` is older in its own, or repeats it, or came for a closed subscription. It tells a person about
- * the event and not whether to store the fold: a superseded event can still move the start of a run.
+ * `arrival`: the first record decides; each next one is what would decide without the subscriptions before it. They end with the
+ * first one that is covered. `favour`: one record for each subscription, the most favourable decides.
+ */
+export interface TenantFold {
+  by: 'arrival' | 'favour'
+  records: SubscriptionRecord[]
+}
+
+/** All events of a tenant, in the order of their arrival. */
+export function foldTenant(events: readonly BillingEvent[]): TenantFold {
+  if (events.some((event) => orderingOf(event) !== 'arrival'))
+    return { by: 'favour', records: [...bySubscription(events).values()].map(foldSubscription) }
+  const records: SubscriptionRecord[] = []
+  let rest = events
+  while (rest.length > 0) {
+    const record = foldStream(rest)
+    records.push(record)
+    if (record.coveredPlan !== null) break
+    rest = rest.filter(({ countsFor }) => countsFor !== record.subscriptionId)
+  }
+  return { by: 'arrival', records }
+}
+
+/**
+ * For whom a new event counts, given those that arrived before it: for the subscription that it names; without a name for the open
+ * one whose event arrived last; '' when none is open.
+ */
+export function subscriptionFor(events: readonly BillingEvent[], named: string): string {
+  if (named !== '') return named
+  const open = [...bySubscription(events)].filter(([, some]) => !foldSubscription(some).closed)
+  const lastArrival = (some: readonly BillingEvent[]) => Math.max(...some.map(({ arrival }) => arrival))
+  return open.toSorted(([, one], [, other]) => lastArrival(other) - lastArrival(one))[0]?.[0] ?? ''
+}
+
+/**
+ * What became of one event among those of its subscription: `unordered` has a lower ordering than the one that decides,
+ * `superseded` stands before the deciding one, or repeats it, or came for a closed subscription. It tells a person about the
+ * event and not whether to store the fold: a superseded event can still move the start of a run.
  */
 export function effectOf(
   events: readonly BillingEvent[],
   newEvent: BillingEvent,
-): 'applied' | 'shadowed' | 'superseded' {
-  const record = foldSubscription([...events.filter((event) => event.id !== newEvent.id), newEvent])
-  if (!record || record.speaker === newEvent.id) return 'applied'
-  const isLower = REGISTERS.indexOf(registerOf(newEvent)) > REGISTERS.indexOf(record.speaksBy)
-  return isLower ? 'shadowed' : 'superseded'
+): 'applied' | 'unordered' | 'superseded' {
+  const { decidedBy, ordering } = foldSubscription([...events.filter(({ id }) => id !== newEvent.id), newEvent])
+  if (decidedBy === newEvent.id) return 'applied'
+  const isLower = ORDERINGS.indexOf(orderingOf(newEvent)) > ORDERINGS.indexOf(ordering)
+  return isLower ? 'unordered' : 'superseded'
+}
+
+/** All events of one subscription, at least one, in any order. */
+export function foldSubscription(events: readonly BillingEvent[]): SubscriptionRecord {
+  assert(events.length > 0, 'a subscription without events has no record')
+  assert(new Set(events.map(({ countsFor }) => countsFor)).size === 1, 'fold the events of one subscription at a time')
+  const { ordering, places } = listPlaces(events)
+  const { heard, life, closed } = hear(places)
+  const decider = heard.at(-1)?.[0] as BillingEvent
+  return {
+    subscriptionId: decider.countsFor,
+    customerId: customerOf(heard),
+    plan: decider.plan,
+    coveredPlan: coveredPlanOf(decider, life.flat()),
+    status: statusOf(decider),
+    since: startOfRun(heard),
+    currentPeriodStart: readPeriod(decider.currentPeriodStart),
+    currentPeriodEnd: readPeriod(decider.currentPeriodEnd),
+    closed,
+    ordering,
+    decidedBy: decider.id,
+  }
+}
+
+/** Events without any mark, of one or more subscriptions, in the order of their arrival: the last that is heard decides. */
+function foldStream(events: readonly BillingEvent[]): SubscriptionRecord {
+  const heard = [...bySubscription(events).values()]
+    .flatMap((some) => hear(listPlaces(some).places).heard)
+    .sort(([one], [other]) => (one?.arrival ?? 0) - (other?.arrival ?? 0))
+  const decider = heard.at(-1)?.[0]
+  const record = foldSubscription(events.filter(({ countsFor }) => countsFor === decider?.countsFor))
+  // A status that another subscription brought counts on: a second failed payment begins no grace of its own.
+  return { ...record, customerId: customerOf(heard), since: startOfRun(heard) }
+}
+
+function bySubscription(events: readonly BillingEvent[]): Map<string, BillingEvent[]> {
+  return Map.groupBy(events, ({ countsFor }) => countsFor)
+}
+
+/** The events of the highest ordering by their place in it, the earliest place first; in each place the deciding one first. */
+function listPlaces(events: readonly BillingEvent[]): { ordering: Ordering; places: BillingEvent[][] } {
+  const ordering = ORDERINGS.find((one) => events.some((event) => orderingOf(event) === one)) ?? 'arrival'
+  const byPlace = Map.groupBy(
+    events.filter((event) => orderingOf(event) === ordering),
+    placeOf,
+  )
+  const places = [...byPlace].sort(([one], [other]) => one - other)
+  return { ordering, places: places.map(([, some]) => some.sort(compareInPlace)) }
 }
 
 /**
- * The two marks by which events can be ordered. A malformed one counts as absent; the event itself is still good. A time
- * that is more than a clock's error ahead is malformed too: until it came, no event with a true one would be heard.
+ * Goes through the places in order. `heard`: without what came for a closed subscription. `life`: those since it was last created
+ * anew. A place with a deletion closes whatever else stands in it, as nothing there is later.
  */
-export function readMarks(
-  metadata: Readonly<Record<string, string>> | undefined,
-  receivedAt: Date,
-): {
-  sequence: number | null
-  occurredAt: Date | null
-} {
-  const sequence = metadata?.sequence ?? ''
-  const occurredAt = readTime(metadata?.occurred_at ?? null)
-  const isAhead = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() > AHEAD_MS_MAX
-  return {
-    // Fifteen digits are below 2^53: every sequence is an exact number.
-    sequence: /^[0-9]{1,15}$/.test(sequence) ? Number(sequence) : null,
-    occurredAt: isAhead ? null : occurredAt,
+function hear(places: readonly BillingEvent[][]) {
+  const heard: BillingEvent[][] = []
+  let [lifeAt, closed] = [0, false]
+  for (const place of places) {
+    const closing = place.filter(isClosing)
+    const isReopening = closed && place.some(({ eventType }) => eventType === 'subscription.created')
+    if (closing.length === 0 && closed && !isReopening) continue
+    if (closing.length === 0 && isReopening) lifeAt = heard.length
+    heard.push(closing.length > 0 ? closing : place)
+    closed = closing.length > 0
   }
+  return { heard, life: heard.slice(lifeAt), closed }
 }
 
-/** The events of the register that speaks, by their place in it, oldest place first; in each place the one that wins first. */
-function listTurns(events: readonly BillingEvent[]): { register: Register; turns: BillingEvent[][] } {
-  const closing = events.filter(isClosing)
-  const heard = closing.length > 0 ? closing : events
-  const register = REGISTERS.find((one) => heard.some((event) => registerOf(event) === one)) ?? 'arrival'
-  const byPlace = new Map<number, BillingEvent[]>()
-  for (const event of heard) {
-    if (registerOf(event) !== register) continue
-    const place = placeOf(event)
-    byPlace.set(place, [...(byPlace.get(place) ?? []), event])
-  }
-  const places = [...byPlace].sort(([one], [other]) => one - other)
-  return { register, turns: places.map(([, turn]) => turn.sort(compareInPlace)) }
-}
-
-function isClosing({ eventType, subscriptionId }: BillingEvent): boolean {
+function isClosing({ eventType, countsFor }: BillingEvent): boolean {
   // Events without a subscription cannot be told apart: closing "" would lock the tenant out of every later one.
-  return eventType === 'subscription.deleted' && subscriptionId !== ''
-}
-
-function registerOf({ sequence, occurredAt }: BillingEvent): Register {
-  if (sequence !== null) return 'sequence'
-  return occurredAt ? 'occurred_at' : 'arrival'
-}
-
-function placeOf({ sequence, occurredAt, arrival }: BillingEvent): number {
-  // Milliseconds: two times that differ by less are a tie, and the more severe status wins it.
-  return sequence !== null ? Number(sequence) : (occurredAt?.getTime() ?? arrival)
+  return eventType === 'subscription.deleted' && countsFor !== ''
 }
 
 function compareInPlace(one: BillingEvent, other: BillingEvent): number {
@@ -171,34 +197,41 @@ function statusOf({ eventType, status }: BillingEvent): BillingStatus {
   return eventType === 'subscription.deleted' ? 'cancelled' : status
 }
 
+/** Of the last place that names one. */
+function customerOf(heard: readonly BillingEvent[][]): string | null {
+  const named = heard.findLast((place) => place.some(({ customerId }) => customerId !== null)) ?? []
+  return named.find(({ customerId }) => customerId !== null)?.customerId ?? null
+}
+
 /**
- * The earliest time in the unbroken run of places with `status`. The earliest and not the first place's: a repeat that
- * is delivered late but belongs before the others would otherwise begin the grace anew.
+ * The earliest time in the unbroken run of places that end as the last one does. The earliest and not the first place's: a repeat
+ * that is delivered late but belongs before the others would otherwise begin the grace anew.
  */
-function startOfRun(run: readonly BillingEvent[][], status: BillingStatus): number {
-  const same = run.flat().filter((event) => statusOf(event) === status)
-  return Math.min(
-    ...same.map(({ occurredAt, receivedAt }) => Math.min(Number(occurredAt ?? receivedAt), Number(receivedAt))),
+function startOfRun(heard: readonly BillingEvent[][]): Date {
+  const last = heard.at(-1)?.[0] as BillingEvent
+  const isSame = (event: BillingEvent) => statusOf(event) === statusOf(last) && isClosing(event) === isClosing(last)
+  const runAt = heard.findLastIndex(([decider]) => decider && !isSame(decider)) + 1
+  const run = heard.slice(runAt).flat().filter(isSame)
+  return new Date(
+    Math.min(
+      ...run.map(({ occurredAt, receivedAt }) => Math.min(Number(occurredAt ?? receivedAt), Number(receivedAt))),
+    ),
   )
 }
 
-/** The lesser of what is billed now and what was paid for last; who has never paid yet is believed. */
-function planInGrace({ plan }: BillingEvent, turnsBefore: readonly BillingEvent[][]): PlanName {
-  const paid = turnsBefore.findLast(([winner]) => winner && statusOf(winner) === 'active')?.[0]?.plan ?? plan
-  return planNames.options.indexOf(paid) < planNames.options.indexOf(plan) ? paid : plan
+/**
+ * The lesser of what is billed now and what was paid for last. Who owes and never paid is covered by nothing, whatever comes after;
+ * a subscription of which nothing is known but that it was cancelled is believed.
+ */
+function coveredPlanOf(decider: BillingEvent, life: readonly BillingEvent[]): PlanName | null {
+  const status = statusOf(decider)
+  if (status === 'active') return decider.plan
+  const paid = life.filter((event) => statusOf(event) === 'active')
+  const lastPaid = paid.filter((event) => placeOf(event) === placeOf(paid.at(-1) as BillingEvent))[0]
+  if (lastPaid) return lesser(lastPaid.plan, decider.plan)
+  return life.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null
 }
 
-const RFC_3339 =
-  /^(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-
-/** Null for everything that is not a full RFC 3339 time, and for a day that the calendar does not have. */
-function readTime(text: string | null): Date | null {
-  const [, day, clock, fraction = '', offset = ''] = RFC_3339.exec(text ?? '') ?? []
-  if (day === undefined) return null
-  // The parser takes 30 February for 2 March.
-  const midnight = new Date(`${day}T00:00:00Z`)
-  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return null
-  const time = new Date(`${day}T${clock}${fraction.slice(0, 4)}${offset.toUpperCase()}`)
-  // An offset can reach the year 10000 or one before 0, which no time that we emit can be.
-  return /^\d{4}-/.test(time.toISOString()) ? time : null
+function lesser(one: PlanName, other: PlanName): PlanName {
+  return planNames.options.indexOf(one) < planNames.options.indexOf(other) ? one : other
 }

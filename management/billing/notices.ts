@@ -1,13 +1,13 @@
-// Nobody loses access or data without having been told 7 days before (CONTRACT 4.3). The standing says when a step would be due;
+// Nobody loses access or data without having been told 7 days before (CONTRACT 4.3). The tenant's state says when a step would be due;
 // here it waits until its notice has been out for that long, because an event can come late and tell of a time long past.
 //
 // What was sent is remembered as `<type>@<when the step is taken>`. A notice counts for every step that is due at that time or
 // before, so a clock that is set back announces nothing twice; a suspension that ends forgets its notices.
 
-import type { Standing } from './standing.ts'
+import type { TenantAccess, TenantState } from './tenant-state.ts'
 
 export interface Announced {
-  gate: Standing['gate']
+  access: TenantAccess
   /** To be sent now. */
   send: { type: NoticeType; takesEffectAt: Date }[]
   /** To be remembered. */
@@ -15,12 +15,12 @@ export interface Announced {
   nextChangeAt: Date | null
 }
 
-type NoticeType = Standing['notices'][number]['type']
+type NoticeType = TenantState['notices'][number]['type']
 
 const NOTICE_MS = 7 * 86_400_000
 
-export function announce(standing: Standing, sent: readonly string[], now: Date): Announced {
-  const steps = standing.notices.map(({ type, at, takesEffectAt }) => {
+export function announce(state: TenantState, sent: readonly string[], now: Date): Announced {
+  const steps = state.notices.map(({ type, at, takesEffectAt }) => {
     const told = timesOf(sent, type).find((time) => time >= takesEffectAt.getTime())
     if (told !== undefined) return { type, isNew: false, isTold: true, at: told }
     const planned = takesEffectAt.getTime()
@@ -28,20 +28,20 @@ export function announce(standing: Standing, sent: readonly string[], now: Date)
     return { type, isNew: true, isTold: true, at: Math.max(planned, now.getTime() + NOTICE_MS) }
   })
   const isDue = (type: NoticeType) => steps.some((step) => step.type === type && step.at <= now.getTime())
-  const later = [standing.nextChangeAt?.getTime() ?? Number.POSITIVE_INFINITY, ...steps.map(({ at }) => at)]
+  const later = [state.nextChangeAt?.getTime() ?? Number.POSITIVE_INFINITY, ...steps.map(({ at }) => at)]
   const next = Math.min(...later.filter((at) => at > now.getTime()))
   return {
-    gate: gateOf(standing.gate, isDue),
+    access: announcedAccess(state.access, isDue),
     send: steps.filter(({ isNew }) => isNew).map(({ type, at }) => ({ type, takesEffectAt: new Date(at) })),
     sent: steps.filter(({ isTold }) => isTold).map(({ type, at }) => `${type}@${new Date(at).toISOString()}`),
     nextChangeAt: Number.isFinite(next) ? new Date(next) : null,
   }
 }
 
-function gateOf(gate: Standing['gate'], isDue: (type: NoticeType) => boolean): Standing['gate'] {
-  if (gate === 'delete' && isDue('tenant.deletion_due')) return 'delete'
-  if (gate === 'open' || gate === 'writes_refused') return gate
-  return isDue('tenant.access_ends') ? 'off' : 'writes_refused'
+function announcedAccess(access: TenantAccess, isDue: (type: NoticeType) => boolean): TenantAccess {
+  if (access === 'delete' && isDue('tenant.deletion_due')) return 'delete'
+  if (access === 'full' || access === 'read_only') return access
+  return isDue('tenant.access_ends') ? 'none' : 'read_only'
 }
 
 function timesOf(sent: readonly string[], type: NoticeType): number[] {

@@ -8,10 +8,10 @@ import {
   billingEventListQuery,
   billingReceived,
   billingWebhookStatus,
+  orderingReset,
+  orderingResetResult,
   parkedEventList,
   parkedEventListQuery,
-  registerReset,
-  registerResetResult,
   tenantStatus,
 } from '@loci/contract/billing.ts'
 import { tenantParams } from '@loci/contract/tenants.ts'
@@ -27,7 +27,7 @@ import { findTenantOwner, type Received, receiveEvent, settleAnew, tell } from '
 import { eventJson, statusJson } from './status.ts'
 import {
   type BilledTenant,
-  clearRegister,
+  clearOrdering,
   countServices,
   findTenant,
   lockTenant,
@@ -51,8 +51,8 @@ interface BillingOptions {
   kick(): void
   /** After a commit: the organization has new events. */
   tellEvents(organizationId: string): void
-  /** An event came that nobody will hear, because events with a sequence or a time speak. */
-  onShadowed(): void
+  /** An event does not count, because others of its subscription have the sequence, or the time, that it lacks. */
+  onUnordered(): void
 }
 
 const HOOK = { path: '/api/webhooks/billing', tag: 'billing', flatErrors: true } as const
@@ -98,10 +98,10 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
         const sent = headers['webhook-id']
         const delivery = { body: readEvent(bytes), bytes, webhookId: sent?.toString(), requestId }
         const received = await transaction(pool, async (sql) => receiveEvent(sql, delivery, await readNow(sql)))
-        if (received.effect === 'shadowed')
+        if (received.effect === 'unordered')
           log.warn(
             { requestId, component: 'billing' },
-            'a billing event is shadowed: others carry the mark that it lacks',
+            'a billing event does not count: other events of its subscription have a metadata.sequence or occurred_at, this one has not',
           )
         followUp(received, after)
         return { received: true }
@@ -112,10 +112,10 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
 
 function followUp(
   { effect, organizationId }: Received,
-  { kick, tellEvents, onShadowed }: Pick<BillingOptions, 'kick' | 'tellEvents' | 'onShadowed'>,
+  { kick, tellEvents, onUnordered }: Pick<BillingOptions, 'kick' | 'tellEvents' | 'onUnordered'>,
 ): void {
   if (effect === 'seen' || effect === 'parked') return
-  if (effect === 'shadowed') onShadowed()
+  if (effect === 'unordered') onUnordered()
   kick()
   tellEvents(organizationId)
 }
@@ -128,7 +128,7 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
         path: '/api/v1/tenants/{id}/status',
         access: access.scope('tenants:read', 'read'),
         tag: 'tenants',
-        summary: 'Where a tenant stands: its plan, its billing, what it may use and what it uses.',
+        summary: 'The status of a tenant: its plan, its billing, what it may use and what it uses.',
         params: tenantParams,
         answers: { 200: tenantStatus },
         failureMessage: 'Failed to read the status of the tenant',
@@ -202,19 +202,19 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
     route(
       {
         method: 'POST',
-        path: '/api/v1/tenants/{id}/billing/registers/reset',
+        path: '/api/v1/tenants/{id}/billing/ordering/reset',
         access: access.staff('write'),
         tag: 'billing',
         summary:
-          'Take the events of a subscription out of a register, so that it no longer speaks: for a provider that began to count anew.',
+          'Drop the sequences, or the times, of the stored events of a subscription, so that they no longer order it: for a provider that began to count anew.',
         params: tenantParams,
-        body: registerReset,
-        answers: { 200: registerResetResult },
+        body: orderingReset,
+        answers: { 200: orderingResetResult },
         errors: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
-        failureMessage: 'Failed to reset the register',
+        failureMessage: 'Failed to reset the ordering',
       },
       async ({ caller, params: { id }, body, headers, requestId }) => {
-        const repeat = { route: `POST /api/v1/tenants/${id}/billing/registers/reset`, headers, request: body }
+        const repeat = { route: `POST /api/v1/tenants/${id}/billing/ordering/reset`, headers, request: body }
         let committedFor: string | undefined
         const answer = await idempotency.once(caller, repeat, async (sql) => {
           const owner = await findTenantOwner(sql, id)
@@ -222,22 +222,22 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
           const { organizationId } = owner
           await useOrganization(sql, organizationId)
           const tenant = (await lockTenant(sql, organizationId, id)) as BilledTenant
-          const { subscription_id, register } = body
-          const cleared = await clearRegister(sql, organizationId, id, subscription_id, register)
+          const { subscription_id, ordering } = body
+          const cleared = await clearOrdering(sql, organizationId, id, subscription_id, ordering)
           const { events } = await settleAnew(sql, tenant, await readNow(sql))
           await appendAudit(sql, {
             chain: organizationId,
             actor: caller.id,
-            action: 'billing.reset_register',
+            action: 'billing.reset_ordering',
             subject: id,
             requestId,
-            detail: { subscription_id, register, events: cleared },
+            detail: { subscription_id, ordering, events: cleared },
           })
           await tell(sql, events)
           // The stored answer is the caller's own.
           await useOrganization(sql, caller.organizationId)
           committedFor = organizationId
-          return { status: 200, body: { subscription_id, register, events: cleared } }
+          return { status: 200, body: { subscription_id, ordering, events: cleared } }
         })
         // Nothing here may ask the database: what is committed must not be answered as a failure. A replay has nothing to tell.
         if (committedFor !== undefined) {

@@ -99,11 +99,15 @@ test('the events of a tenant are listed newest first, a page at a time, with wha
   const second = await page(`limit=2&cursor=${first.next_cursor}`)
 
   assert.deepEqual(
-    [...first.events, ...second.events].map((one) => [one.subscription_id, one.plan, one.effect, one.sequence]),
+    [...first.events, ...second.events].map((one) => [
+      ...[one.subscription_id, one.counts_for, one.plan],
+      ...[one.effect, one.sequence],
+    ]),
     [
-      [null, 'pro', 'applied', null],
-      ['s', 'starter', 'superseded', 1],
-      ['s', 'pro', 'applied', 2],
+      // It names none and counts for the only open one, which has sequences.
+      [null, 's', 'pro', 'unordered', null],
+      ['s', 's', 'starter', 'superseded', 1],
+      ['s', 's', 'pro', 'applied', 2],
     ],
   )
   assert.deepEqual(
@@ -112,6 +116,32 @@ test('the events of a tenant are listed newest first, a page at a time, with wha
   )
   assert.equal(second.next_cursor, null)
   assert.deepEqual(await page('cursor=1'), { events: [], next_cursor: null })
+})
+
+// seed 74
+test('an event is listed with its customer and metadata as sent, and with warnings of what was not understood', async () => {
+  const tenantId = await provider.tenant()
+  const metadata = { Any_Case: 'ä €', sequence: '7', empty: '', z: '1', a: '2' }
+  await provider.bill(tenantId, { customerId: 'cus', metadata, currentPeriodEnd: '2036-12-31' })
+  const unread = { sequence: '1.5', occurred_at: '9999-01-01T00:00:00Z' }
+  await provider.bill(tenantId, { currentPeriodStart: 'then', currentPeriodEnd: '31/12/2036', metadata: unread })
+  await provider.bill(tenantId)
+
+  const list = await provider.party.ask(`GET /api/v1/tenants/${tenantId}/billing/events`)
+  const events = list.json<{ events: { metadata: object; warnings: string[]; [key: string]: unknown }[] }>().events
+  assert.deepEqual(
+    events.map((one) => [one.customer_id, one.metadata]),
+    [
+      [null, null],
+      [null, unread],
+      ['cus', metadata],
+    ],
+  )
+  assert.deepEqual(
+    events.map(({ warnings }) => warnings.map((text) => text.split(' ')[0])),
+    [[], ['currentPeriodStart', 'currentPeriodEnd', 'metadata.sequence', 'metadata.occurred_at'], []],
+  )
+  assert.deepEqual([events[1]?.current_period_start, events[1]?.current_period_end], ['then', '31/12/2036'])
 })
 
 test('staff alone see parked events, and their look is audited', async () => {
@@ -131,12 +161,12 @@ test('staff alone see parked events, and their look is audited', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('staff reset a register: what was counted no longer speaks, and the act is audited once', async () => {
+test('staff reset an ordering: what was counted no longer decides, and the act is audited once', async () => {
   const tenantId = await provider.tenant()
   await provider.bill(tenantId, { plan: 'pro', ...sequence(900) })
   await provider.bill(tenantId, { plan: 'starter', ...sequence(1) })
-  const line = `POST /api/v1/tenants/${tenantId}/billing/registers/reset`
-  const body = { subscription_id: 's', register: 'sequence' }
+  const line = `POST /api/v1/tenants/${tenantId}/billing/ordering/reset`
+  const body = { subscription_id: 's', ordering: 'sequence' }
   assert.equal((await provider.statusOf(tenantId)).plan, 'pro')
   refused(await provider.party.ask(line, { body }), 403, 'FORBIDDEN')
   refused(await staff.ask(line.replace(tenantId, newId('ten')), { body }), 403, 'FORBIDDEN')
@@ -148,7 +178,7 @@ test('staff reset a register: what was counted no longer speaks, and the act is 
   assert.equal(answers[1]?.headers['idempotent-replayed'], 'true')
   assert.equal((await provider.statusOf(tenantId)).plan, 'starter')
   const audit = await provider.management.sql<{ chain: string; detail: object }>(
-    `select chain, detail from loci.audit where subject = $1 and action = 'billing.reset_register'`,
+    `select chain, detail from loci.audit where subject = $1 and action = 'billing.reset_ordering'`,
     [tenantId],
   )
   assert.deepEqual(audit, [{ chain: provider.party.organizationId, detail: { ...body, events: 2 } }])
@@ -174,13 +204,13 @@ test('a database that goes away right after the commit does not turn a reset int
     isBilled: true,
     kick() {},
     tellEvents: (organizationId) => told.push(organizationId),
-    onShadowed() {},
+    onUnordered() {},
   })
-  const reset = routes.find(({ spec }) => spec.path.endsWith('/registers/reset')) as Route
+  const reset = routes.find(({ spec }) => spec.path.endsWith('/ordering/reset')) as Route
   const call = {
     caller: { id: 'key_staff', organizationId: staff.organizationId },
     params: { id: tenantId },
-    body: { subscription_id: 's', register: 'sequence' },
+    body: { subscription_id: 's', ordering: 'sequence' },
     headers: {},
     requestId: 'req_test',
   } as unknown as Parameters<Route['handle']>[0]
@@ -195,8 +225,8 @@ test('a reset of the times leaves those of events with a sequence alone', async 
   const occurredAt = '2026-03-01T00:00:00.000Z'
   await provider.bill(tenantId, { metadata: { sequence: '1', occurred_at: occurredAt } })
   await provider.bill(tenantId, { metadata: { occurred_at: occurredAt } })
-  const body = { subscription_id: 's', register: 'occurred_at' }
-  const answer = await staff.ask(`POST /api/v1/tenants/${tenantId}/billing/registers/reset`, { body })
+  const body = { subscription_id: 's', ordering: 'occurred_at' }
+  const answer = await staff.ask(`POST /api/v1/tenants/${tenantId}/billing/ordering/reset`, { body })
 
   assert.equal(answer.json<{ events: number }>().events, 1)
 })

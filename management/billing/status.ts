@@ -1,7 +1,8 @@
 // What a tenant is told about itself (CONTRACT 4.3), and what the wire calls what is stored.
 
 import { PLANS, type PlanName } from '../plans.ts'
-import type { BilledTenant, StoredEvent } from './store.ts'
+import { readMarks, readPeriod } from './ordering.ts'
+import type { BilledTenant, WholeEvent } from './store.ts'
 
 /** Failed and deleting ones have released what they used. */
 const RELEASED = new Set(['failed', 'deleting', 'deleted'])
@@ -17,9 +18,11 @@ export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, n
     organization_id: tenant.organizationId,
     status: tenant.status,
     status_reason: tenant.statusReason,
-    plan: tenant.plan,
+    plan: tenant.billedPlan ?? tenant.plan,
+    covered_plan: tenant.plan,
     billing: {
       status: tenant.billingStatus,
+      customer_id: tenant.customerId,
       subscription_id: tenant.subscriptionId,
       current_period_start: tenant.currentPeriodStart,
       current_period_end: tenant.currentPeriodEnd,
@@ -38,18 +41,39 @@ export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, n
   }
 }
 
-export function eventJson(event: StoredEvent) {
+export function eventJson(event: WholeEvent) {
   return {
     id: event.id,
     event_type: event.eventType,
+    customer_id: event.customerId,
     subscription_id: event.subscriptionId || null,
+    counts_for: event.countsFor || null,
     plan: event.plan,
     status: event.status,
     effect: event.effect,
-    sequence: event.sequence === null ? null : Number(event.sequence),
+    sequence: event.sequence,
     occurred_at: event.occurredAt?.toISOString() ?? null,
     received_at: event.receivedAt.toISOString(),
     current_period_start: event.currentPeriodStart,
     current_period_end: event.currentPeriodEnd,
+    metadata: event.metadata,
+    warnings: warningsOf(event),
   }
+}
+
+/** What of the event was not understood, and therefore counts as not given. */
+function warningsOf({ currentPeriodStart, currentPeriodEnd, metadata, receivedAt }: WholeEvent): string[] {
+  const marks = readMarks(metadata ?? undefined, receivedAt)
+  const isUnread = (text: string | null) => text !== null && readPeriod(text) === null
+  const period = 'is neither an RFC 3339 time, nor a date, nor epoch seconds; ignored'
+  return [
+    isUnread(currentPeriodStart) ? `currentPeriodStart ${period}` : '',
+    isUnread(currentPeriodEnd) ? `currentPeriodEnd ${period}` : '',
+    metadata?.sequence !== undefined && marks.sequence === null
+      ? 'metadata.sequence is not 1 to 15 digits; ignored'
+      : '',
+    metadata?.occurred_at !== undefined && marks.occurredAt === null
+      ? 'metadata.occurred_at is not an RFC 3339 time, or is more than 10 minutes ahead; ignored'
+      : '',
+  ].filter(Boolean)
 }

@@ -4,25 +4,38 @@
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
-import type { BillingEvent, BillingStatus, Register } from './fold.ts'
+import type { BillingEvent, BillingStatus } from './fold.ts'
+import type { Ordering } from './ordering.ts'
+import type { TenantAccess } from './tenant-state.ts'
 
-export type Effect = 'applied' | 'superseded' | 'shadowed' | 'parked' | 'dead'
+export type Effect = 'applied' | 'superseded' | 'unordered' | 'parked' | 'dead'
 
 export interface StoredEvent extends BillingEvent {
   tenantId: string
-  customerId: string | null
+  /** As the event names it; '' when it names none. */
+  subscriptionId: string
   /** The provider's own id of the delivery. */
   inboxKey: string | null
   effect: Effect
 }
 
+/** With what only a person looks at. */
+export interface WholeEvent extends StoredEvent {
+  /** As it was sent. */
+  metadata: Record<string, string> | null
+}
+
 /** What billing decides about a tenant. */
 export interface Settled {
+  /** What the tenant is entitled to. */
   plan: PlanName
+  /** Null: nothing was ever billed. */
+  billedPlan: PlanName | null
   status: 'active' | 'past_due' | 'suspended' | 'closed'
   statusReason: string | null
-  gate: 'open' | 'writes_refused' | 'off' | 'delete'
+  access: TenantAccess
   billingStatus: BillingStatus | null
+  customerId: string | null
   subscriptionId: string | null
   currentPeriodStart: string | null
   currentPeriodEnd: string | null
@@ -39,8 +52,8 @@ export interface BilledTenant extends Settled {
   deletedAt: Date | null
 }
 
-const TENANT = `id, organization_id as "organizationId", plan, status, status_reason as "statusReason", gate,
-  billing_status as "billingStatus", subscription_id as "subscriptionId", current_period_start as "currentPeriodStart",
+const TENANT = `id, organization_id as "organizationId", plan, billed_plan as "billedPlan", status, status_reason as "statusReason",
+  access, billing_status as "billingStatus", customer_id as "customerId", subscription_id as "subscriptionId", current_period_start as "currentPeriodStart",
   current_period_end as "currentPeriodEnd", grace_ends_at as "graceEndsAt", last_event_at as "lastEventAt", arrivals, notices,
   updated_at as "updatedAt", deleted_at as "deletedAt"`
 
@@ -87,16 +100,18 @@ export async function lockTenantId(sql: Sql, tenantId: string): Promise<void> {
 }
 
 const EVENT = `id, tenant_id as "tenantId", arrival, inbox_key as "inboxKey", event_type as "eventType", customer_id as "customerId",
-  subscription_id as "subscriptionId", plan, status, current_period_start as "currentPeriodStart",
+  subscription_id as "subscriptionId", counts_for as "countsFor", plan, status, current_period_start as "currentPeriodStart",
   current_period_end as "currentPeriodEnd", sequence, occurred_at as "occurredAt", digest, effect, received_at as "receivedAt"`
+const WHOLE_EVENT = `${EVENT}, metadata`
 
 /** False when the delivery is known, to whichever organization: nothing is written then. */
-export async function insertEvent(sql: Sql, organizationId: string, event: StoredEvent): Promise<boolean> {
+export async function insertEvent(sql: Sql, organizationId: string, event: WholeEvent): Promise<boolean> {
   const { rowCount } = await sql.query({
     name: 'billing_insert_event',
     text: `insert into loci.billing_events (organization_id, tenant_id, id, arrival, inbox_key, event_type, customer_id,
-        subscription_id, plan, status, current_period_start, current_period_end, sequence, occurred_at, digest, effect, received_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+        subscription_id, counts_for, plan, status, current_period_start, current_period_end, sequence, occurred_at, digest, effect,
+        received_at, metadata)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
       on conflict (inbox_key) where inbox_key is not null do nothing`,
     values: [
       organizationId,
@@ -107,6 +122,7 @@ export async function insertEvent(sql: Sql, organizationId: string, event: Store
       event.eventType,
       event.customerId,
       event.subscriptionId,
+      event.countsFor,
       event.plan,
       event.status,
       event.currentPeriodStart,
@@ -116,12 +132,13 @@ export async function insertEvent(sql: Sql, organizationId: string, event: Store
       event.digest,
       event.effect,
       event.receivedAt,
+      event.metadata && JSON.stringify(event.metadata),
     ],
   })
   return rowCount === 1
 }
 
-/** Of the organization in use, in the order of their arrival. */
+/** Of the organization in use, in the order of their arrival; without metadata, which can be large and orders nothing any more. */
 export async function listEvents(sql: Sql, organizationId: string, tenantId: string): Promise<StoredEvent[]> {
   const { rows } = await sql.query<StoredEvent>({
     name: 'billing_list_events',
@@ -140,10 +157,10 @@ export async function pageEvents(
     before,
     limit,
   }: { organizationId: string; tenantId: string; before: number; limit: number },
-): Promise<StoredEvent[]> {
-  const { rows } = await sql.query<StoredEvent>({
+): Promise<WholeEvent[]> {
+  const { rows } = await sql.query<WholeEvent>({
     name: 'billing_page_events',
-    text: `select ${EVENT} from loci.billing_events where organization_id = $1 and tenant_id = $2 and arrival < $3
+    text: `select ${WHOLE_EVENT} from loci.billing_events where organization_id = $1 and tenant_id = $2 and arrival < $3
       order by arrival desc limit $4`,
     values: [organizationId, tenantId, before, limit],
   })
@@ -151,10 +168,10 @@ export async function pageEvents(
 }
 
 /** With the platform in use, newest first. */
-export async function pageParked(sql: Sql, before: string, limit: number): Promise<StoredEvent[]> {
-  const { rows } = await sql.query<StoredEvent>({
+export async function pageParked(sql: Sql, before: string, limit: number): Promise<WholeEvent[]> {
+  const { rows } = await sql.query<WholeEvent>({
     name: 'billing_page_parked',
-    text: `select ${EVENT} from loci.billing_events where organization_id = '${PLATFORM}' and id < $1 order by id desc limit $2`,
+    text: `select ${WHOLE_EVENT} from loci.billing_events where organization_id = '${PLATFORM}' and id < $1 order by id desc limit $2`,
     values: [before, limit],
   })
   return rows
@@ -172,10 +189,10 @@ export async function findParkedEnd(sql: Sql, tenantId: string): Promise<number>
 }
 
 /** With the platform in use: the events of this tenant, which are then parked no longer. */
-export async function takeParked(sql: Sql, tenantId: string): Promise<StoredEvent[]> {
-  const { rows } = await sql.query<StoredEvent>({
+export async function takeParked(sql: Sql, tenantId: string): Promise<WholeEvent[]> {
+  const { rows } = await sql.query<WholeEvent>({
     name: 'billing_take_parked',
-    text: `delete from loci.billing_events where organization_id = '${PLATFORM}' and tenant_id = $1 returning ${EVENT}`,
+    text: `delete from loci.billing_events where organization_id = '${PLATFORM}' and tenant_id = $1 returning ${WHOLE_EVENT}`,
     values: [tenantId],
   })
   return rows.sort((one, other) => one.arrival - other.arrival)
@@ -216,18 +233,20 @@ export async function saveSettled(
 ): Promise<void> {
   await sql.query({
     name: 'billing_save_settled',
-    text: `update loci.tenants set plan = $3, status = $4, status_reason = $5, gate = $6, billing_status = $7, subscription_id = $8,
-        current_period_start = $9, current_period_end = $10, grace_ends_at = $11, last_event_at = $12, arrivals = $13,
-        notices = $14, generation = generation + 1, updated_at = $15
+    text: `update loci.tenants set plan = $3, billed_plan = $4, status = $5, status_reason = $6, access = $7, billing_status = $8,
+        customer_id = $9, subscription_id = $10, current_period_start = $11, current_period_end = $12, grace_ends_at = $13,
+        last_event_at = $14, arrivals = $15, notices = $16, generation = generation + 1, updated_at = $17
       where organization_id = $1 and id = $2`,
     values: [
       organizationId,
       id,
       settled.plan,
+      settled.billedPlan,
       settled.status,
       settled.statusReason,
-      settled.gate,
+      settled.access,
       settled.billingStatus,
+      settled.customerId,
       settled.subscriptionId,
       settled.currentPeriodStart,
       settled.currentPeriodEnd,
@@ -308,20 +327,20 @@ export async function isTenantDue(sql: Sql, id: string, now: Date): Promise<bool
 }
 
 /**
- * Of one subscription, of the organization in use: those that stand in the register leave it, for the next one. Answers how many.
- * The time of an event that has a sequence stays: it says since when a payment is missing.
+ * Of the events that count for one subscription, of the organization in use: those that have this ordering lose it and get the next
+ * lower one. Answers how many. The time of an event that has a sequence stays: it says since when a payment is missing.
  */
-export async function clearRegister(
+export async function clearOrdering(
   sql: Sql,
   organizationId: string,
   tenantId: string,
   subscriptionId: string,
-  register: Exclude<Register, 'arrival'>,
+  ordering: Exclude<Ordering, 'arrival'>,
 ): Promise<number> {
   const { rowCount } = await sql.query({
-    name: `billing_clear_${register}`,
-    text: `update loci.billing_events set ${register} = null
-      where organization_id = $1 and tenant_id = $2 and subscription_id = $3 and ${register} is not null${register === 'occurred_at' ? ' and sequence is null' : ''}`,
+    name: `billing_clear_${ordering}`,
+    text: `update loci.billing_events set ${ordering} = null
+      where organization_id = $1 and tenant_id = $2 and counts_for = $3 and ${ordering} is not null${ordering === 'occurred_at' ? ' and sequence is null' : ''}`,
     values: [organizationId, tenantId, subscriptionId],
   })
   return rowCount

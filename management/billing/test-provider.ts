@@ -14,6 +14,7 @@ export const HOOK = 'POST /api/webhooks/billing'
 
 export interface Status {
   plan: string
+  covered_plan: string
   status: string
   status_reason: string | null
   billing: Record<string, string | null>

@@ -198,9 +198,9 @@ function entitlementOf(placed: Placed, standing: Standing | undefined, isBilled:
       .digest('base64url')
   const suspended = (reason: string): Entitlement => ({ state: 'suspended', reason, isOver: false, digestOf })
   if (!isBilled || !standing) return { state: 'active', reason: null, isOver: false, digestOf }
-  if (standing.gate === 'delete') return { state: 'suspended', reason: 'unpaid_off', isOver: true, digestOf }
-  if (standing.gate === 'off') return suspended('unpaid_off')
-  if (standing.gate === 'writes_refused') return suspended('unpaid')
+  if (standing.access === 'delete') return { state: 'suspended', reason: 'unpaid_off', isOver: true, digestOf }
+  if (standing.access === 'none') return suspended('unpaid_off')
+  if (standing.access === 'read_only') return suspended('unpaid')
   if (standing.rank > PLANS[standing.plan].services) return suspended('plan_not_covered')
   return { state: 'active', reason: null, isOver: false, digestOf }
 }

@@ -219,7 +219,7 @@ export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: 
 
 export interface Standing {
   plan: PlanName
-  gate: 'open' | 'writes_refused' | 'off' | 'delete'
+  access: 'full' | 'read_only' | 'none' | 'delete'
   /** How many services of the tenant that use its quota are as old as this one or older. */
   rank: number
 }
@@ -241,7 +241,7 @@ export async function holdStanding(
   })
   const { rows } = await sql.query<Standing>({
     name: 'provisioning_standing',
-    text: `select t.plan, t.gate, (
+    text: `select t.plan, t.access, (
         select count(*)::int from loci.services s
         where s.organization_id = t.organization_id and s.tenant_id = t.id and s.id <= $3
           and s.status not in ('failed', 'deleting', 'deleted')

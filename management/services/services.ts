@@ -152,7 +152,7 @@ function requireCovered(tenant: TenantQuota, plan: PlanName, isBilled: boolean):
       'PLAN_NOT_COVERED',
       `The tenant's billing covers the plan ${covered}. Subscribe to ${plan} first, or ask for less.`,
     )
-  if (isBilled && tenant.gate !== 'open')
+  if (isBilled && tenant.access !== 'full')
     throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment: pay first, then create services.')
 }
 

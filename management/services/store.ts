@@ -100,7 +100,7 @@ export async function updateService(
 export interface TenantQuota {
   id: string
   plan: PlanName
-  gate: string
+  access: string
   /** Services that use the quota: failed and deleting ones have released it. */
   used: number
 }
@@ -113,7 +113,7 @@ export async function lockTenant(
 ): Promise<TenantQuota | undefined> {
   const { rows } = await sql.query<Omit<TenantQuota, 'used'>>({
     name: tenantId === undefined ? 'services_lock_default_tenant' : 'services_lock_tenant',
-    text: `select id, plan, gate from loci.tenants where organization_id = $1 and deleted_at is null
+    text: `select id, plan, access from loci.tenants where organization_id = $1 and deleted_at is null
       and ${tenantId === undefined ? 'is_default' : 'id = $2'} for no key update`,
     values: tenantId === undefined ? [organizationId] : [organizationId, tenantId],
   })

@@ -1,5 +1,5 @@
 // P4: the billing record is a function of the set of authentic events that carry a sequence or a time; without either the last arrival
-// wins; a second equal payment is never swallowed. Over HTTP, against real processes: random sets of events, each in several orders
+// shows; a second equal payment is never swallowed; what was never paid for gives nothing. Over HTTP, against real processes: random sets of events, each in several orders
 // with duplicates and replays, and between them what a stranger would send. Then the same with kill -9 in the middle. P8 rides on
 // it: every event that was stored has exactly one audit entry.
 
@@ -52,14 +52,28 @@ interface Findings {
 const MUTANTS: Record<string, Edit[]> = {
   'last arrival wins': [
     {
-      file: 'management/billing/fold.ts',
+      file: 'management/billing/ordering.ts',
       from: `if (sequence !== null) return 'sequence'\n  return occurredAt ? 'occurred_at' : 'arrival'`,
       to: `return 'arrival'`,
     },
     {
-      file: 'management/billing/fold.ts',
-      from: 'return sequence !== null ? Number(sequence) : (occurredAt?.getTime() ?? arrival)',
+      file: 'management/billing/ordering.ts',
+      from: 'return sequence ?? occurredAt?.getTime() ?? arrival',
       to: 'return arrival',
+    },
+  ],
+  'a deleted subscription is closed for ever': [
+    {
+      file: 'management/billing/fold.ts',
+      from: `const isReopening = closed && place.some(({ eventType }) => eventType === 'subscription.created')`,
+      to: 'const isReopening = false as boolean',
+    },
+  ],
+  'who has never paid is believed': [
+    {
+      file: 'management/billing/fold.ts',
+      from: `return life.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null`,
+      to: 'return decider.plan',
     },
   ],
   'an equal body is swallowed': [
@@ -102,6 +116,7 @@ await reportOn(async (report) => {
     const scene = { world, callers, sql }
     await anyOrder(report, scene)
     await secondPayment(report, scene)
+    await neverPaid(report, scene)
     await killed(report, scene)
     await mutants(report, scene)
   } finally {
@@ -175,8 +190,8 @@ async function forget(sql: Pool, tenantId: string): Promise<void> {
   await sql.query({ text: 'delete from loci.billing_events where tenant_id = $1', values: [tenantId] })
   await sql.query({ text: 'delete from loci.due_tenants where tenant_id = $1', values: [tenantId] })
   await sql.query({
-    text: `update loci.tenants set plan = 'free', status = 'active', status_reason = null, gate = 'open', billing_status = null,
-        subscription_id = null, current_period_start = null, current_period_end = null, grace_ends_at = null, last_event_at = null,
+    text: `update loci.tenants set plan = 'free', status = 'active', status_reason = null, access = 'full', billing_status = null,
+        billed_plan = null, customer_id = null, subscription_id = null, current_period_start = null, current_period_end = null, grace_ends_at = null, last_event_at = null,
         arrivals = 0, notices = '{}' where id = $1`,
     values: [tenantId],
   })
@@ -258,14 +273,15 @@ async function recordOf(
   const request = { method: 'GET', path: `/api/v1/tenants/${tenantId}/status`, headers: { 'x-api-key': apiKey } }
   const outcome = await client.send(url, request)
   if (outcome.kind !== 'answer' || outcome.status !== 200) throw new Error(`no status: ${JSON.stringify(outcome)}`)
-  const { plan, status, status_reason, limits, billing } = JSON.parse(outcome.body)
+  const { plan, covered_plan, status, status_reason, limits, billing } = JSON.parse(outcome.body)
   const { last_event_at: _, grace_ends_at, ...facts } = billing
-  const { rows } = await sql.query<{ gate: string }>({
-    text: 'select gate from loci.tenants where id = $1',
+  const { rows } = await sql.query<{ access: string }>({
+    text: 'select access from loci.tenants where id = $1',
     values: [tenantId],
   })
   const grace = isTimed ? { grace_ends_at } : {}
-  return JSON.stringify({ plan, status, status_reason, limits, billing: { ...facts, ...grace }, gate: rows[0]?.gate })
+  const record = { ...facts, ...grace }
+  return JSON.stringify({ plan, covered_plan, status, status_reason, limits, billing: record, access: rows[0]?.access })
 }
 
 async function secondPayment(report: Report, scene: Scene): Promise<void> {
@@ -291,6 +307,36 @@ async function countSwallowed(scene: Scene, url: string): Promise<number> {
     return JSON.parse(record).status as string
   })
   return ended.filter((status) => status !== 'active').length
+}
+
+async function neverPaid(report: Report, scene: Scene): Promise<void> {
+  const given = await countGiven(scene, (scene.world.management as LociProcess).url)
+  report.promise(
+    'subscriptions that were never paid, one after the other, give no plan and end no suspension',
+    given === 0,
+    `${given} of ${2 * MUTANT_SETS} tenants were given something`,
+  )
+}
+
+/** Tenants that got more by four subscriptions whose first payment failed: of a free one a plan, of a suspended one its access. */
+async function countGiven(scene: Scene, url: string): Promise<number> {
+  const ended = await mapWidth(Array.from({ length: 2 * MUTANT_SETS }), WIDTH, async (_, at) => {
+    const caller = scene.callers[at % scene.callers.length] as WorldCaller
+    const tenantId = await addTenant(scene.sql, caller)
+    const [client, isSuspended, isMarked] = [plainClient(), at % 2 === 1, at % 4 > 1]
+    const say = (subscriptionId: string, plan: string, status: string, sequence: number) => {
+      const metadata = isMarked ? { metadata: { sequence: String(sequence) } } : {}
+      const body = { eventType: 'subscription.created', tenantId, subscriptionId, plan, status, ...metadata }
+      return deliver(client, { url, isSigned: false }, { body, id: undefined })
+    }
+    if (isSuspended) for (const [at, status] of ['active', 'unpaid'].entries()) await say('old', 'pro', status, at)
+    for (const name of ['a', 'b', 'c', 'd']) await say(name, 'enterprise', 'past_due', 1)
+    const set = { isMarked, isTimed: false, bodies: [] }
+    const { covered_plan, status } = JSON.parse(await recordOf(scene, client, url, caller, tenantId, set))
+    client.close()
+    return isSuspended ? covered_plan === 'pro' && status === 'suspended' : covered_plan === 'free'
+  })
+  return ended.filter((isRight) => !isRight).length
 }
 
 /** kill -9 in the middle of a set; whatever was not answered is delivered again, and so is everything else, as providers do. */
@@ -350,11 +396,13 @@ async function mutants(report: Report, scene: Scene): Promise<void> {
       const { differing, failures, sets, deliveries } = await run(scene, target, MUTANT_SETS, SEED + 2)
       const entries = (await countAudit(scene.sql)) - before
       const swallowed = isSigned ? 0 : await countSwallowed(scene, target.url)
+      const given = isSigned ? 0 : await countGiven(scene, target.url)
       const how = [
         differing.length > 0 ? `${differing.length} findings in ${sets} sets` : '',
         failures.length > 0 ? `${failures.length} wrong answers, e.g. to strangers` : '',
         entries !== deliveries ? `${entries} audit entries for ${deliveries} events` : '',
         swallowed > 0 ? `${swallowed} of ${MUTANT_SETS} second payments swallowed` : '',
+        given > 0 ? `${given} tenants given what they never paid for` : '',
       ].filter(Boolean)
       report.mutant(name, how.length > 0 ? how.join(', ') : undefined)
     } finally {

@@ -2,8 +2,16 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { PlanName } from '../plans.ts'
-import { type BillingEvent, type BillingStatus, foldSubscription, readMarks, type SubscriptionRecord } from './fold.ts'
-import { GRACE_DAYS, type Standing, standingOf } from './standing.ts'
+import {
+  type BillingEvent,
+  type BillingStatus,
+  foldTenant,
+  type SubscriptionRecord,
+  subscriptionFor,
+  type TenantFold,
+} from './fold.ts'
+import { readMarks } from './ordering.ts'
+import { type TenantState, tenantStateAt } from './tenant-state.ts'
 
 const NOW_MS = Date.parse('2026-03-10T00:00:00Z')
 const DAY_MS = 86_400_000
@@ -21,48 +29,55 @@ function subscription(
 ): SubscriptionRecord {
   return {
     subscriptionId: 'sub',
+    customerId: null,
     plan: 'pro',
-    entitledPlan: more.plan ?? 'pro',
+    coveredPlan: more.plan ?? 'pro',
     status,
+    since: day(since),
     currentPeriodStart: null,
     currentPeriodEnd: null,
     closed: false,
-    pastDueSince: status === 'past_due' ? day(since) : null,
-    unpaidSince: status === 'unpaid' ? day(since) : null,
-    cancelledSince: status === 'cancelled' ? day(since) : null,
-    speaksBy: 'arrival',
-    speaker: 'evt_1',
+    ordering: 'sequence',
+    decidedBy: 'evt_1',
     ...more,
   }
 }
 
-function standing(records: SubscriptionRecord[], at = 0): Standing {
-  return standingOf(records, day(at), GRACE_DAYS)
+/** Of subscriptions with a sequence or a time: the most favourable decides. */
+function stateOf(records: SubscriptionRecord[], at = 0): TenantState {
+  return tenantStateAt({ by: 'favour', records }, day(at))
 }
 
-/** Tenant status, plan, gate and next change (in days), at each of these days. */
+/** Tenant status, covered plan, access and next change (in days), at each of these days. */
 function course(records: SubscriptionRecord[], ...days: number[]) {
+  return courseOf({ by: 'favour', records }, ...days)
+}
+
+function courseOf(fold: TenantFold, ...days: number[]) {
   return days.map((at) => {
-    const { tenantStatus, coveredPlan, gate, nextChangeAt } = standing(records, at)
-    return [tenantStatus, coveredPlan, gate, nextChangeAt && (nextChangeAt.getTime() - NOW_MS) / DAY_MS]
+    const { tenantStatus, coveredPlan, access, nextChangeAt } = tenantStateAt(fold, day(at))
+    return [tenantStatus, coveredPlan, access, nextChangeAt && (nextChangeAt.getTime() - NOW_MS) / DAY_MS]
   })
 }
 
 const MOMENT = 1 / DAY_MS
 
 test('without any subscription a tenant is on the plan free and active, for ever', () => {
-  assert.deepEqual(standing([]), {
+  assert.deepEqual(stateOf([]), {
     tenantStatus: 'active',
     reason: null,
+    plan: 'free',
     coveredPlan: 'free',
     billing: {
       status: null,
+      customerId: null,
       subscriptionId: null,
       currentPeriodStart: null,
       currentPeriodEnd: null,
       graceEndsAt: null,
     },
-    gate: 'open',
+    access: 'full',
+    suspendedSince: null,
     notices: [],
     nextChangeAt: null,
   })
@@ -70,7 +85,7 @@ test('without any subscription a tenant is on the plan free and active, for ever
 
 test('an active subscription entitles whatever the clock says, also after its period', () => {
   const record = subscription('active', 0, { currentPeriodEnd: day(-3) })
-  assert.deepEqual(course([record], 0, 1000), Array(2).fill(['active', 'pro', 'open', null]))
+  assert.deepEqual(course([record], 0, 1000), Array(2).fill(['active', 'pro', 'full', null]))
 })
 
 test('past_due has a grace by plan, then it is as unpaid', () => {
@@ -82,50 +97,51 @@ test('past_due has a grace by plan, then it is as unpaid', () => {
   ] as const) {
     const records = [subscription('past_due', 0, { plan })]
     assert.deepEqual(course(records, 0, days - MOMENT, days), [
-      ['past_due', plan, 'open', days],
-      ['past_due', plan, 'open', days],
-      ['suspended', plan, 'writes_refused', days + 23],
+      ['past_due', plan, 'full', days],
+      ['past_due', plan, 'full', days],
+      ['suspended', plan, 'read_only', days + 23],
     ])
-    assert.deepEqual(standing(records).billing.graceEndsAt, day(days))
-    assert.deepEqual([standing(records).reason, standing(records, days).reason], ['past_due', 'unpaid'])
+    assert.deepEqual(stateOf(records).billing.graceEndsAt, day(days))
+    assert.deepEqual([stateOf(records).reason, stateOf(records, days).reason], ['past_due', 'unpaid'])
     assert.deepEqual(
-      [standing(records, days).billing.status, standing(records, days).billing.graceEndsAt],
+      [stateOf(records, days).billing.status, stateOf(records, days).billing.graceEndsAt],
       ['past_due', day(days)],
     )
   }
 })
 
-test('grace, cover and rank of a past_due one are by the plan that it entitles to, and not by the one it is billed for', () => {
-  const records = [subscription('past_due', 0, { plan: 'enterprise', entitledPlan: 'starter' })]
+test('grace, cover and rank of a past_due one are by the plan that it covers, and not by the one it is billed for', () => {
+  const records = [subscription('past_due', 0, { plan: 'enterprise', coveredPlan: 'starter' })]
   assert.deepEqual(course(records, 0, 7), [
-    ['past_due', 'starter', 'open', 7],
-    ['suspended', 'starter', 'writes_refused', 30],
+    ['past_due', 'starter', 'full', 7],
+    ['suspended', 'starter', 'read_only', 30],
   ])
+  assert.equal(stateOf(records).plan, 'enterprise')
   const paid = subscription('active', 0, { subscriptionId: 'two', plan: 'pro' })
-  assert.deepEqual(course([...records, paid], 0), [['active', 'pro', 'open', null]])
+  assert.deepEqual(course([...records, paid], 0), [['active', 'pro', 'full', null]])
 })
 
 test('unpaid: writes are refused for 30 days, then off, deleted at 60, each step announced 7 days before', () => {
   const records = [subscription('unpaid', 0)]
   assert.deepEqual(course(records, 0, 23, 30 - MOMENT, 30, 53, 60 - MOMENT, 60, 400), [
-    ['suspended', 'pro', 'writes_refused', 23],
-    ['suspended', 'pro', 'writes_refused', 30],
-    ['suspended', 'pro', 'writes_refused', 30],
-    ['suspended', 'pro', 'off', 53],
-    ['suspended', 'pro', 'off', 60],
-    ['suspended', 'pro', 'off', 60],
+    ['suspended', 'pro', 'read_only', 23],
+    ['suspended', 'pro', 'read_only', 30],
+    ['suspended', 'pro', 'read_only', 30],
+    ['suspended', 'pro', 'none', 53],
+    ['suspended', 'pro', 'none', 60],
+    ['suspended', 'pro', 'none', 60],
     ['suspended', 'pro', 'delete', null],
     ['suspended', 'pro', 'delete', null],
   ])
-  assert.deepEqual(standing(records).notices, [
+  assert.deepEqual(stateOf(records).notices, [
     { type: 'tenant.access_ends', at: day(23), takesEffectAt: day(30) },
     { type: 'tenant.deletion_due', at: day(53), takesEffectAt: day(60) },
   ])
 })
 
 test('after a grace the steps count from its end', () => {
-  const { notices, gate } = standing([subscription('past_due', 0)], 44)
-  assert.equal(gate, 'off')
+  const { notices, access } = stateOf([subscription('past_due', 0)], 44)
+  assert.equal(access, 'none')
   assert.deepEqual(
     notices.map((notice) => notice.takesEffectAt),
     [day(44), day(74)],
@@ -135,23 +151,23 @@ test('after a grace the steps count from its end', () => {
 test('cancelled runs to the end of its period, then the tenant is active on the plan free', () => {
   const record = subscription('cancelled', 0, { currentPeriodEnd: day(20) })
   assert.deepEqual(course([record], 0, 20 - MOMENT, 20, 400), [
-    ['active', 'pro', 'open', 20],
-    ['active', 'pro', 'open', 20],
-    ['active', 'free', 'open', null],
-    ['active', 'free', 'open', null],
+    ['active', 'pro', 'full', 20],
+    ['active', 'pro', 'full', 20],
+    ['active', 'free', 'full', null],
+    ['active', 'free', 'full', null],
   ])
-  const { billing, reason } = standing([record], 21)
+  const { billing, reason } = stateOf([record], 21)
   assert.deepEqual([billing.status, billing.subscriptionId, reason], ['cancelled', 'sub', null])
 })
 
 test('cancelled without a period end is over now', () => {
-  assert.deepEqual(course([subscription('cancelled', 0)], 0), [['active', 'free', 'open', null]])
+  assert.deepEqual(course([subscription('cancelled', 0)], 0), [['active', 'free', 'full', null]])
 })
 
-test('the most favourable open subscription speaks: entitled now, then plan, then status', () => {
+test('the most favourable open subscription decides: entitled now, then plan, then status', () => {
   const told = (...records: SubscriptionRecord[]) => {
     const answers = [records, records.toReversed()].map((order) => {
-      const { coveredPlan, billing } = standing(order.map((one, index) => ({ ...one, subscriptionId: `s${index}` })))
+      const { coveredPlan, billing } = stateOf(order.map((one, index) => ({ ...one, subscriptionId: `s${index}` })))
       return [coveredPlan, billing.status]
     })
     assert.deepEqual(answers[0], answers[1], 'the order of the rows')
@@ -179,42 +195,42 @@ test('the most favourable open subscription speaks: entitled now, then plan, the
   assert.deepEqual(told(subscription('unpaid', 0), subscription('past_due', -14)), ['pro', 'past_due'])
 })
 
-test('of two alike the one with the later period speaks, and then the smaller id, never the one that was heard of later', () => {
+test('of two alike the one with the later period decides, and then the smaller id, never the one that was heard of later', () => {
   const records = [
     subscription('past_due', -5, { subscriptionId: 'a', currentPeriodEnd: day(1) }),
     subscription('past_due', -9, { subscriptionId: 'b', currentPeriodEnd: day(2) }),
   ]
-  for (const order of [records, records.toReversed()]) assert.equal(standing(order).billing.subscriptionId, 'b')
+  for (const order of [records, records.toReversed()]) assert.equal(stateOf(order).billing.subscriptionId, 'b')
   // And when its grace is over the other one's goes on.
   assert.deepEqual(course(records, 5, 9), [
-    ['past_due', 'pro', 'open', 9],
-    ['suspended', 'pro', 'writes_refused', 32],
+    ['past_due', 'pro', 'full', 9],
+    ['suspended', 'pro', 'read_only', 32],
   ])
   const failed = ['f', 'e'].map((subscriptionId): Sent => [subscriptionId, 'pro', 'past_due', sequence(1)])
   for (const order of [failed, failed.toReversed()]) assert.equal(afterAll(...order).billing.subscriptionId, 'e')
   const alike = ['d', 'c'].map((subscriptionId) => subscription('active', 0, { subscriptionId }))
-  for (const order of [alike, alike.toReversed()]) assert.equal(standing(order).billing.subscriptionId, 'c')
+  for (const order of [alike, alike.toReversed()]) assert.equal(stateOf(order).billing.subscriptionId, 'c')
 })
 
-test('a closed subscription speaks only when all are closed', () => {
+test('a closed subscription decides only when all are closed', () => {
   const closed = subscription('cancelled', -1, { plan: 'enterprise', currentPeriodEnd: day(9), closed: true })
   assert.deepEqual(course([closed, subscription('active', 0, { plan: 'starter' })], 0), [
-    ['active', 'starter', 'open', null],
+    ['active', 'starter', 'full', null],
   ])
-  assert.deepEqual(course([closed, subscription('unpaid', 0)], 0), [['suspended', 'pro', 'writes_refused', 23]])
+  assert.deepEqual(course([closed, subscription('unpaid', 0)], 0), [['suspended', 'pro', 'read_only', 23]])
   const other = subscription('cancelled', -1, { plan: 'starter', currentPeriodEnd: day(30), closed: true })
   assert.deepEqual(course([closed, other], 0, 9, 30), [
-    ['active', 'enterprise', 'open', 9],
-    ['active', 'starter', 'open', 30],
-    ['active', 'free', 'open', null],
+    ['active', 'enterprise', 'full', 9],
+    ['active', 'starter', 'full', 30],
+    ['active', 'free', 'full', null],
   ])
 })
 
 test('the clock alone can move the record from one subscription to another', () => {
   const records = [subscription('past_due', 0), subscription('active', 0, { subscriptionId: 'two', plan: 'starter' })]
   assert.deepEqual(course(records, 0, 14), [
-    ['past_due', 'pro', 'open', 14],
-    ['active', 'starter', 'open', null],
+    ['past_due', 'pro', 'full', 14],
+    ['active', 'starter', 'full', null],
   ])
 })
 
@@ -228,7 +244,7 @@ test('an old unpaid subscription deletes nothing while, and just after, another 
     subscription('cancelled', 0, { subscriptionId: 'two', currentPeriodEnd: day(90), closed: true }),
   ]) {
     assert.deepEqual(course([old, last], 0, 60), [
-      ['suspended', 'enterprise', 'writes_refused', 23],
+      ['suspended', 'enterprise', 'read_only', 23],
       ['suspended', 'enterprise', 'delete', null],
     ])
   }
@@ -240,14 +256,15 @@ test('nextChangeAt is the very next moment at which the answer changes or a noti
     subscription('cancelled', -9, { subscriptionId: 'b', currentPeriodEnd: day(11) }),
     subscription('unpaid', -50, { subscriptionId: 'c', plan: 'enterprise' }),
     subscription('cancelled', -2, { subscriptionId: 'd', currentPeriodEnd: day(2), closed: true }),
+    neverPaid(-8, { subscriptionId: 'e' }),
   ]
   for (let chosen = 0; chosen < 2 ** someRecords.length; chosen++) {
     const records = someRecords.filter((_, index) => chosen & (1 << index))
-    for (let at = -60; at < 90; at += 4) {
-      const { nextChangeAt, ...answer } = standing(records, at)
+    for (let at = -60; at < 90; at += 9) {
+      const { nextChangeAt, ...answer } = stateOf(records, at)
       const noticeAt = answer.notices.map((notice) => (notice.at.getTime() - NOW_MS) / DAY_MS)
       const changes = Array.from({ length: 160 }, (_, index) => at + 1 + index).find((later) => {
-        const { nextChangeAt: _, ...then } = standing(records, later)
+        const { nextChangeAt: _, ...then } = stateOf(records, later)
         return noticeAt.includes(later) || JSON.stringify(then) !== JSON.stringify(answer)
       })
       assert.deepEqual(nextChangeAt, changes === undefined ? null : day(changes), `records ${chosen}, day ${at}`)
@@ -255,17 +272,111 @@ test('nextChangeAt is the very next moment at which the answer changes or a noti
   }
 })
 
+// Subscriptions that owe and were never active.
+
+const neverPaid = (since: number, more: Partial<SubscriptionRecord> = {}) =>
+  subscription('past_due', since, { plan: 'enterprise', coveredPlan: null, ...more })
+
+test('one that was never active is shown as past_due with the grace of its plan, and covers nothing', () => {
+  assert.deepEqual(course([neverPaid(0)], 0, 30), [
+    ['past_due', 'free', 'full', 30],
+    ['suspended', 'free', 'read_only', 53],
+  ])
+  const { plan, billing, reason } = stateOf([neverPaid(0)])
+  assert.deepEqual([plan, billing.status, billing.graceEndsAt, reason], ['enterprise', 'past_due', day(30), 'past_due'])
+})
+
+test('beside one that was never active the tenant has what it has without it', () => {
+  const other = { subscriptionId: 'two' }
+  assert.deepEqual(course([neverPaid(0), subscription('active', 0, { ...other, plan: 'starter' })], 0, 400), [
+    ['active', 'starter', 'full', null],
+    ['active', 'starter', 'full', null],
+  ])
+  // It outranks them by plan, and is shown; what it gives is theirs.
+  const closed = subscription('cancelled', -1, { ...other, currentPeriodEnd: day(9), closed: true })
+  assert.deepEqual(course([neverPaid(0), closed], 0, 9), [
+    ['past_due', 'pro', 'full', 9],
+    ['past_due', 'free', 'full', 30],
+  ])
+  const unpaid = subscription('unpaid', -29, other)
+  assert.deepEqual(course([neverPaid(0), unpaid], 0, 1, 31, 60), [
+    ['suspended', 'pro', 'read_only', 1],
+    ['suspended', 'pro', 'none', 24],
+    ['suspended', 'pro', 'delete', null],
+    ['suspended', 'pro', 'delete', null],
+  ])
+  assert.equal(stateOf([neverPaid(0), unpaid]).billing.status, 'past_due')
+})
+
+test('one that was never active and is cancelled covers nothing to the end of its period', () => {
+  const cancelled = subscription('cancelled', 0, { coveredPlan: null, currentPeriodEnd: day(20) })
+  assert.deepEqual(course([cancelled], 0), [['active', 'free', 'full', null]])
+  assert.equal(stateOf([cancelled]).plan, 'free')
+})
+
+test('four subscriptions that were never paid, one after the other, give nothing and put nothing off (attack M3)', () => {
+  const subscriptions = [0, 29, 58, 87].map((at) => neverPaid(at, { subscriptionId: `s${at}` }))
+  const seen = [1, 31, 59, 60, 89, 90, 110].map((at) => {
+    const known = subscriptions.filter(({ since }) => since <= day(at))
+    const { tenantStatus, coveredPlan, access } = stateOf(known, at)
+    return [at, tenantStatus, coveredPlan, access]
+  })
+  assert.deepEqual(seen, [
+    [1, 'past_due', 'free', 'full'],
+    [31, 'suspended', 'free', 'read_only'],
+    [59, 'suspended', 'free', 'read_only'],
+    [60, 'suspended', 'free', 'none'],
+    [89, 'suspended', 'free', 'none'],
+    [90, 'suspended', 'free', 'delete'],
+    [110, 'suspended', 'free', 'delete'],
+  ])
+})
+
+test('an old one that was never paid begins no suspension while another entitled, nor before a later one owed', () => {
+  const old = subscription('unpaid', -100, { coveredPlan: null, plan: 'enterprise' })
+  const other = { subscriptionId: 'two', plan: 'starter' } as const
+  assert.deepEqual(course([old, subscription('unpaid', 0, other)], 0), [['suspended', 'starter', 'read_only', 23]])
+  const ended = subscription('cancelled', -9, { ...other, currentPeriodEnd: day(0) })
+  assert.deepEqual(course([old, ended], 0), [['suspended', 'free', 'read_only', 23]])
+  const late = subscription('unpaid', 5, { coveredPlan: null, plan: 'enterprise' })
+  assert.deepEqual(course([late, ended], 5), [['suspended', 'free', 'read_only', 28]])
+})
+
+// By arrival: the first record decides, the next ones are what would decide without it.
+
+test('by arrival the first record decides, though another subscription is active', () => {
+  const records = [subscription('unpaid', 0), subscription('active', -9, { subscriptionId: 'two' })]
+  assert.deepEqual(courseOf({ by: 'arrival', records }, 0), [['suspended', 'pro', 'read_only', 23]])
+})
+
+test('by arrival one that was never active leaves what the tenant has without it, and puts nothing off', () => {
+  const active = subscription('active', -9, { subscriptionId: 'two', plan: 'starter' })
+  assert.deepEqual(courseOf({ by: 'arrival', records: [neverPaid(0), active] }, 0, 30), [
+    ['past_due', 'starter', 'full', 30],
+    ['suspended', 'starter', 'read_only', 53],
+  ])
+  const unpaid = subscription('unpaid', -29, { subscriptionId: 'two' })
+  assert.deepEqual(courseOf({ by: 'arrival', records: [neverPaid(0), unpaid] }, 0, 2, 30, 31), [
+    ['suspended', 'pro', 'read_only', 1],
+    ['suspended', 'pro', 'none', 24],
+    ['suspended', 'pro', 'none', 31],
+    ['suspended', 'pro', 'delete', null],
+  ])
+})
+
 // The conformance suite's billing.effect.*, without the HTTP.
 
 type Sent = [subscription: string | undefined, plan: PlanName, status: BillingStatus, more?: More]
 type More = { eventType?: string; metadata?: Record<string, string>; currentPeriodEnd?: string }
 
-function afterAll(...deliveries: Sent[]): Standing {
-  const events = deliveries.map(([subscriptionId = '', plan, status, more = {}], index): BillingEvent => {
+function afterAll(...deliveries: Sent[]): TenantState {
+  const events: BillingEvent[] = []
+  for (const [index, [named = '', plan, status, more = {}]] of deliveries.entries()) {
     const { metadata, ...fields } = more
-    return {
+    events.push({
       id: `evt_${index}`,
-      subscriptionId,
+      countsFor: subscriptionFor(events, named),
+      customerId: null,
       eventType: 'subscription.updated',
       plan,
       status,
@@ -276,19 +387,15 @@ function afterAll(...deliveries: Sent[]): Standing {
       arrival: index,
       digest: createHash('sha256').update(JSON.stringify(deliveries[index])).digest('hex'),
       ...fields,
-    }
-  })
-  const subscriptions = Map.groupBy(events, (event) => event.subscriptionId)
-  return standing(
-    [...subscriptions.values()].map((some) => foldSubscription(some)!),
-    1 / 24,
-  )
+    })
+  }
+  return tenantStateAt(foldTenant(events), day(1 / 24))
 }
 
 /** `[plan, billing status]`, as the suite has it. */
 function after(...deliveries: Sent[]) {
-  const { coveredPlan, billing } = afterAll(...deliveries)
-  return [coveredPlan, billing.status]
+  const { plan, billing } = afterAll(...deliveries)
+  return [plan, billing.status]
 }
 
 const sequence = (n: number): More => ({ metadata: { sequence: String(n) } })
@@ -296,13 +403,8 @@ const occurred = (n: number): More => ({ metadata: { occurred_at: `2026-03-0${n}
 const gone = (more: More = {}): More => ({ eventType: 'subscription.deleted', ...more })
 
 test('effect.record, effect.facts', () => {
-  const { coveredPlan, billing } = afterAll([
-    's',
-    'starter',
-    'active',
-    { currentPeriodEnd: '2036-02-01T00:00:00.000Z' },
-  ])
-  assert.deepEqual([coveredPlan, billing.status, billing.subscriptionId], ['starter', 'active', 's'])
+  const { plan, billing } = afterAll(['s', 'starter', 'active', { currentPeriodEnd: '2036-02-01T00:00:00.000Z' }])
+  assert.deepEqual([plan, billing.status, billing.subscriptionId], ['starter', 'active', 's'])
   assert.deepEqual(billing.currentPeriodEnd, new Date('2036-02-01'))
   assert.deepEqual(after(['s', 'pro', 'active', { eventType: 'payment.failed' }]), ['pro', 'active'])
   assert.deepEqual(after(['s', 'pro', 'past_due', { eventType: 'payment.succeeded' }]), ['pro', 'past_due'])
@@ -334,7 +436,7 @@ test('effect.order, effect.numeric-order', () => {
   ])
 })
 
-test('effect.registers, effect.arrival', () => {
+test('effect.orderings, effect.arrival', () => {
   const first: Sent = ['s', 'pro', 'active', sequence(1)]
   const second: Sent = ['s', 'starter', 'active', occurred(2)]
   const third: Sent = ['s', 'enterprise', 'active']
@@ -373,7 +475,7 @@ test('effect.malformed', () => {
     assert.deepEqual(after(['s', 'pro', 'active', { metadata }], ['s', 'starter', 'active']), ['starter', 'active'])
 })
 
-test('effect.deleted', () => {
+test('effect.deleted, effect.reopened', () => {
   for (const later of [sequence(1), sequence(9), {}])
     assert.deepEqual(after(['s', 'pro', 'active', gone(sequence(2))], ['s', 'enterprise', 'active', later]), [
       'free',
@@ -382,18 +484,39 @@ test('effect.deleted', () => {
   assert.equal(after([undefined, 'pro', 'active', gone()])[1], 'cancelled')
   const reopened = after([undefined, 'pro', 'active', gone()], [undefined, 'enterprise', 'active'])
   assert.deepEqual(reopened, ['enterprise', 'active'])
+  const begun = (more: More): Sent => ['s', 'starter', 'active', { eventType: 'subscription.created', ...more }]
+  const closed = (more: More): Sent => ['s', 'pro', 'active', gone(more)]
+  assert.deepEqual(after(closed(sequence(2)), begun(sequence(3))), ['starter', 'active'])
+  assert.deepEqual(after(begun(sequence(3)), closed(sequence(2))), ['starter', 'active'])
+  assert.equal(after(closed(sequence(2)), begun(sequence(1)))[1], 'cancelled')
+  assert.deepEqual(after(closed({}), begun({})), ['starter', 'active'])
+})
+
+test('effect.unnamed', () => {
+  const told = (...deliveries: Sent[]) => {
+    const { plan, billing } = afterAll(...deliveries)
+    return [plan, billing.status, billing.subscriptionId]
+  }
+  assert.deepEqual(told(['one', 'pro', 'active'], [undefined, 'starter', 'past_due']), ['starter', 'past_due', 'one'])
+  assert.deepEqual(told(['one', 'pro', 'active', gone()], [undefined, 'starter', 'active']), [
+    'starter',
+    'active',
+    null,
+  ])
 })
 
 test('effect.subscriptions', () => {
+  const first = sequence(1)
   const [one, two]: Sent[] = [
-    ['one', 'enterprise', 'active'],
-    ['two', 'starter', 'active'],
+    ['one', 'enterprise', 'active', first],
+    ['two', 'starter', 'active', first],
   ]
-  assert.deepEqual(after(['one', 'pro', 'active'], ['two', 'pro', 'unpaid']), ['pro', 'active'])
+  assert.deepEqual(after(['one', 'pro', 'active', first], ['two', 'pro', 'unpaid', first]), ['pro', 'active'])
   assert.deepEqual(after(one!, two!), ['enterprise', 'active'])
-  assert.deepEqual(after(['one', 'enterprise', 'past_due'], two!), ['enterprise', 'past_due'])
-  assert.deepEqual(after(['one', 'enterprise', 'unpaid'], two!), ['starter', 'active'])
-  assert.deepEqual(after(one!, two!, ['one', 'enterprise', 'active', gone()]), ['starter', 'active'])
+  assert.deepEqual(after(one!, ['one', 'enterprise', 'past_due', sequence(2)], two!), ['enterprise', 'past_due'])
+  assert.deepEqual(after(['one', 'enterprise', 'past_due', first], two!), ['starter', 'active'])
+  assert.deepEqual(after(['one', 'enterprise', 'unpaid', first], two!), ['starter', 'active'])
+  assert.deepEqual(after(one!, two!, ['one', 'enterprise', 'active', gone(sequence(2))]), ['starter', 'active'])
 })
 
 test('effect.past-due', () => {
@@ -415,8 +538,8 @@ test('effect.past-due', () => {
 
 test('effect.unpaid', () => {
   const unpaid: Sent = [undefined, 'pro', 'unpaid', { eventType: 'payment.failed' }]
-  const { tenantStatus, reason, gate, coveredPlan } = afterAll(unpaid)
-  assert.deepEqual([tenantStatus, reason, gate, coveredPlan], ['suspended', 'unpaid', 'writes_refused', 'pro'])
+  const { tenantStatus, reason, access, plan } = afterAll(unpaid)
+  assert.deepEqual([tenantStatus, reason, access, plan], ['suspended', 'unpaid', 'read_only', 'pro'])
   const paid = afterAll(unpaid, [undefined, 'pro', 'active', { eventType: 'payment.succeeded' }])
-  assert.deepEqual([paid.tenantStatus, paid.gate], ['active', 'open'])
+  assert.deepEqual([paid.tenantStatus, paid.access], ['active', 'full'])
 })

@@ -1,0 +1,216 @@
+// What billing allows a tenant at one moment, and when that changes by the clock alone (CONTRACT 4.1 "The tenant's record", 4.3
+// "Billing effect"). States of the tenant, and what moves it on:
+//
+//   active     no subscription (plan free); an active one; a cancelled one before its period ends, then plan free.
+//   past_due   from the first failed payment until the grace ends. Nothing is refused.
+//   suspended  unpaid, or the grace has ended. Writes are refused at once; after 30 days everything is (access `none`); after 60
+//              the tenant is to be deleted. Each step is announced 7 days before.
+//
+// Any event that entitles again leads back to active from every one of them. A subscription that owes and was never active is shown
+// as past_due, with its grace, but gives nothing that the tenant does not have without it: neither a plan, nor access while another
+// one suspends it, nor time. Never may the clock of a suspension begin while the tenant was still entitled by another subscription:
+// an old unpaid one would then delete it without a word.
+//
+// `delete` says that the time has come, not that it was announced: events can arrive late, with times long past. Who deletes must
+// have sent `tenant.deletion_due` at least 7 days before (notices.ts).
+
+import { isDeepStrictEqual } from 'node:util'
+import { plan as planNames } from '@loci/contract/billing.ts'
+import type { PlanName } from '../plans.ts'
+import { type BillingStatus, SEVERITIES, type SubscriptionRecord, type TenantFold } from './fold.ts'
+
+export interface TenantState extends Answer {
+  /** The next moment at which this answer changes without an event, or at which a notice is due. */
+  nextChangeAt: Date | null
+}
+
+/** What services may still do: everything, read and delete, nothing; `delete`: they are to be deleted. */
+export type TenantAccess = 'full' | 'read_only' | 'none' | 'delete'
+
+interface Answer {
+  tenantStatus: 'active' | 'past_due' | 'suspended'
+  /** `unpaid` also after the grace: it is what daemons answer 402 for. */
+  reason: 'past_due' | 'unpaid' | null
+  /** As billed; free when a cancelled one is over. */
+  plan: PlanName
+  /** What the tenant is entitled to. */
+  coveredPlan: PlanName
+  billing: {
+    status: BillingStatus | null
+    customerId: string | null
+    subscriptionId: string | null
+    currentPeriodStart: Date | null
+    currentPeriodEnd: Date | null
+    graceEndsAt: Date | null
+  }
+  access: TenantAccess
+  suspendedSince: Date | null
+  /** Of this suspension, past ones too: whoever sends them remembers which were sent. */
+  notices: Notice[]
+}
+
+interface Notice {
+  type: 'tenant.access_ends' | 'tenant.deletion_due'
+  /** When the notice is due. */
+  at: Date
+  /** When the step that it announces is taken. */
+  takesEffectAt: Date
+}
+
+const GRACE_DAYS: Readonly<Record<PlanName, number>> = { free: 7, starter: 7, pro: 14, enterprise: 30 }
+
+const DAY_MS = 86_400_000
+const OFF_AFTER_MS = 30 * DAY_MS
+const DELETE_AFTER_MS = 60 * DAY_MS
+const NOTICE_MS = 7 * DAY_MS
+
+export function tenantStateAt(fold: TenantFold, now: Date): TenantState {
+  const answer = answerAt(fold, now.getTime())
+  const isChange = (moment: number) =>
+    answer.notices.some(({ at }) => at.getTime() === moment) || !isDeepStrictEqual(answerAt(fold, moment), answer)
+  const next = listMoments(fold.records).find((moment) => moment > now.getTime() && isChange(moment))
+  return { ...answer, nextChangeAt: next === undefined ? null : new Date(next) }
+}
+
+function answerAt(fold: TenantFold, at: number): Answer {
+  const record = fold.by === 'arrival' ? fold.records[0] : findMostFavourable(fold.records, at)
+  if (!record) return activeOn('free', undefined)
+  if (at < entitledUntil(record)) {
+    const answer = activeOn(record.coveredPlan as PlanName, record)
+    return record.status === 'past_due' ? { ...answer, tenantStatus: 'past_due', reason: 'past_due' } : answer
+  }
+  if (record.coveredPlan === null) return answerWithout(fold, record, at)
+  if (record.status === 'cancelled') return { ...activeOn('free', record), plan: 'free' }
+  const since = fold.by === 'arrival' ? lapsedAt(record) : suspensionOf(fold.records)
+  return suspendedFrom(since, at, record, record.coveredPlan)
+}
+
+/** The record owes and was never active: the tenant has what it has without it, until it is as unpaid. */
+function answerWithout(fold: TenantFold, record: SubscriptionRecord, at: number): Answer {
+  const rest = answerAt({ ...fold, records: fold.records.filter((one) => one !== record) }, at)
+  const billing = billingOf(record)
+  if (record.status === 'cancelled') return { ...rest, plan: rest.coveredPlan, billing }
+  if (at < lapsedAt(record)) {
+    const shown = { ...rest, plan: record.plan, billing }
+    return rest.tenantStatus === 'suspended' ? shown : { ...shown, tenantStatus: 'past_due', reason: 'past_due' }
+  }
+  // By arrival the run of its status began with it; where the tenant was suspended without it, that goes on.
+  const since =
+    fold.by === 'favour' ? suspensionOf(fold.records) : Math.min(lapsedAt(record), rest.suspendedSince?.getTime() ?? at)
+  return suspendedFrom(since, at, record, rest.coveredPlan)
+}
+
+function activeOn(coveredPlan: PlanName, record: SubscriptionRecord | undefined): Answer {
+  return {
+    tenantStatus: 'active',
+    reason: null,
+    plan: record?.plan ?? 'free',
+    coveredPlan,
+    billing: billingOf(record),
+    access: 'full',
+    suspendedSince: null,
+    notices: [],
+  }
+}
+
+function suspendedFrom(since: number, at: number, record: SubscriptionRecord, coveredPlan: PlanName): Answer {
+  return {
+    // The plan stays, so that no service is cut down to the free plan while the bill can still be paid.
+    ...activeOn(coveredPlan, record),
+    tenantStatus: 'suspended',
+    reason: 'unpaid',
+    access: accessAfter(at - since),
+    suspendedSince: new Date(since),
+    notices: [
+      noticeOf('tenant.access_ends', since + OFF_AFTER_MS),
+      noticeOf('tenant.deletion_due', since + DELETE_AFTER_MS),
+    ],
+  }
+}
+
+/**
+ * Of subscriptions of which none entitles: since the last of them did, and something is owed. What was never active has entitled
+ * nobody: another one of those neither ends a suspension nor begins it anew.
+ */
+function suspensionOf(records: readonly SubscriptionRecord[]): number {
+  const entitledOnce = records.filter(({ coveredPlan }) => coveredPlan !== null)
+  const owing = records.filter(({ status }) => status !== 'cancelled')
+  return Math.max(Math.min(...owing.map(lapsedAt)), ...entitledOnce.map(lapsedAt))
+}
+
+/** The most favourable open subscription; if all are closed, the most favourable of those. */
+function findMostFavourable(records: readonly SubscriptionRecord[], at: number): SubscriptionRecord | undefined {
+  const open = records.filter((record) => !record.closed)
+  const candidates = open.length > 0 ? open : records
+  const rank = (record: SubscriptionRecord) => [
+    at < entitledUntil(record) ? 1 : 0,
+    planNames.options.indexOf(record.coveredPlan ?? record.plan),
+    -SEVERITIES.indexOf(record.status),
+    // The contract ends here. Beyond it only what the sender has said: a grace can count from the receipt, and the order of
+    // delivery would then choose. Nobody loses by it: when this one ends, the other is the one that entitles.
+    timeOf(record.currentPeriodEnd),
+  ]
+  return candidates.toSorted((one, other) => {
+    const [ofOne, ofOther] = [rank(one), rank(other)]
+    const differs = ofOne.findIndex((value, index) => value !== ofOther[index])
+    if (differs >= 0) return (ofOne[differs] ?? 0) > (ofOther[differs] ?? 0) ? -1 : 1
+    return one.subscriptionId < other.subscriptionId ? -1 : 1
+  })[0]
+}
+
+/** The subscription entitles before this moment and not from it on. */
+function entitledUntil(record: SubscriptionRecord): number {
+  if (record.coveredPlan === null) return Number.NEGATIVE_INFINITY
+  if (record.status === 'active') return Number.POSITIVE_INFINITY
+  if (record.status === 'past_due') return graceEnd(record)
+  if (record.status === 'cancelled') return timeOf(record.currentPeriodEnd)
+  return Number.NEGATIVE_INFINITY
+}
+
+/** When a subscription that entitles no more did so last, or was last waited for; meaningless for one that still does. */
+function lapsedAt(record: SubscriptionRecord): number {
+  if (record.status === 'past_due') return graceEnd(record)
+  // A closed one entitles nobody beside an open one, even before the end of its period.
+  if (record.status === 'unpaid' || record.closed) return record.since.getTime()
+  return Math.max(record.since.getTime(), timeOf(record.currentPeriodEnd))
+}
+
+function graceEnd({ since, coveredPlan, plan }: SubscriptionRecord): number {
+  return since.getTime() + GRACE_DAYS[coveredPlan ?? plan] * DAY_MS
+}
+
+function timeOf(date: Date | null): number {
+  return date?.getTime() ?? Number.NEGATIVE_INFINITY
+}
+
+function billingOf(record: SubscriptionRecord | undefined): Answer['billing'] {
+  return {
+    status: record?.status ?? null,
+    customerId: record?.customerId ?? null,
+    subscriptionId: record?.subscriptionId || null,
+    currentPeriodStart: record?.currentPeriodStart ?? null,
+    currentPeriodEnd: record?.currentPeriodEnd ?? null,
+    graceEndsAt: record?.status === 'past_due' ? new Date(graceEnd(record)) : null,
+  }
+}
+
+function accessAfter(suspendedMs: number): TenantAccess {
+  if (suspendedMs >= DELETE_AFTER_MS) return 'delete'
+  return suspendedMs >= OFF_AFTER_MS ? 'none' : 'read_only'
+}
+
+function noticeOf(type: Notice['type'], takesEffectAt: number): Notice {
+  return { type, at: new Date(takesEffectAt - NOTICE_MS), takesEffectAt: new Date(takesEffectAt) }
+}
+
+/** Every moment at which any answer about these records can change, in order: between two of them nothing does. */
+function listMoments(records: readonly SubscriptionRecord[]): number[] {
+  const steps = [0, OFF_AFTER_MS - NOTICE_MS, OFF_AFTER_MS, DELETE_AFTER_MS - NOTICE_MS, DELETE_AFTER_MS]
+  return records
+    .flatMap((record) => {
+      const begin = lapsedAt(record)
+      return [entitledUntil(record), ...steps.map((step) => begin + step)]
+    })
+    .filter(Number.isFinite)
+    .sort((one, other) => one - other)
+}
