@@ -31,6 +31,7 @@ test('every vector that verifies allows exactly what it says', () => {
   }
 })
 
+// Mutant: countColons() not compared (a claim named twice), or decodeCanonical() without its comparison (another spelling).
 test('every hostile vector is refused with its code', () => {
   for (const { name, token, code } of vectors.refused) {
     assert.throws(
@@ -110,13 +111,7 @@ test('a flipped character of any link does not verify', () => {
   const sealed = seal(attenuate(delegation(), { ops: ['kv:read'] }))
   for (let at = 0; at < sealed.length; at += 7) {
     const flipped = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1)
-    // The last character of a signature has bits that mean nothing: the text is malleable there, the authority is not.
-    try {
-      assert.deepEqual([...verifyCapability(flipped, known).ops], ['kv:read'])
-      assert.ok(/[.~]|$/.test(sealed[at + 1] ?? ''), `position ${at} was changed and it still verifies`)
-    } catch (error) {
-      if (!(error instanceof CapabilityError)) throw error
-    }
+    assert.throws(() => verifyCapability(flipped, known), CapabilityError, `position ${at}`)
   }
 })
 

@@ -19,7 +19,6 @@ export interface DecodedJws {
   claims: Record<string, unknown>
 }
 
-const BASE64URL = /^[A-Za-z0-9_-]+$/
 /** 64 bytes of signature in base64url. */
 const SIGNATURE_LENGTH = 86
 
@@ -28,12 +27,16 @@ export function signJws(header: object, claims: object, key: KeyObject): string 
   return `${input}.${sign(null, Buffer.from(input), key).toString('base64url')}`
 }
 
-/** Header and claims, unverified. Undefined when it is no compact JWS of two JSON objects. */
+/**
+ * Header and claims, unverified. Undefined when it is no compact JWS of two JSON objects, or one that two verifiers could read
+ * differently: a member named twice (the first counts in some languages, the last in ours), bytes that are no UTF-8, base64url
+ * with padding or with bits in its last character that mean nothing.
+ */
 export function decodeJws(text: string): DecodedJws | undefined {
   const parts = text.split('.')
-  if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return undefined
-  const header = decodeObject(parts[0] as string)
-  const claims = decodeObject(parts[1] as string)
+  if (parts.length !== 3) return undefined
+  const [header, claims, signature] = [decodeObject(parts[0]), decodeObject(parts[1]), decodeCanonical(parts[2])]
+  if (!signature) return undefined
   return header && claims && { text, header, claims }
 }
 
@@ -80,13 +83,42 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-function decodeObject(text: string): Record<string, unknown> | undefined {
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decodeObject(part: string | undefined): Record<string, unknown> | undefined {
+  const bytes = decodeCanonical(part)
+  if (!bytes) return undefined
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
+    const text = utf8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
+    return countColons(text) === countMembers(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
+}
+
+/** The one text of these bytes, or nothing. */
+function decodeCanonical(part: string | undefined): Buffer | undefined {
+  const bytes = Buffer.from(part ?? '', 'base64url')
+  return bytes.length > 0 && bytes.toString('base64url') === part ? bytes : undefined
+}
+
+/** Outside of strings each colon of a JSON text stands behind the name of a member, so a name that came twice is one too many. */
+function countColons(text: string): number {
+  let colons = 0
+  let inString = false
+  for (let i = 0; i < text.length; i += 1) {
+    const c = text.charCodeAt(i)
+    if (inString && c === 92 /* \ */) i += 1
+    else if (c === 34 /* " */) inString = !inString
+    else if (c === 58 /* : */ && !inString) colons += 1
+  }
+  return colons
+}
+
+function countMembers(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0
+  const inner = Object.values(value)
+  return (Array.isArray(value) ? 0 : inner.length) + inner.reduce((sum: number, one) => sum + countMembers(one), 0)
 }

@@ -2,7 +2,7 @@
 // tokens that must be refused with their code. Ed25519 signatures are deterministic, so the file is too; the keys are published
 // and good for nothing else.  node libs/capability/testing/make-vectors.ts > libs/capability/vectors.json
 
-import { createHash, createPrivateKey } from 'node:crypto'
+import { createHash, createPrivateKey, sign } from 'node:crypto'
 import { CHILD_TYPE, ROOT_TYPE, type RootClaims } from '../capability.ts'
 import { type PrivateJwk, privateKeyOf, signJws } from '../jws.ts'
 
@@ -40,6 +40,19 @@ function publicOf({ kty, crv, x }: PrivateJwk) {
 
 function root(changes: Record<string, unknown> = {}, header: object = {}, signer = ISSUER): string {
   return signJws({ alg: 'EdDSA', typ: ROOT_TYPE, kid: 'k1', ...header }, { ...ROOT, ...changes }, privateKeyOf(signer))
+}
+
+/** Claims as a text of one's own: JSON that no serializer makes. */
+function rootOf(claims: string | Buffer): string {
+  const header = { alg: 'EdDSA', typ: ROOT_TYPE, kid: 'k1' }
+  const input = [JSON.stringify(header), claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
+  return `${input}.${sign(null, Buffer.from(input), privateKeyOf(ISSUER)).toString('base64url')}`
+}
+
+/** The same bytes with another last character, whose low bits mean nothing. */
+function otherSpelling(text: string): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  return text.slice(0, -1) + letters[letters.indexOf(text.at(-1) as string) + 1]
 }
 
 function child(parent: string, changes: Record<string, unknown> = {}, signer = HOLDER, header: object = {}): string {
@@ -101,6 +114,14 @@ export const vectors = {
       jtis: [ROOT.jti, 'cap_01jcv5n8q0e5mb8x8y4z2k7r9d', 'cap_01jcv5n8q0e5mb8x8y4z2k7r9e'],
     },
     {
+      name: 'blanks, escapes and colons in the text of the claims',
+      token: rootOf(JSON.stringify({ ...ROOT, sub: 'a:"b":{:}' }, null, 1).replace('"iss"', '"\\u0069ss"')),
+      ops: ROOT.ops,
+      ks: ROOT.ks,
+      expires_at: ROOT.exp,
+      jtis: [ROOT.jti],
+    },
+    {
       name: 'expired less than the tolerance ago',
       token: root({ exp: NOW - 29 }),
       ops: ROOT.ops,
@@ -123,6 +144,35 @@ export const vectors = {
     { name: 'another type', token: root({}, { typ: 'JWT' }), code: UNAUTHENTICATED },
     { name: 'child type on a root', token: root({}, { typ: CHILD_TYPE }), code: UNAUTHENTICATED },
     { name: 'unknown claim', token: root({ only_on_mondays: true }), code: UNAUTHENTICATED },
+    {
+      name: 'a claim named twice, the later one sooner over',
+      token: rootOf(JSON.stringify(ROOT).replace('"exp":', `"exp":${NOW + 7_200},"exp":`)),
+      code: UNAUTHENTICATED,
+    },
+    {
+      name: 'a claim named twice, once in escapes',
+      token: rootOf(JSON.stringify(ROOT).replace('"ops":', '"\\u006fps":["operator"],"ops":')),
+      code: UNAUTHENTICATED,
+    },
+    {
+      name: 'a member named twice inside a claim',
+      token: child(
+        rootOf(
+          JSON.stringify({ ...ROOT, del_max: 1, cnf: { jwk: publicOf(HOLDER) } }).replace(
+            '"kty":',
+            `"x":"${STRANGER.x}","kty":`,
+          ),
+        ),
+      ),
+      code: UNAUTHENTICATED,
+    },
+    {
+      name: 'claims that are not UTF-8',
+      token: rootOf(Buffer.from(JSON.stringify(ROOT).replace('"iss":"', '"iss":"\xff'), 'latin1')),
+      code: UNAUTHENTICATED,
+    },
+    { name: 'signature in another spelling', token: otherSpelling(root()), code: UNAUTHENTICATED },
+    { name: 'padded signature', token: `${root()}==`, code: UNAUTHENTICATED },
     { name: 'unknown header member', token: root({}, { crit: ['x'] }), code: UNAUTHENTICATED },
     {
       name: 'audience of another service',
