@@ -24,6 +24,8 @@ export interface BenchServer {
 }
 
 export const PATH = '/v1/entry'
+/** The hot routes of the daemon have a key in their path. */
+export const KEYED_PATH = '/v1/entries/k{n}'
 const ENTRY = { key: 'greeting', value: 'hello, world', revision: 42, updatedAt: '2026-01-01T00:00:00.000Z' }
 
 /** Its standard output, where a loci process logs, goes to `logFile`. */
@@ -76,8 +78,19 @@ async function serveChassis(): Promise<string> {
     { method: 'GET', path: PATH, access: open, tag: 'bench', summary: 'A small JSON.', answers: {} },
     () => ENTRY,
   )
+  const keyed = route(
+    {
+      method: 'GET',
+      path: '/v1/entries/{key}',
+      access: open,
+      tag: 'bench',
+      summary: 'A small JSON by key.',
+      answers: {},
+    },
+    () => ENTRY,
+  )
   const server = await createServer({
-    routes: [entry],
+    routes: [entry, keyed],
     letterCase: 'camel',
     lifecycle,
     limiter: createLimiter({ runningMax: 64, queueMax: 256, queueMs: 300 }),

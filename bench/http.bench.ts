@@ -1,5 +1,6 @@
 // npm run bench -- http [--seconds N] [--rounds N] [--profile]: what the whole chassis costs. GET of a small JSON through
-// request id, limiter, log and metrics, as a ratio of bare node:http that answers the same bytes; both in turns.
+// request id, limiter, log and metrics, as a ratio of bare node:http that answers the same bytes; both in turns. Beside them, for what
+// the router costs, a path with a parameter.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startWorld } from '@loci/tests/world/world.ts'
 import { readProfile } from './cpu-profile.ts'
-import { type BenchServer, PATH, type ServerKind, startServer } from './http-server.ts'
+import { type BenchServer, KEYED_PATH, PATH, type ServerKind, startServer } from './http-server.ts'
 import { type LoadResult, runLoad } from './load.ts'
 
 const TARGET = 0.6
@@ -43,6 +44,7 @@ try {
 async function compare(): Promise<boolean> {
   const servers = { bare: await startServer('bare', '/dev/null'), chassis: await startServer('chassis', logFile) }
   const best: Record<ServerKind, Run[]> = { bare: [], chassis: [] }
+  const keyed: Run[] = []
   let requests = 0
   try {
     for (const server of Object.values(servers)) await measure(server, 16, 1)
@@ -58,20 +60,24 @@ async function compare(): Promise<boolean> {
         best[kind].push(fastest)
         console.log(row(kind, fastest))
       }
-      requests += runs.chassis.reduce((sum, run) => sum + run.requests, 0)
+      keyed.push(await measure(servers.chassis, 16, seconds, KEYED_PATH))
+      console.log(row('keyed', keyed.at(-1) as Run))
+      requests += [...runs.chassis, keyed.at(-1) as Run].reduce((sum, run) => sum + run.requests, 0)
     }
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()))
   }
   requireLogged(requests)
   await measureDaemon()
+  const micros = median(keyed.map(({ serverMicros }) => serverMicros))
+  console.log(`with a parameter in its path: ${micros.toFixed(1)} µs per request`)
   return verdict(best.bare, best.chassis)
 }
 
-async function measure(server: BenchServer, connections: number, forSeconds: number): Promise<Run> {
+async function measure(server: BenchServer, connections: number, forSeconds: number, path = PATH): Promise<Run> {
   const marks: Promise<number>[] = []
   const result = await runLoad(
-    { url: server.url, path: PATH, connections, seconds: forSeconds, warmUpSeconds: 0.3 },
+    { url: server.url, path, variants: 1_000, connections, seconds: forSeconds, warmUpSeconds: 0.3 },
     () => marks.push(server.cpuSeconds()),
   )
   const [before, after] = (await Promise.all(marks)) as [number, number]
@@ -134,7 +140,7 @@ function isQuiet({ serverCpu }: Run): boolean {
   return serverCpu > 0.85
 }
 
-function row(kind: ServerKind, run: Run): string {
+function row(kind: ServerKind | 'keyed', run: Run): string {
   return [
     kind.padEnd(7),
     String(run.connections).padStart(6),

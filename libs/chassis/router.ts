@@ -23,44 +23,54 @@ export interface Router {
 interface Node {
   literals: Map<string, Node>
   parameter: Node | undefined
-  routes: Map<string, Route>
+  routes: Map<string, Served>
+}
+
+/** A route and which segments of its path are parameters: worked out once and not with every request. */
+interface Served {
+  route: Route
+  names: string[]
+  segments: number[]
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const NO_PARAMS = Object.freeze({})
+const SEGMENTS_MAX = 32
 
 export function createRouter(routes: Route[]): Router {
   const root = newNode()
-  // Most requests go to paths without parameters: one look instead of a walk.
-  const exact = new Map<string, Match>()
+  // Many requests go to paths without parameters: two looks instead of a walk.
+  const exact = new Map<string, Map<string, Match>>()
   for (const route of routes) {
     const { path } = route.spec
-    const node = path.split('/').slice(1).reduce(descend, root)
-    for (const served of methodsOf(route)) {
-      if (node.routes.has(served)) throw new Error(`${served} ${path} is registered twice`)
-      node.routes.set(served, route)
-      if (!path.includes('{')) exact.set(`${served} ${path}`, { route, params: NO_PARAMS })
+    const segments = path.split('/').slice(1)
+    if (segments.length > SEGMENTS_MAX) throw new Error(`${path} has more than ${SEGMENTS_MAX} segments`)
+    const node = segments.reduce(descend, root)
+    const served = servedBy(route, segments)
+    for (const method of methodsOf(route)) {
+      if (node.routes.has(method)) throw new Error(`${method} ${path} is registered twice`)
+      node.routes.set(method, served)
+      if (!path.includes('{'))
+        exact.set(method, (exact.get(method) ?? new Map()).set(path, { route, params: NO_PARAMS }))
     }
   }
   return {
     find(method, path) {
-      const known = exact.get(`${method} ${path}`)
+      const known = exact.get(method)?.get(path)
       if (known) return known
-      const segments = path.split('/').slice(1)
-      const nodes = candidates(root, segments, 0)
-      const route = nodes.find((node) => node.routes.has(method))?.routes.get(method)
-      if (!route) {
-        const [first] = nodes[0]?.routes.values() ?? []
-        return {
-          template: first?.spec.path,
-          allow: METHODS.filter((one) => nodes.some((node) => node.routes.has(one))),
-          isMalformed: false,
-        }
-      }
-      const params = paramsOf(route, segments)
+      const served = path.startsWith('/') ? seek(root, method, path, 1, 0) : undefined
+      if (!served) return mismatchOf(root, path)
+      const { route, names } = served
+      if (names.length === 0) return { route, params: NO_PARAMS }
+      const params = paramsOf(served, path)
       return params ? { route, params } : { template: route.spec.path, allow: [], isMalformed: true }
     },
   }
+}
+
+function servedBy(route: Route, parts: string[]): Served {
+  const segments = [...parts.keys()].filter((at) => parts[at]?.startsWith('{'))
+  return { route, names: segments.map((at) => (parts[at] as string).slice(1, -1)), segments }
 }
 
 /** HEAD is GET without its body. A stream is all body: HEAD of one would hold it open for nobody. */
@@ -82,7 +92,44 @@ function descend(node: Node, segment: string): Node {
   return next
 }
 
-/** Every node that the path reaches, the more literal first. A parameter is never empty. */
+// Where each segment of the path that was sought last begins: one array for all, because a search is never interrupted.
+const begins = new Int32Array(SEGMENTS_MAX)
+
+/** The more literal first. A parameter is never empty. The tree is no deeper than SEGMENTS_MAX, so neither is this. */
+function seek(node: Node, method: string, path: string, from: number, depth: number): Served | undefined {
+  const slash = path.indexOf('/', from)
+  const to = slash < 0 ? path.length : slash
+  begins[depth] = from
+  const literal = node.literals.get(path.slice(from, to))
+  const found = literal && (slash < 0 ? literal.routes.get(method) : seek(literal, method, path, slash + 1, depth + 1))
+  if (found || !node.parameter || to === from) return found
+  return slash < 0 ? node.parameter.routes.get(method) : seek(node.parameter, method, path, slash + 1, depth + 1)
+}
+
+/** Of the path that was sought last. Undefined when a parameter is not percent-encoded UTF-8. */
+function paramsOf({ names, segments }: Served, path: string): Record<string, string> | undefined {
+  const params: Record<string, string> = {}
+  for (let at = 0; at < names.length; at += 1) {
+    const from = begins[segments[at] as number] as number
+    const slash = path.indexOf('/', from)
+    const text = slash < 0 ? path.slice(from) : path.slice(from, slash)
+    try {
+      params[names[at] as string] = text.includes('%') ? decodeURIComponent(text) : text
+    } catch {
+      return undefined
+    }
+  }
+  return params
+}
+
+function mismatchOf(root: Node, path: string): Mismatch {
+  const nodes = path.startsWith('/') ? candidates(root, path.split('/').slice(1), 0) : []
+  const [first] = nodes[0]?.routes.values() ?? []
+  const allow = METHODS.filter((method) => nodes.some(({ routes }) => routes.has(method)))
+  return { template: first?.route.spec.path, allow, isMalformed: false }
+}
+
+/** Every node that the path reaches, the more literal first. */
 function candidates(node: Node, segments: string[], at: number): Node[] {
   if (at === segments.length) return node.routes.size > 0 ? [node] : []
   const segment = segments[at] as string
@@ -91,16 +138,4 @@ function candidates(node: Node, segments: string[], at: number): Node[] {
     ...(literal ? candidates(literal, segments, at + 1) : []),
     ...(node.parameter && segment !== '' ? candidates(node.parameter, segments, at + 1) : []),
   ]
-}
-
-function paramsOf({ spec }: Route, segments: string[]): Record<string, string> | undefined {
-  const params: Record<string, string> = {}
-  try {
-    for (const [at, part] of spec.path.split('/').slice(1).entries()) {
-      if (part.startsWith('{')) params[part.slice(1, -1)] = decodeURIComponent(segments[at] as string)
-    }
-  } catch {
-    return undefined
-  }
-  return params
 }
