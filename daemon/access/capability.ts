@@ -176,6 +176,7 @@ export function capabilityAccess({
       class: accessClass,
       operation,
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
+      challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],
       authorize(arrival) {
         if (!legacyJwt) return byCapability(arrival)

@@ -39,6 +39,7 @@ export function partnerAccess({
     class: 'partner',
     operation: route,
     schemes: [['partner']],
+    challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',
       'OPERATION_NOT_ALLOWED',

@@ -2,7 +2,10 @@
 // (a log line, an observation, the slot given back) happens here.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Span } from '@opentelemetry/api'
+import { ApiError } from './api-error.ts'
+import type { ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -23,6 +26,16 @@ export interface Exchange extends AnswerHeaders {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   code: string | undefined
+  /** While its body is on the way. */
+  body: ArrivingBody | undefined
+  /** When its body must have arrived. */
+  readonly bodyDueAt: number
+  /** The client waits for a 100 before it sends its body. */
+  awaitsContinue: boolean
+  /** No request of this connection is read after it: its answer closes the connection. */
+  isLast: boolean
+  /** The parser could not read its body to the end. */
+  isBroken: boolean
   /** Set when the handler is called: from then on the outcome of a write may be unknown. */
   hasBegun: boolean
   /** Set once a slot of the limiter is held. */
@@ -50,7 +63,10 @@ export interface ExchangeContext {
   metrics: Metrics
   limiter: Limiter
   inFlight: Set<Exchange>
+  /** Answered, with a body that is still on the way; nobody reads it. */
+  leftovers: Set<Exchange>
   deadlinesMs: Readonly<Record<DeadlineClass, number>>
+  bodiesMs: Readonly<Record<DeadlineClass, number>>
   /** Of answers that are written and not read yet. */
   unread: { bytes: number }
 }
@@ -58,12 +74,47 @@ export interface ExchangeContext {
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
 interface CountedSocket {
   lociUnanswered?: number
+  /** The newest request, until it is answered and its body is in. */
+  lociNewest?: Exchange | undefined
 }
 
 /** Requests of this connection that are not answered yet. */
 export function unansweredOn(socket: object): number {
   return (socket as CountedSocket).lociUnanswered ?? 0
 }
+
+/**
+ * What the parser can not read has no answer of its own while a request of the connection waits for one: the client would take
+ * it for that answer. Nor after a request whose body it belongs to. Answers whether the connection is taken care of.
+ */
+export function breakOff(socket: Socket): boolean {
+  const exchange = (socket as CountedSocket).lociNewest
+  if (!exchange) return false
+  const { request, response, body } = exchange
+  exchange.isLast = true
+  if (!response.headersSent) {
+    // Access is decided all the same: who may not come in is told that, and not what is wrong with the body.
+    exchange.isBroken = !request.complete
+    if (exchange.isBroken) body?.refuse(brokenBody())
+    return true
+  }
+  if (response.writableFinished) endSoon(socket)
+  else if (response.writableEnded) response.once('close', () => endSoon(socket))
+  else socket.destroy()
+  return true
+}
+
+export function brokenBody(): ApiError {
+  return new ApiError('VALIDATION_ERROR', 'The body is not what its headers say: its chunks can not be read.')
+}
+
+/** Not destroyed at once: bytes that nobody has read would make the system cut the answer off. */
+export function endSoon(socket: Socket): void {
+  socket.end()
+  setTimeout(() => socket.destroy(), LAST_WORD_MS).unref()
+}
+
+const LAST_WORD_MS = 1_000
 
 export function openExchange(
   context: ExchangeContext,
@@ -76,6 +127,7 @@ export function openExchange(
   const exchange = new OpenExchange(context, request, response, requestId, route, matched)
   context.inFlight.add(exchange)
   count(request.socket as CountedSocket, 1)
+  ;(request.socket as CountedSocket).lociNewest = exchange
   response.on('close', () => exchange.closed())
   return exchange
 }
@@ -89,6 +141,11 @@ class OpenExchange implements Exchange {
   readonly requestId: string
   readonly deadlineAt: number
   code: string | undefined = undefined
+  body: ArrivingBody | undefined = undefined
+  readonly bodyDueAt: number
+  awaitsContinue = false
+  isLast: boolean
+  isBroken = false
   hasBegun = false
   holdsSlot = false
   caller: unknown = undefined
@@ -127,6 +184,9 @@ class OpenExchange implements Exchange {
     this.#startedAt = performance.now()
     this.requestId = requestId
     this.deadlineAt = this.#startedAt + context.deadlinesMs[deadline]
+    this.bodyDueAt = this.#startedAt + context.bodiesMs[deadline]
+    // Nobody here speaks another protocol, and the parser reads nothing after such a request.
+    this.isLast = request.headers.upgrade !== undefined
     const traceparent = request.headers.traceparent
     const remote = remoteContext(typeof traceparent === 'string' ? traceparent : undefined)
     this.span = startSpan(route, request.method as string, remote.context)
@@ -178,10 +238,27 @@ class OpenExchange implements Exchange {
     this.#answerEnded = true
     count(this.request.socket as CountedSocket, -1)
     this.#context.inFlight.delete(this)
+    this.#letGo()
     this.#context.unread.bytes -= this.unreadBytes
     if (!this.response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()
+  }
+
+  /** A connection that is kept must not keep its last request with it, unless its body is still on the way. */
+  #letGo(): void {
+    const { leftovers } = this.#context
+    const forget = () => {
+      const socket = this.request.socket as CountedSocket
+      if (socket.lociNewest === this) socket.lociNewest = undefined
+      leftovers.delete(this)
+    }
+    if (this.request.complete || this.request.destroyed) {
+      forget()
+      return
+    }
+    leftovers.add(this)
+    this.request.once('close', forget)
   }
 
   // The slot stands for the work, so it is given back when the work has ended: not when the client gave up on it, and not only

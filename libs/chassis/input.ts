@@ -1,6 +1,5 @@
 // What a request brings, by the schemas of its route. Parsed once, here; inside, the types are trusted.
 
-import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
@@ -13,34 +12,6 @@ import type { Call, Route } from './route.ts'
 
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
-
-/** How much of a body that is refused for its size is still read, so that a client that sends before it listens gets the refusal. */
-const DISCARDED_BYTES_MAX = 8 * 1024 * 1024
-
-/** The whole body, at most `bytesMax` of it. */
-export function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const tooLarge = () =>
-      reject(new ApiError('PAYLOAD_TOO_LARGE', `The body is over the limit of this route, ${bytesMax} bytes.`))
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= bytesMax) chunks.push(chunk)
-      else if (size > DISCARDED_BYTES_MAX) tooLarge()
-    })
-    request.on('end', () =>
-      size > bytesMax ? tooLarge() : resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-    )
-    const cut = () => reject(new ApiError('VALIDATION_ERROR', 'The body did not arrive whole.'))
-    request.on('error', cut)
-    request.on('close', cut)
-    // Whoever left while the request waited for its turn says so no second time, and its slot would never come back.
-    if (request.destroyed) cut()
-    // What says beforehand that it is far too large is not read at all.
-    if (Number(request.headers['content-length'] ?? 0) > Math.max(DISCARDED_BYTES_MAX, bytesMax)) tooLarge()
-  })
-}
 
 /** The body as JSON; undefined where the route takes none or it was left out. */
 export function readBody(spec: Spec, headers: Headers, bytes: Buffer | undefined): unknown {

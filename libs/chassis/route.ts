@@ -33,13 +33,15 @@ export interface Access<Caller> {
   readonly operation?: string
   /** Names of OpenAPI security schemes: any of the lists, all of a list. Empty = nobody is asked. */
   readonly schemes: string[][]
+  /** The WWW-Authenticate of its 401s; Bearer where there is none. */
+  readonly challenge?: string
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>
 }
 
 /**
- * Every route has a deadline, by class; `normal` is above the 10 s that the listener gives a body to arrive. `probe` also means: answers in every state of the process and outside the limiter,
+ * Every route has a deadline, by class. `probe` also means: answers in every state of the process and outside the limiter,
  * so that a loaded or draining process can still be asked how it is.
  */
 export const DEADLINES_MS = {
@@ -49,6 +51,14 @@ export const DEADLINES_MS = {
   longPoll: 35_000,
   stream: Number.POSITIVE_INFINITY,
 } as const
+/** Within which a body must have arrived whole, from the arrival of its headers; always before the deadline. */
+export const BODIES_MS: Readonly<Record<DeadlineClass, number>> = {
+  probe: 2_000,
+  normal: 10_000,
+  bulk: 55_000,
+  longPoll: 10_000,
+  stream: 10_000,
+}
 export type DeadlineClass = keyof typeof DEADLINES_MS
 
 export interface Call<Caller, Params, Query, Body> {

@@ -86,6 +86,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     class: 'caller',
     operation,
     schemes: [['apiKey']],
+    challenge: `ApiKey realm="loci", header="${HEADER.apiKey}"`,
     errors: ['UNAUTHENTICATED', 'CREDENTIAL_MISPLACED', 'FORBIDDEN', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize(arrival) {
       const caller = await authenticate(arrival, options)

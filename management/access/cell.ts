@@ -34,6 +34,7 @@ export function cellAccess({ findCellKeys, publicUrl, log, nowMs = Date.now }: C
   return {
     class: 'cell',
     schemes: [['cell']],
+    challenge: 'Bearer realm="loci cell"',
     errors: ['UNAUTHENTICATED', 'STORE_UNAVAILABLE'],
     async authorize({ headers, peer, requestId }) {
       const refused = (refusal: CellRefusal, cellId?: string): ApiError => {

@@ -1,0 +1,91 @@
+// The bytes of an answer: its headers, its body, or what a failure means for the caller.
+
+import { pipeline, type Readable } from 'node:stream'
+import {
+  type ApiError,
+  errorBodyOf,
+  errorHeadersOf,
+  failureOf,
+  flatBodyOf,
+  isOutcomeUnknown,
+  isSchemaGap,
+} from './api-error.ts'
+import type { Exchange } from './exchange.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Log } from './log.ts'
+import type { Route } from './route.ts'
+
+export interface AnswerOptions {
+  letterCase: 'camel' | 'snake'
+  lifecycle: Lifecycle
+  log: Log
+  routes: Route[]
+}
+
+export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+/** RFC 9110, 15.5.2: a 401 names a way to authenticate. */
+const CHALLENGE = 'Bearer realm="loci"'
+
+/** Answers with what the error means for the caller, and logs what it means for us. */
+export function refuse(options: AnswerOptions, exchange: Exchange, error: unknown): ApiError {
+  const { requestId, matched, hasBegun } = exchange
+  const refusal = failureOf(error, matched?.spec ?? {}, hasBegun)
+  exchange.code = refusal.code
+  const facts = { requestId, code: refusal.code, route: exchange.route, error: refusal.cause ?? refusal }
+  if (hasBegun && isOutcomeUnknown(error) && matched?.spec.method !== 'GET')
+    options.log.error(facts, 'the outcome of a write is unknown; the caller was told so')
+  // 5xx of our own making are bugs or damage; what the load did is in the access line already.
+  else if (refusal.status === 500) options.log.error(facts, 'request failed')
+  else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'the store did not answer')
+  else if (isSchemaGap(refusal))
+    options.log.error(facts, 'the database refused input that passed the schema of the route: a bug, mend the schema')
+  const isFlat = options.routes.some(({ spec }) => spec.flatErrors && spec.path === exchange.route)
+  const body = isFlat ? flatBodyOf(refusal) : errorBodyOf(refusal, requestId, options.letterCase)
+  const headers = errorHeadersOf(refusal)
+  const challenge = matched?.spec.access.challenge ?? CHALLENGE
+  const all = refusal.status === 401 ? { ...headers, 'www-authenticate': challenge } : headers
+  write(options, exchange, refusal.status, body, all)
+  return refusal
+}
+
+/** `headers` have lower-case names and win over our own: nothing that we answer belongs into a cache or is to be guessed at. */
+export function write(
+  { lifecycle, log }: AnswerOptions,
+  exchange: Exchange,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const { request, response, requestId } = exchange
+  if (response.headersSent || response.destroyed) return
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) || isStream(body) ? body : JSON.stringify(body)
+  const head: Record<string, string | number> = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': requestId,
+  }
+  if (exchange.addedHeaders) Object.assign(head, exchange.addedHeaders)
+  if (headers !== NO_HEADERS) Object.assign(head, headers)
+  // A body that nobody read would be taken for the next request, or would have to be read to its end first.
+  const isBodyLeft = (status === 413 || status === 408 || exchange.awaitsContinue) && !request.complete
+  if (lifecycle.state === 'draining' || exchange.isLast || isBodyLeft) head.connection = 'close'
+  if (isStream(payload)) {
+    delete head['content-length']
+    response.writeHead(status, head)
+    pipeline(payload as Readable, response, (error) => error && log.debug({ requestId, error }, 'a stream ended early'))
+    return
+  }
+  if (status === 204 || status === 304) {
+    delete head['content-type']
+    delete head['content-length']
+  }
+  exchange.answering(Number(head['content-length'] ?? 0))
+  response.writeHead(status, head)
+  response.end(payload)
+}
+
+function isStream(body: unknown): boolean {
+  return typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
+}
