@@ -54,10 +54,11 @@ const fresh = () => newLife('svc_1', 'op_first', START)
 const placed = () => look(fresh(), 0).life
 const active = () => hear(placed(), 1, 'active', 1).life
 const failed = () => look(placed(), 15.1).life
-const taken = () => hear(failed(), 2, 'deleted', 16).life
+const lost = () => hear(active(), 1, 'deleted', 9).life
+const unplaced = () => reconcileWithoutRoom(reconcileWithoutRoom(fresh(), 1).life, 15).life
 const deleting = () => look(give(active(), 'delete', 2).life, 2).life
 const updating = () => look(give(active(), 'suspend', 2).life, 2).life
-const STATES: Record<string, () => Life> = { fresh, placed, active, failed, taken, deleting, updating }
+const STATES: Record<string, () => Life> = { fresh, placed, active, failed, lost, unplaced, deleting, updating }
 
 test('a new service is placed and told in one look, and active when its cell confirms', () => {
   const told = look(fresh(), 0)
@@ -100,15 +101,31 @@ function reconcileWithoutRoom(life: Life, minutes: number): Reconciled {
   return reconcile(life, { entitlement, placement: undefined, operationId: 'op_x' }, at(minutes))
 }
 
-test('what its cell did not confirm fails, is taken away, and may then be tried anywhere', () => {
+// Runs 36831046, 278422787 and 278423655 of the simulation: the control database was restored to a moment before the service was
+// active, its cell was silent for 15 minutes, and the service was taken away from it with all that it held.
+test('what its cell did not confirm has failed, and a silent cell is told nothing', () => {
   const late = look(placed(), 15)
-  const gone = hear(late.life, 2, 'deleted', 16).life
-  const again = give(gone, 'retry', 17).life
+  const later = look(late.life, 60, { plan: 'starter', entitled: 'suspended' })
 
   assert.deepEqual([late.life.status, late.life.statusReason], ['failed', 'cell_silent'])
-  assert.deepEqual([late.publish, late.life.desiredState, late.life.generation], [true, 'deleted', 2])
-  assert.deepEqual([gone.status, gone.cellId], ['failed', null])
-  assert.deepEqual([again.status, needsPlace(again)], ['provisioning', true])
+  assert.deepEqual([late.publish, late.life.desiredState, late.life.generation], [false, 'active', 1])
+  assert.deepEqual([later.publish, later.life, later.dueAt], [false, late.life, null])
+})
+
+test('the late word of its cell brings a failed one to life; retry tells it anew, delete takes it away', () => {
+  const heard = hear(failed(), 1, 'active', 40)
+  const again = look(give(failed(), 'retry', 17).life, 17)
+  const gone = look(give(failed(), 'delete', 17).life, 17)
+
+  assert.deepEqual([heard.life.status, heard.life.statusReason, heard.life.deadlineAt], ['active', null, null])
+  assert.deepEqual([again.publish, again.life.desiredState, again.life.generation], [true, 'active', 2])
+  assert.deepEqual([gone.publish, gone.life.desiredState, gone.life.generation], [true, 'deleted', 2])
+})
+
+test('what had no room may be tried anywhere', () => {
+  const again = give(unplaced(), 'retry', 17).life
+
+  assert.deepEqual([needsPlace(unplaced()), needsPlace(again)], [false, true])
   assert.equal(look(again, 17, { placement: 'cell_b' }).life.cellId, 'cell_b')
 })
 
@@ -182,17 +199,8 @@ test('a report on what was told before a command does not end that command', () 
   assert.deepEqual([told.publish, told.life.desiredState, told.life.generation], [true, 'active', 3])
 })
 
-test('a retry that comes before the word that all is taken away is not lost', () => {
-  const again = give(failed(), 'retry', 16).life
-  const heard = hear(again, 2, 'deleted', 17)
-  const told = look(heard.life, 17)
-
-  assert.notEqual(heard.life.deadlineAt, null)
-  assert.deepEqual([told.publish, told.life.desiredState, told.life.generation], [true, 'active', 3])
-})
-
 test('a service that was suspended while it had failed is suspended when it is tried again', () => {
-  const suspended = give(taken(), 'suspend', 17)
+  const suspended = give(lost(), 'suspend', 17)
   const again = give(suspended.life, 'retry', 18).life
 
   assert.equal(suspended.life.operation?.status, 'succeeded')
@@ -235,11 +243,13 @@ test('an older report, or one from another cell, changes nothing', () => {
   assert.equal(hear(life, 9, 'active', 4, 'cell_b').life, life)
 })
 
-test('what a cell could not make has failed and is taken away', () => {
+test('what a cell could not make has failed, and is made again when it is asked for', () => {
   const turn = hear(placed(), 1, 'failed', 1)
+  const again = look(give(turn.life, 'retry', 2).life, 2)
 
   assert.deepEqual([turn.life.status, turn.life.statusReason], ['failed', 'cell_failed'])
-  assert.equal(look(turn.life, 1).life.desiredState, 'deleted')
+  assert.equal(look(turn.life, 1).publish, false)
+  assert.deepEqual([again.publish, again.life.desiredState, again.life.generation], [true, 'active', 2])
 })
 
 test('restored: a cell that was told more is believed and told again under a higher generation', () => {
@@ -251,7 +261,7 @@ test('restored: a cell that was told more is believed and told again under a hig
 })
 
 test('restored: what had failed or was being made, and lives in its cell, is never taken away', () => {
-  for (const state of [failed, placed]) {
+  for (const state of [failed, placed, lost]) {
     const heard = hear(state(), 7, 'active', 20).life
     const late = look(look(heard, 20).life, 35.5)
 
@@ -261,38 +271,41 @@ test('restored: what had failed or was being made, and lives in its cell, is nev
 })
 
 test('restored: what has no place here and one in a cell is taken back there', () => {
-  const heard = hear(taken(), 7, 'active', 20, 'cell_b')
+  const heard = hear(unplaced(), 7, 'active', 20, 'cell_b')
   const told = look(heard.life, 20)
 
   assert.deepEqual([heard.life.cellId, heard.life.status], ['cell_b', 'updating'])
   assert.deepEqual([told.life.generation, told.life.desiredState, told.placed], [8, 'active', undefined])
-  assert.equal(hear(taken(), 1, 'active', 20).life.cellId, null, 'an old report is no reason')
+  assert.equal(hear(unplaced(), 0, 'active', 20).life.cellId, null, 'an old report is no reason')
 })
 
-test('restored: what the cell has erased is deleted, and its feed says so before it is', () => {
-  const heard = hear(updating(), 7, 'deleted', 9).life
-  const told = look(heard, 9)
+test('what a cell says it has erased unasked has failed, and its word is no intent: nothing is published', () => {
+  const states = { updating: updating(), placed: placed(), failed: failed(), active: active() }
+  for (const [name, life] of Object.entries(states))
+    for (const generation of [life.generation, 7]) {
+      const heard = hear(life, generation, 'deleted', 9).life
+      const told = look(heard, 9)
 
-  assert.deepEqual([heard.status, heard.operation?.status], ['deleting', 'superseded'])
-  assert.deepEqual([told.publish, told.life.generation, told.life.operation?.kind], [true, 8, 'delete'])
-  assert.equal(hear(told.life, 8, 'deleted', 10).life.status, 'deleted')
+      assert.deepEqual(
+        [heard.status, heard.statusReason, heard.wantedState === 'deleted'],
+        ['failed', 'lost_in_restore', false],
+        name,
+      )
+      assert.deepEqual([told.publish, told.dueAt, told.life], [false, null, heard], name)
+      assert.ok(!heard.operation || !isOpen(heard.operation), name)
+      assert.equal(look(hear(heard, generation, 'failed', 10).life, 10).publish, false, `${name}, and then failed`)
+    }
 })
 
-test('restored: erased under the very number that says active here is erased all the same', () => {
-  assert.equal(hear(active(), 1, 'deleted', 9).life.status, 'deleting')
-})
+test('of a lost one retry makes an empty one, delete ends it, and the repeated word of its cell changes nothing', () => {
+  const again = give(lost(), 'retry', 10).life
+  const made = look(hear(again, 1, 'deleted', 10).life, 10)
+  const ended = look(give(lost(), 'delete', 10).life, 10)
 
-test('restored: what was still being made and is erased has failed, and its place is given up only when the cell was told', () => {
-  const heard = hear(placed(), 7, 'deleted', 9).life
-  const told = look(heard, 9)
-
-  assert.deepEqual([heard.status, heard.statusReason, heard.cellId], ['failed', 'lost_in_restore', 'cell_a'])
-  assert.deepEqual([told.publish, told.life.generation, told.life.desiredState], [true, 8, 'deleted'])
-  assert.equal(hear(told.life, 8, 'deleted', 10).life.cellId, null)
-})
-
-test('restored: what is told to be deleted is not told again for another plan', () => {
-  assert.equal(look(failed(), 20, { plan: 'starter' }).publish, false)
+  assert.deepEqual([made.publish, made.life.desiredState, made.life.generation], [true, 'active', 2])
+  assert.equal(hear(made.life, 2, 'active', 11).life.status, 'active')
+  assert.deepEqual([ended.publish, ended.life.desiredState, ended.life.generation], [true, 'deleted', 2])
+  assert.equal(hear(ended.life, 2, 'deleted', 11).life.status, 'deleted')
 })
 
 test('deleted is for ever, also in a cell that was restored to before it', () => {

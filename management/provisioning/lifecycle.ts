@@ -5,17 +5,20 @@
 //   active        as wanted. suspended: as wanted, or for want of payment.
 //   updating      the cell is being told something new. Moves on: confirmed → active or suspended; 15 minutes → back to what the cell
 //                 last said, reason `unconfirmed`; the cell still has it in its feed, and a late confirmation settles it.
-//   failed        nobody gets it and nobody pays for it. What its cell may have is taken away again. Moves on: retry → provisioning.
+//   failed        nobody pays for it, and nothing is published for it. Moves on: retry → provisioning, told anew; delete → deleting; its
+//                 cell confirms after all what it was told → active (or suspended). `lost_in_restore`: the cell has erased it unasked,
+//                 and only its owner goes on.
 //   deleting      Moves on: the cell has erased it → deleted; 15 minutes → failed, reason `deletion_unconfirmed`, and the late
 //                 confirmation ends it. deleted: for ever.
 //
 // Only a look may find that nothing is left to do, for only a look knows what is paid for: a command and a cell's word make the
 // service due at once. A deadline that passed while nobody looked (management was down, or its database is restored) begins anew.
-// A cell that has more than was ever told is believed: what it has lives, what it has erased is deleted, and it is told again.
+// A cell that has more than was ever told is believed: what it has lives, and it is told again what is wanted.
 //
 // Can never happen: a transitional status without a deadline; a command that is refused because of a state, except deleted; a command
-// that is over before its cell was told of it; a cell that is told an older generation after a newer one; one that had come to be
-// erased because something else did not answer.
+// that is over before its cell was told of it; a cell that is told an older generation after a newer one; a cell that is told `deleted`
+// because it was silent, or because of its own report. This database can not know what lived in a history that it has lost: only the
+// word of the owner, of billing or of staff erases.
 
 import {
   finish,
@@ -65,6 +68,8 @@ export interface Turn {
 
 const DEADLINE_MS = 15 * 60_000
 const BACKOFF_MS_MAX = 30_000
+/** The reason of one that its cell has erased unasked. */
+export const LOST = 'lost_in_restore'
 /** Later than this past a deadline nobody was there to look, and the cells could not speak either. */
 const UNWATCHED_MS = 60_000
 
@@ -99,7 +104,9 @@ export function command(life: Life, verb: Verb, operationId: string, now: Date):
   if (verb === 'delete') return removal(life, operationId, now)
   const isRevival = life.status === 'failed' && (verb === 'retry' || verb === 'resume')
   const wanted: Life = { ...life, wantedState: wantedBy(verb, life.wantedState) }
-  if (isRevival) return opened({ ...wanted, attempts: 0 }, 'provision', 'provisioning', operationId, now)
+  // Told anew under a higher generation: a cell that could not make it tries again, one that has erased it begins an empty one.
+  const revived: Life = { ...wanted, attempts: 0, publishedDigest: null }
+  if (isRevival) return opened(revived, 'provision', 'provisioning', operationId, now)
   if (verb === 'retry') return again(life, kindNow(life), operationId, now)
   if (life.status === 'failed') {
     // It takes effect when it is tried again; until then there is nothing to change.
@@ -183,7 +190,7 @@ export interface Reconciled extends Turn {
 
 /** What needs a place, so that whoever calls knows whether to look for one. */
 export function needsPlace(life: Life): boolean {
-  return life.cellId === null && stateNeeded(life, 'active') !== 'deleted'
+  return life.cellId === null && life.wantedState !== 'deleted' && life.status !== 'failed'
 }
 
 /** One look: gives up what is past its deadline, finds a place, tells the cell. Idempotent: a second look changes nothing. */
@@ -195,6 +202,8 @@ export function reconcile(given: Life, around: Surroundings, now: Date): Reconci
     return { ...next, ...(turn.superseded ? { superseded: turn.superseded } : {}) }
   }
   const life = given.deadlineAt && given.deadlineAt <= now ? overdue(given, given.deadlineAt, now) : given
+  // What its cell may have of it stays there: silence says nothing, and a report is no intent.
+  if (life.status === 'failed' && life.wantedState !== 'deleted') return { life, dueAt: null, publish: false }
   const state = stateNeeded(life, around.entitlement.state)
   const reason = state === 'suspended' ? reasonOf(life, around.entitlement) : null
   const result = act(life, around, state, reason, now)
@@ -223,10 +232,9 @@ function deletedAgain(life: Life, { entitlement }: Surroundings, now: Date): Rec
   return { life: running(told, now), dueAt: null, publish: true }
 }
 
-/** A failed one is taken away from its cell; everything else is as the customer wants it, within what is paid for. */
+/** As the customer wants it, within what is paid for. */
 function stateNeeded(life: Life, entitled: 'active' | 'suspended'): DesiredState {
-  if (life.wantedState === 'deleted' || life.status === 'failed') return 'deleted'
-  return life.wantedState === 'suspended' ? 'suspended' : entitled
+  return life.wantedState === 'active' ? entitled : life.wantedState
 }
 
 /** Want of payment is told before the customer's own word: a payment is what would help. */
@@ -301,7 +309,9 @@ export function observe(
   const isLivingOn = generation > given.generation && state !== 'deleted'
   if (given.status === 'deleted') return heard(isLivingOn ? { ...life, generation, publishedDigest: null } : given, now)
   // The same number with another meaning is of a history that was lost too.
-  const isLost = state === 'deleted' && generation === given.generation && given.desiredState !== 'deleted'
+  const isRepeated = generation === given.observedGeneration && state === given.observedState
+  const isLost =
+    state === 'deleted' && generation === given.generation && given.desiredState !== 'deleted' && !isRepeated
   if (generation > given.generation || isLost) return heard(adopted(life, generation, state, now), now)
   if (generation < given.generation || given.publishedDigest === null || !isToldOfCommand(life)) return heard(life, now)
   if (state === 'failed' && life.status === 'provisioning')
@@ -329,21 +339,20 @@ function isToldOfCommand({ operation }: Life): boolean {
 /**
  * The cell was told more than this database knows: it was restored. What the cell has is adopted, and it is told again under a
  * higher generation, so that its next word is about what we want now, and its feed does not say what was lost. What it has erased
- * can not be brought back: a service that had come to be is deleted; one that never had may be tried again.
+ * can not be brought back, and a report never becomes intent: the owner decides between an empty one and none.
  */
 function adopted(life: Life, generation: number, state: ObservedState, now: Date): Life {
   const known: Life = { ...life, generation, publishedDigest: null }
-  const { status, wantedState } = known
+  const { status, wantedState, desiredState } = known
   if (wantedState === 'deleted' || state === 'failed') return known
-  const begun = { statusReason: null, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }
-  if (state !== 'deleted')
+  if (state !== 'deleted') {
     // It has come to be meanwhile, so it is not taken away as one that never had.
-    return status === 'failed' || status === 'provisioning' ? { ...known, ...begun, status: 'updating' } : known
-  if (status === 'failed') return known
-  if (status === 'provisioning') return failed(known, 'lost_in_restore', 'The cell has erased it meanwhile.', now)
-  const operation =
-    life.operation && isOpen(life.operation) ? finish(life.operation, 'superseded', now) : life.operation
-  return { ...known, ...begun, wantedState: 'deleted', status: 'deleting', operation }
+    const isRevived = status === 'failed' || status === 'provisioning'
+    const deadlineAt = new Date(now.getTime() + DEADLINE_MS)
+    return isRevived ? { ...known, statusReason: null, deadlineAt, status: 'updating' } : known
+  }
+  if (status === 'failed' && desiredState === 'deleted') return known
+  return failed(known, LOST, 'Its cell has erased it, and nobody had asked for that. Retry makes an empty one.', now)
 }
 
 function isConfirmed(life: Life): boolean {
@@ -356,7 +365,7 @@ function settled(life: Life, now: Date): Turn {
   const operation = life.operation && isOpen(life.operation) ? finish(life.operation, 'succeeded', now) : life.operation
   if (isGone && life.wantedState === 'deleted')
     return { life: { ...life, status: 'deleted', statusReason: null, operation, deadlineAt: null }, dueAt: null }
-  // Taken away from its cell after it failed: the next try may go anywhere.
+  // A release before took failed ones away from their cell; with its confirmation the next try may go anywhere.
   if (isGone)
     return {
       life: life.cellId === null ? life : { ...life, cellId: null, publishedDigest: null },

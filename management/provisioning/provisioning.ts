@@ -18,6 +18,7 @@ import {
   type DesiredState,
   type Entitlement,
   type Life,
+  LOST,
   needsPlace,
   type ObservedState,
   observe,
@@ -129,7 +130,16 @@ export async function takeObserved(
   }
   // Taken back: nobody may take it for one that nobody owns any more.
   if (isHere && placed.life.cellId !== cellId) await deleteQuarantined(sql, cellId, svc)
-  await appendEvents(sql, await saveTurn(sql, organizationId, placed, turn, now), now)
+  const events = await saveTurn(sql, organizationId, placed, turn, now)
+  if (turn.life.statusReason === LOST && placed.life.statusReason !== LOST)
+    await appendAudit(sql, {
+      chain: organizationId,
+      actor: cellId,
+      action: 'service.lose',
+      subject: svc,
+      detail: { tenant_id: placed.tenantId, cell_id: cellId, generation },
+    })
+  await appendEvents(sql, events, now)
 }
 
 /**

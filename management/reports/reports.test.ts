@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { mintPartnerCredential } from '../partner-credentials/partner-credentials.ts'
 import { ACTOR, testManagement } from '../test-management.ts'
@@ -74,6 +75,33 @@ test('what a cell observes moves the service on, old news does not, and a higher
   assert.deepEqual(await read(), [{ status: 'active', generation: 1, observed: 1 }])
   await cell.report(observed(9))
   assert.deepEqual(await read(), [{ status: 'active', generation: 9, observed: 9 }])
+})
+
+// Mutant: `wantedState: 'deleted'` for what a cell has erased (adopted() of lifecycle.ts); without the audit entry.
+test('what a cell says it has erased unasked is lost, told to its owner, and published to nobody', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  await cell.report({ observed: [{ svc: service.id, generation: 1, state: 'active' }] })
+  const before = await cell.pull()
+
+  const lie = { observed: [{ svc: service.id, generation: 1, state: 'deleted' }] }
+  assert.equal((await cell.report(lie)).status, 200)
+  assert.equal((await cell.report(lie)).status, 200)
+  // Somebody has looked at it since.
+  while ((await management.sql('select from loci.due_services')).length > 0) await sleep(20)
+
+  assert.deepEqual(
+    await management.sql('select status, status_reason as reason, wanted_state as wanted from loci.services'),
+    [{ status: 'failed', reason: 'lost_in_restore', wanted: 'active' }],
+  )
+  assert.deepEqual((await cell.pull()).items, before.items)
+  assert.deepEqual(
+    await management.sql(`select actor, subject from loci.audit where chain = $1 and action = 'service.lose'`, [
+      service.organizationId,
+    ]),
+    [{ actor: cell.id, subject: service.id }],
+  )
 })
 
 test('what the administration of a cell revoked comes back to that cell, and reaches no other', async () => {

@@ -4,7 +4,7 @@
 
 import { ask, type Counter, type Customer, command, visit } from '../robustness/provisioning/customers.ts'
 import { SABOTAGE } from '../robustness/provisioning/sabotage.ts'
-import { simulate } from '../robustness/provisioning/simulation.ts'
+import { type Setting, simulate } from '../robustness/provisioning/simulation.ts'
 import {
   listInstanceStates,
   listRemains,
@@ -20,10 +20,13 @@ import { addSecondCell, type SecondCell } from '../world/second-cell.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
-/** One simulated run and nothing else: what the line of a failure says to call. */
-const only = process.argv.find((argument) => argument.startsWith('--run='))?.slice('--run='.length)
+/** One simulated run and nothing else, such as `278422787` or `unwatched:7`: what the line of a failure says to call. */
+const only = argument('run')
+/** The simulation alone, with so many seeds. */
+const seeds = argument('seeds')
 const SEED = seedOfRun()
-const RUNS = isShort ? 300 : 2_500
+const RUNS = seeds === undefined ? (isShort ? 300 : 2_500) : Number(seeds)
+const SETTINGS: Setting[] = ['unwatched', 'watched']
 const MUTANT_RUNS_MAX = 500
 const MUTANT_CATCHES = isShort ? 3 : 10
 const SERVICES = isShort ? 40 : 300
@@ -38,7 +41,8 @@ const PROMISES: Record<string, string[]> = {
   '0 stuck: every status moves on within 15 minutes, every operation ends': ['stuck', 'operation', 'unexplained'],
   '0 doubled: one cell at most has a service': ['doubled', 'overfull', 'generation'],
   '0 orphaned: what a cell holds has an owner or is in quarantine': ['orphaned'],
-  'nothing is erased that somebody owns': ['erased'],
+  'nothing is erased that somebody owns, and no report becomes intent': ['erased', 'intent'],
+  'a restored cell serves nothing that was erased': ['served'],
   'the quota is exact': ['quota'],
   'every command is taken, and comes true': ['command', 'disagrees', 'unconfirmed'],
 }
@@ -46,19 +50,26 @@ const PROMISES: Record<string, string[]> = {
 await reportOn(async (report) => {
   report.note(`seed ${SEED}; again: npm run test:system -- provisioning --seed=${SEED}`)
   if (only !== undefined) {
-    tellRun(report, Number(only))
+    tellRun(report, only)
     return
   }
   simulated(report)
+  if (seeds !== undefined) return
   mutants(report)
   await realProcesses(report)
 })
 
-function tellRun(report: Report, seed: number): void {
-  const { findings, services, commands, restores } = simulate(seed)
+function argument(name: string): string | undefined {
+  const prefix = `--${name}=`
+  return process.argv.find((given) => given.startsWith(prefix))?.slice(prefix.length)
+}
+
+function tellRun(report: Report, name: string): void {
+  const [seed, setting = 'watched'] = name.split(':').reverse() as [string, Setting?]
+  const { findings, services, commands, restores } = simulate(Number(seed), {}, setting)
   for (const finding of findings) report.note(finding)
   report.promise(
-    `simulated run ${seed}`,
+    `simulated run ${name}`,
     findings.length === 0,
     `${findings.length} findings; ${services} services, ${commands} commands, ${restores} restores`,
   )
@@ -70,13 +81,14 @@ function simulated(report: Report): void {
   const totals = { services: 0, commands: 0, restores: 0 }
   for (let run = 0; run < RUNS; run += 1) {
     const seed = SEED + run
-    const { findings, services, commands, restores } = simulate(seed)
+    const setting = SETTINGS[run % SETTINGS.length] as Setting
+    const { findings, services, commands, restores } = simulate(seed, {}, setting)
     totals.services += services
     totals.commands += commands
     totals.restores += restores
     for (const kind of new Set(findings.map((finding) => finding.split(':')[0] as string)))
       broken.set(kind, (broken.get(kind) ?? 0) + 1)
-    if (findings[0]) report.note(`npm run test:system -- provisioning --run=${seed}: ${findings[0]}`)
+    if (findings[0]) report.note(`npm run test:system -- provisioning --run=${setting}:${seed}: ${findings[0]}`)
   }
   for (const [promise, kinds] of Object.entries(PROMISES)) {
     const count = kinds.reduce((sum, kind) => sum + (broken.get(kind) ?? 0), 0)
@@ -96,7 +108,7 @@ function mutants(report: Report): void {
     // The same seeds each time: what a mutant breaks must not depend on luck.
     while (runs < MUTANT_RUNS_MAX && caught < MUTANT_CATCHES) {
       runs += 1
-      const [finding] = simulate(runs, sabotage).findings
+      const [finding] = simulate(runs, sabotage, SETTINGS[runs % SETTINGS.length]).findings
       if (finding === undefined) continue
       caught += 1
       how ||= finding

@@ -88,7 +88,7 @@ function saveTurn(desk: Desk, tx: Transaction, before: ServiceRow, { life, super
   if (superseded) saveOperation(desk, tx, superseded)
   if (life.operation && life.operation !== before.life.operation) saveOperation(desk, tx, life.operation)
   tx.change((tables) => {
-    desk.judge.onSave(before.life, life)
+    desk.judge.onSave(before.life, life, before.tenantId)
     tables.services.set(life.id, { ...before, life })
     count(tables, before.tenantId, before.life, life)
     if (dueAt === null) tables.due.delete(life.id)
@@ -169,9 +169,9 @@ export function* give(desk: Desk, id: string, verb: Verb): Process {
     judge.onCommand(row.life, verb, turn)
     yield desk.latencyMs()
     const changed = { ...row, config: verb === 'update' ? row.config + 1 : row.config, lastWord: wordOf(row, verb) }
+    if (verb === 'delete') tx.change(() => judge.onDeletionAsked(id))
     saveTurn(desk, tx, changed, turn)
     if (!rules.putsDue) tx.change(({ due }) => void due.delete(id))
-    if (verb === 'delete') tx.change(() => judge.onDeletionAsked(id))
     yield* commit(desk, tx)
   } finally {
     tx.abort()

@@ -2,23 +2,27 @@
 // remembers what a restore makes the database forget.
 
 import type { Operation } from '@loci/management/operations/operation.ts'
-import type { Life, Turn, Verb } from '@loci/management/provisioning/lifecycle.ts'
-import type { Cell, Instance } from './cell.ts'
+import { type Life, LOST, type Turn, type Verb } from '@loci/management/provisioning/lifecycle.ts'
+import { type Cell, type Instance, isRestored } from './cell.ts'
 import type { Item, Tables } from './control.ts'
 import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'
 
 export interface Judge {
   findings: string[]
-  onSave(before: Life, after: Life): void
+  onSave(before: Life, after: Life, tenantId: string): void
   onOperation(before: Operation | undefined, after: Operation): void
   onCommand(before: Life, verb: Verb, turn: Turn): void
   onDeletionAsked(id: string): void
+  /** Somebody who has the key of its cell says something of it that is not so. */
+  onLie(id: string): void
   onPublish(cellId: string, before: Item | undefined, after: Item): void
   onPlaced(cellId: string, placed: number, capacity: number): void
   onCommit(tables: Tables): void
   /** The cell has it so now. */
   onApplied(cellId: string, instance: Instance): void
   onErased(cellId: string, instance: Instance): void
+  /** Somebody asks the cell for it and is answered. */
+  onServed(cell: Cell, instance: Instance, tables: Tables): void
   /** The faults of management stopped fifteen minutes ago and more; cells may still be away. */
   onCalm(tables: Tables): void
   /** Everything is back for long enough. */
@@ -30,6 +34,7 @@ const FINDINGS_MAX = 20
 export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at: () => string): Judge {
   const findings: string[] = []
   const askedDeletion = new Set<string>()
+  const liedAbout = new Set<string>()
   const applied = new Set<string>()
   const erased = new Set<string>()
   const find = (kind: string, text: string) => {
@@ -39,7 +44,9 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
 
   return {
     findings,
-    onSave(before, after) {
+    onSave(before, after, tenantId) {
+      const isNobodys = after.wantedState === 'deleted' && !askedDeletion.has(after.id) && !isOver(tenantId)
+      if (isNobodys && before.wantedState !== 'deleted') find('intent', `${after.id} is to be deleted, unasked`)
       if (after.status === before.status) return
       const { id, cellId, status, statusReason, generation, desiredState } = after
       if (status === 'active' || status === 'suspended') {
@@ -48,7 +55,7 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
         if (statusReason !== 'unconfirmed' && !applied.has(`${cellId}/${id}/${generation}/${desiredState}`))
           find('unconfirmed', `${id} is ${status} and no cell has ever had generation ${generation} ${desiredState}`)
       }
-      if (status === 'deleted' && cellId !== null && !erased.has(`${cellId}/${id}`))
+      if (status === 'deleted' && cellId !== null && !erased.has(`${cellId}/${id}`) && !liedAbout.has(id))
         find('unconfirmed', `${id} is deleted and ${cellId} has never erased it`)
     },
     onOperation(before, after) {
@@ -60,6 +67,7 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (!isTaken) find('command', `${verb} of ${before.id} (${before.status}) was not taken`)
     },
     onDeletionAsked: (id) => void askedDeletion.add(id),
+    onLie: (id) => void liedAbout.add(id),
     onPublish(cellId, before, after) {
       if (before && after.generation <= before.generation)
         find('generation', `${cellId} was told ${after.svc} ${before.generation} and then ${after.generation}`)
@@ -90,6 +98,15 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (hasLived && !askedDeletion.has(svc) && !isOver(tenantId))
         find('erased', `${cellId} erased ${svc}, which had lived there and which nobody wanted deleted`)
     },
+    onServed(cell, { svc, state, generation }, { services, cells: rows }) {
+      const life = services.get(svc)?.life
+      const item = rows.get(cell.id)?.items.get(svc)
+      const isGone = life?.status === 'deleted' && life.cellId === cell.id && erased.has(`${cell.id}/${svc}`)
+      if (state === 'deleted' || !isGone || item?.state !== 'deleted' || item.generation < generation) return
+      // What was published after its resync it may not have read yet.
+      if (isRestored(cell) || item.seq <= cell.stored.after)
+        find('served', `${cell.id} served ${svc}, which was erased before`)
+    },
     onCalm(tables) {
       for (const { life } of tables.services.values()) {
         if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status}`)
@@ -104,6 +121,8 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
         if (tables.due.has(life.id)) find('stuck', `${life.id} (${life.status}) is still due`)
         if (life.status === 'failed' && !life.statusReason)
           find('unexplained', `${life.id} has failed without a reason`)
+        if (isConfirmedLate(life, cells))
+          find('stuck', `${life.id} has failed and ${life.cellId} has it as it was told`)
         if (life.status !== 'failed' && life.status !== 'deleted')
           findDisagreement(life, expectedOf({ life, ...row }, tenants.get(row.tenantId)), cells, find)
       }
@@ -133,13 +152,21 @@ function findDisagreement(life: Life, expected: { state: string; body: string },
     )
 }
 
+/** Its cell was silent too long, and speaks again: nobody should have to ask for it. */
+function isConfirmedLate({ id, cellId, status, statusReason, generation, desiredState }: Life, cells: Cell[]): boolean {
+  if (status !== 'failed' || statusReason === LOST || desiredState === 'deleted') return false
+  const instance = cells.find((cell) => cell.id === cellId)?.stored.instances.get(id)
+  return instance?.state === desiredState && instance.generation === generation
+}
+
 function findStrays({ services, quarantine }: Tables, cells: Cell[], find: Find): void {
   const homes = new Map<string, string>()
   for (const { id: cellId, stored } of cells)
     for (const { svc, state, isPurged } of stored.instances.values()) {
       if ((state === 'deleted' && isPurged) || quarantine.has(`${cellId}/${svc}`)) continue
       const life = services.get(svc)?.life
-      const isOwned = life?.cellId === cellId && life.status !== 'failed' && life.status !== 'deleted'
+      // Of a failed one the cell keeps what it has, for its owner to decide.
+      const isOwned = life?.cellId === cellId && life.status !== 'deleted' && life.wantedState !== 'deleted'
       if (!isOwned) find('orphaned', `${cellId} has ${svc} ${state}, which is ${life?.status} in ${life?.cellId}`)
       const other = homes.get(svc)
       if (other) find('doubled', `${other} and ${cellId} both have ${svc}`)

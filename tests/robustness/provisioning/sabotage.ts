@@ -3,12 +3,14 @@
 import {
   command,
   type Life,
+  LOST,
   needsPlace,
   newLife,
   observe,
   type Reconciled,
   reconcile,
   type Surroundings,
+  type Turn,
 } from '@loci/management/provisioning/lifecycle.ts'
 
 export interface Rules {
@@ -23,6 +25,8 @@ export interface Rules {
   locksPlaces: boolean
   /** …and of the tenant: what is paid for can not change while it is decided that nothing is left to do. */
   locksTenants: boolean
+  /** A cell whose database is another than the one it last wrote serves nothing, and asks for everything, before anything else. */
+  noticesRestore: boolean
 }
 
 export const REAL: Rules = {
@@ -34,6 +38,7 @@ export const REAL: Rules = {
   putsDue: true,
   locksPlaces: true,
   locksTenants: true,
+  noticesRestore: true,
 }
 
 const isPast = ({ deadlineAt }: Life, now: Date) => deadlineAt !== null && deadlineAt <= now
@@ -58,7 +63,12 @@ export const SABOTAGE: Record<string, Partial<Rules>> = {
   'adopt forgotten': {
     observe: (life, told, now) => (told.generation > life.generation ? { life, dueAt: now } : observe(life, told, now)),
   },
-  'compensation forgotten': { reconcile: withoutCompensation },
+  'silence erases': { reconcile: takingAway },
+  'loss becomes intent': { observe: believing },
+  'late confirmation ignored': {
+    observe: (life, told, now) => (life.status === 'failed' ? { life, dueAt: now } : observe(life, told, now)),
+  },
+  'restored cell not noticed': { noticesRestore: false },
   'placement without lock': { locksPlaces: false },
   'tenant not locked': { locksTenants: false },
 }
@@ -67,8 +77,20 @@ function changed(result: Reconciled, change: Partial<Life>): Reconciled {
   return result.publish ? { ...result, life: { ...result.life, ...change } } : result
 }
 
-function withoutCompensation(life: Life, around: Surroundings, now: Date): Reconciled {
+/** As it was: what a silent cell may have of a failed provisioning is taken away from it. */
+function takingAway(life: Life, around: Surroundings, now: Date): Reconciled {
   const result = reconcile(life, around, now)
-  if (!result.publish || result.life.status !== 'failed' || result.life.wantedState === 'deleted') return result
-  return { ...result, publish: false }
+  const { status, wantedState, cellId, desiredState, generation } = result.life
+  if (status !== 'failed' || wantedState === 'deleted' || cellId === null || desiredState === 'deleted') return result
+  const publishedDigest = around.entitlement.digestOf('deleted', null)
+  const told: Life = { ...result.life, desiredState: 'deleted', stateReason: null, generation: generation + 1 }
+  return { ...result, life: { ...told, publishedDigest }, publish: true }
+}
+
+/** As it was: what a cell says it has erased is what its owner wants. */
+function believing(life: Life, told: Parameters<typeof observe>[1], now: Date): Turn {
+  const turn = observe(life, told, now)
+  if (turn.life.statusReason !== LOST || life.status === 'provisioning') return turn
+  const deadlineAt = new Date(now.getTime() + 15 * 60_000)
+  return { ...turn, life: { ...turn.life, wantedState: 'deleted', status: 'deleting', statusReason: null, deadlineAt } }
 }

@@ -6,6 +6,7 @@ import {
   applyPage,
   type Cell,
   copyStored,
+  isRestored,
   newCell,
   type Observation,
   observations,
@@ -40,7 +41,15 @@ const VERBS: Verb[] = ['suspend', 'resume', 'update', 'retry', 'retry', 'delete'
 
 class Crashed extends Error {}
 
-export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
+/**
+ * `watched`: after a restore of the control database somebody sees to it that no cell is away for long, and a restored cell knows it.
+ * `unwatched`: nobody does, the control database is restored again and again, cells are silent meanwhile, a restored cell finds an old
+ * place in the feed, and somebody has the key of a cell.
+ */
+export type Setting = 'watched' | 'unwatched'
+
+export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: Setting = 'watched'): Run {
+  const isWatched = setting === 'watched'
   const random = seeded(seed)
   const schedule = newSchedule(START, (error) => {
     if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
@@ -123,6 +132,8 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
     }
   }
 
+  /** Of the moments at which services were asked for. */
+  const young: Tables[] = []
   function* customers(): Process {
     let last: string | undefined
     while (isFaulty) {
@@ -135,6 +146,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
         if (run.services < SERVICES_MAX && (ids.length === 0 || random.chance(0.3))) {
           run.services += 1
           yield* create(desk, `s${run.services}`, random.pick([...control.tables.tenants]))
+          if (!isWatched) young.push(control.snapshot())
         } else if (ids.length > 0) {
           run.commands += 1
           const verb = random.pick(VERBS)
@@ -219,7 +231,8 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
         const { epoch, cells: rows } = control.tables
         const row = rows.get(cell.id) as CellRow
         const { stored } = cell
-        const isFull = isResync || stored.epoch !== epoch || stored.after > row.feedSeq
+        const isLifeNew = desk.rules.noticesRestore && isRestored(cell)
+        const isFull = isResync || isLifeNew || stored.epoch !== epoch || stored.after > row.feedSeq
         const items = [...row.items.values()].filter(({ seq }) => isFull || seq > stored.after)
         cell.heardAtMs = schedule.ms()
         yield random.below(50)
@@ -241,6 +254,15 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
 
   function noteApplied(cell: Cell): void {
     for (const instance of cell.stored.instances.values()) judge.onApplied(cell.id, instance)
+  }
+
+  /** Somebody asks for everything there is, all the time. */
+  function* readers(cell: Cell): Process {
+    for (;;) {
+      yield MINUTE_MS
+      if (desk.rules.noticesRestore && isRestored(cell)) continue
+      for (const instance of cell.stored.instances.values()) judge.onServed(cell, instance, control.tables)
+    }
   }
 
   function* purger(cell: Cell, stored: Stored, svc: string): Process {
@@ -297,48 +319,75 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}): Run {
       backups.push(copyStored(cell.stored))
       const dice = random()
       if (dice < 0.3) restart(cell)
-      // After a restore of the control database somebody watches the cells: none is away for long.
-      else if (dice < 0.5 && schedule.ms() > restoredAtMs + RESYNC_MS)
+      else if (dice < 0.5 && (!isWatched || schedule.ms() > restoredAtMs + RESYNC_MS))
         cell[random.chance(0.5) ? 'silentUntilMs' : 'muteUntilMs'] =
           schedule.ms() + random.below(random.chance(0.4) ? 45 * MINUTE_MS : 5 * MINUTE_MS)
       else if (dice < 0.58) {
-        cell.stored = { ...copyStored(random.pick(backups)), epoch: null, after: 0 }
+        const backup = copyStored(random.pick(backups))
+        cell.stored = isWatched ? { ...backup, epoch: null, after: 0 } : backup
+        cell.life += 1
         restart(cell)
       }
     }
   }
 
-  function* disaster(): Process {
-    const snapshots: Tables[] = []
+  /** Has the key of a cell, and says what would make management erase. */
+  function* thief(): Process {
+    while (isFaulty) {
+      yield random.below(20 * MINUTE_MS)
+      const lives = [...control.tables.services.values()].filter(({ life }) => life.wantedState !== 'deleted')
+      if (!isFaulty || lives.length === 0) continue
+      const { life, tenantId } = random.pick(lives)
+      const lie = { svc: life.id, tenantId, generation: life.generation + random.below(2) }
+      judge.onLie(life.id)
+      try {
+        for (const state of random.chance(0.5) ? (['failed'] as const) : (['deleted', 'failed'] as const))
+          if (life.cellId !== null) yield* takeReport(desk, life.cellId, [{ ...lie, state }])
+      } catch (error) {
+        if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
+      }
+    }
+  }
+
+  function* disaster(snapshots: Tables[] = []): Process {
     const atMs = schedule.ms() + 40 * MINUTE_MS + random.below(100 * MINUTE_MS)
+    // What begins anew with a restore must still be over when everything is judged.
+    if (atMs > START.getTime() + FAULTY_MS - RESYNC_MS) return
     while (schedule.ms() < atMs) {
       snapshots.push(control.snapshot())
       yield random.below(4 * MINUTE_MS)
     }
     if (!random.chance(0.8)) return
-    control.restore(random.pick(snapshots))
+    // To the moment after a service was asked for, and before its cell had said that it is there.
+    control.restore(random.pick(!isWatched && young.length > 0 && random.chance(0.6) ? young.splice(0) : snapshots))
     run.restores += 1
     restoredAtMs = schedule.ms()
-    const latestMs = schedule.ms() + 8 * MINUTE_MS
+    const latestMs = isWatched ? schedule.ms() + 8 * MINUTE_MS : Number.POSITIVE_INFINITY
     for (const cell of cells) {
       cell.silentUntilMs = Math.min(cell.silentUntilMs, latestMs)
       cell.muteUntilMs = Math.min(cell.muteUntilMs, latestMs)
     }
     for (const [tenantId, tenant] of tenants) schedule.spawn(untilTaken(() => bill(desk, tenantId, tenant)))
     bells.due.ring()
+    if (isWatched) return
+    for (const cell of cells)
+      if (random.chance(0.5)) cell.silentUntilMs = schedule.ms() + 14 * MINUTE_MS + random.below(20 * MINUTE_MS)
+    if (random.chance(0.5)) schedule.spawn(disaster(snapshots))
   }
 
   for (const cell of cells) {
     schedule.spawn(puller(cell))
     schedule.spawn(cellFaults(cell))
+    schedule.spawn(readers(cell))
   }
   for (const process of [worker(), worker(), customers(), billing(), operator(), disaster()]) schedule.spawn(process)
+  if (!isWatched) schedule.spawn(thief())
   schedule.after(random.below(60 * MINUTE_MS), () => void control.tables.tenants.add('t3'))
 
   // A last rush, and half of the cells go away with it: those stay away, and whatever is full stays full.
   schedule.runUntil(START.getTime() + FAULTY_MS - MINUTE_MS)
   for (const cell of cells)
-    if (random.chance(0.5) && schedule.ms() > restoredAtMs + RESYNC_MS)
+    if (random.chance(0.5) && (!isWatched || schedule.ms() > restoredAtMs + RESYNC_MS))
       cell.silentUntilMs = schedule.ms() + MINUTE_MS + CALM_MS
   for (const id of control.tables.services.keys())
     if (random.chance(0.5)) schedule.spawn(give(desk, id, random.pick(VERBS)), random.below(MINUTE_MS))
