@@ -66,6 +66,7 @@ const authority = createAuthority({ loadInstance: async () => instance, loadPart
 authority.accept({
   changeSeq: 1,
   feedAgeS: 0,
+  isRestored: false,
   keys: [{ kid: 'k1', x: issuer.publicJwk.x, state: 'active', retireAt: null }],
   revocations: [],
   instances: [],

@@ -190,7 +190,7 @@ export async function createDaemon({
     routes,
     servers,
     lifecycle,
-    /** Listens first, so that probes are answered while the rest comes up; resolves when requests are served. */
+    /** Listens first, so that probes are answered while the rest comes up; resolves when this replica has read what it must know. */
     async start(): Promise<{ url: string; adminUrl: string }> {
       const { url } = await main.listen(settings.listen)
       const adminUrl = adminServer && settings.adminListen ? (await adminServer.listen(settings.adminListen)).url : url
@@ -221,7 +221,9 @@ export async function createDaemon({
         signal: stopping.signal,
       })
       await starting
-      if (!isStopping()) lifecycle.move('ready', 'everything is read')
+      // In a restored database nothing is: the beat moves on when management has told everything again.
+      const isHeld = settings.managementUrl !== undefined && authority.isRestored
+      if (!isStopping() && !isHeld) lifecycle.move('ready', 'everything is read')
       return { url, adminUrl }
     },
     async close(): Promise<void> {

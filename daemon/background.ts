@@ -48,6 +48,8 @@ const FEED_ALARM_S = 900
 const RETRY_MS = 500
 /** How long a start waits for management's first word. Without it the replica serves, and says `degraded`. */
 const JOIN_MS = 1_000
+const RESTORED =
+  'the database of this cell was restored or has failed over; nothing is served before management has told everything again'
 
 /** Reads everything once, then keeps it up to date; resolves with how to stop, or with undefined when it was stopped before. */
 export async function startBackground({
@@ -73,6 +75,16 @@ export async function startBackground({
   })
   if (!isRead) return undefined
 
+  let isHeld = false
+  const requireOwnLife = () => {
+    const mustHold = management !== undefined && authority.isRestored
+    if (mustHold && !isHeld) log.warn({ component: 'feed' }, RESTORED)
+    if (mustHold && (lifecycle.state === 'ready' || lifecycle.state === 'degraded')) lifecycle.move('warming', RESTORED)
+    if (!mustHold && isHeld && lifecycle.state === 'warming') lifecycle.move('ready', 'management has told everything')
+    isHeld = mustHold
+  }
+  requireOwnLife()
+
   const watch = watchDatabase({
     sql,
     everyMs: BEAT_MS,
@@ -81,6 +93,7 @@ export async function startBackground({
     also: async () => {
       switches.accept(await freshSwitches(sql, log))
       await catchUp()
+      requireOwnLife()
       const ageS = authority.feedAgeS()
       lifecycle.report(
         'feed',

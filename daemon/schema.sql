@@ -845,6 +845,7 @@ CREATE TABLE loci.cell (
     lease_holder text,
     lease_until timestamp with time zone,
     lease_fence bigint DEFAULT 0 NOT NULL,
+    life text,
     CONSTRAINT cell_only_row_check CHECK (only_row)
 );
 
@@ -1159,6 +1160,8 @@ GRANT UPDATE(lease_holder) ON TABLE loci.cell TO loci_app;
 GRANT UPDATE(lease_until) ON TABLE loci.cell TO loci_app;
 
 GRANT UPDATE(lease_fence) ON TABLE loci.cell TO loci_app;
+
+GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 

@@ -32,10 +32,16 @@ export interface TestDaemonOptions {
   settings?: Partial<DaemonSettings>
   /** A database of another test daemon: a second replica of its cell. */
   replicaOf?: TestDaemon
+  /** Instead of one of its own; it is the caller's to drop. */
+  database?: TestDatabase
 }
 
-export async function testDaemon({ settings = {}, replicaOf }: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const database = replicaOf?.database ?? (await testDatabase({ migrations: MIGRATIONS }))
+export async function testDaemon({
+  settings = {},
+  replicaOf,
+  database: given = replicaOf?.database,
+}: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const database = given ?? (await testDatabase({ migrations: MIGRATIONS }))
   const adminToken = replicaOf?.adminToken ?? `loci_adm_${randomBytes(32).toString('base64url')}`
   const { lines, log } = testLog()
   const daemon = await createDaemon({
@@ -68,7 +74,7 @@ export async function testDaemon({ settings = {}, replicaOf }: TestDaemonOptions
     async [Symbol.asyncDispose]() {
       await Promise.all(daemon.servers.map((server) => server.close(0)))
       await Promise.all([daemon.close(), admin.close()])
-      if (!replicaOf) await database[Symbol.asyncDispose]()
+      if (!given) await database[Symbol.asyncDispose]()
     },
   }
 }

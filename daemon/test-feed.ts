@@ -22,6 +22,12 @@ export interface TestFeed {
   heard(): Promise<void>
   /** The control database came back from a backup, or from another server: nothing is told but what is published from now on. */
   restore(): void
+  /** How many more pages it answers; then everything is 503. */
+  pagesLeft: number
+  /** Items of one page. */
+  pageItemsMax: number
+  /** How often it was asked while it was silent. */
+  readonly unanswered: number
   /** Instances that it does not place in the cell: a report that names one is refused whole. */
   unknown: Set<string>
   /** While set, every call of the cell is 401 with these details. `date` is that of the answer. */
@@ -42,6 +48,7 @@ export async function testFeed(): Promise<TestFeed> {
   const unknown = new Set<string>()
   const reports: TestFeed['reports'] = []
   const sent: Report[] = []
+  let unanswered = 0
 
   async function readFeed(query: URLSearchParams): Promise<object> {
     polled = { epoch: query.get('epoch'), after: Number(query.get('after')) }
@@ -57,7 +64,10 @@ export async function testFeed(): Promise<TestFeed> {
       return readFeed(query)
     }
     const found = [...items.values()].filter((item) => item.seq > after).sort((a, b) => a.seq - b.seq)
-    return { epoch: `epoch-${epochs}`, full: isFull, next: seq, more: false, items: found }
+    feed.pagesLeft -= 1
+    const page = found.slice(0, feed.pageItemsMax)
+    const more = page.length < found.length
+    return { epoch: `epoch-${epochs}`, full: isFull, next: more ? page.at(-1)?.seq : seq, more, items: page }
   }
 
   function takeReport(report: Report): [number, object] {
@@ -73,6 +83,11 @@ export async function testFeed(): Promise<TestFeed> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (feed.pagesLeft <= 0) {
+      unanswered += 1
+      response.writeHead(503).end()
+      return
+    }
     const { refusal } = feed
     if (refusal) {
       if (refusal.date) response.setHeader('date', refusal.date)
@@ -123,6 +138,11 @@ export async function testFeed(): Promise<TestFeed> {
       epochs += 1
       seq = 0
       wake()
+    },
+    pagesLeft: Number.POSITIVE_INFINITY,
+    pageItemsMax: Number.POSITIVE_INFINITY,
+    get unanswered() {
+      return unanswered
     },
     unknown,
     reports,

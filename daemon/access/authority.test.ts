@@ -20,7 +20,8 @@ function instance(state: Instance['state'], plan = 'pro'): Instance {
 }
 
 function changes(changeSeq: number, given: Partial<AuthorityChanges> = {}): AuthorityChanges {
-  return { changeSeq, feedAgeS: null, keys: [], revocations: [], instances: [], partnerCredentials: [], ...given }
+  const nothing = { keys: [], revocations: [], instances: [], partnerCredentials: [] }
+  return { changeSeq, feedAgeS: null, isRestored: false, ...nothing, ...given }
 }
 
 /** An authority whose loads are answered when the test says so. */

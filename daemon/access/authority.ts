@@ -62,6 +62,8 @@ export interface AuthorityChanges {
   changeSeq: number
   /** Seconds since management was last heard; null when it never was. */
   feedAgeS: number | null
+  /** The database is a restored copy, and nobody has brought it up to date yet. */
+  isRestored: boolean
   keys: SigningKey[]
   revocations: Revocation[]
   /** Only those that are in the picture need to be brought up to date. */
@@ -81,6 +83,8 @@ export interface Authority {
   findPartnerCredential(id: string): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
   /** Seconds since management was last heard, by now; null when the cell has no management. */
   feedAgeS(): number | null
+  /** What is known here is of an earlier time: nothing may be served by it. */
+  readonly isRestored: boolean
 }
 
 interface Loaders {
@@ -106,6 +110,7 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
   let version = 0
   let changeSeq = NOTHING_READ
   let heard: { ageS: number; at: number } | undefined
+  let isRestored = false
 
   function acceptKey({ kid, x, state, retireAt }: SigningKey): void {
     const key = state === 'removed' ? undefined : publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x })
@@ -152,6 +157,7 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
       if (changes.revocations.length > 0) forgetExpired()
       if (changes.changeSeq !== changeSeq) version += 1
       changeSeq = changes.changeSeq
+      isRestored = changes.isRestored
       heard = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
     },
     findKey(kid, nowMs) {
@@ -167,6 +173,9 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
     },
     findInstance: (id) => instances.get(id) ?? remember(instances, id, loadInstance),
     findPartnerCredential: (id) => partners.get(id) ?? remember(partners, id, loadPartnerCredential),
+    get isRestored() {
+      return isRestored
+    },
     feedAgeS: () => (heard ? heard.ageS + (performance.now() - heard.at) / 1000 : null),
   }
 

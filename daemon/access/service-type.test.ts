@@ -45,7 +45,8 @@ test('whatever a capability says, an instance of type kv opens nothing else: 403
     loadPartnerCredential: async () => undefined,
   })
   const key = { kid: known.kid, x: known.key.x, state: 'active' as const, retireAt: null }
-  authority.accept({ changeSeq: 1, feedAgeS: 0, keys: [key], revocations: [], instances: [], partnerCredentials: [] })
+  const none = { revocations: [], instances: [], partnerCredentials: [] }
+  authority.accept({ changeSeq: 1, feedAgeS: 0, isRestored: false, keys: [key], ...none })
   const access = capabilityAccess({
     authority,
     failures: createFailures(1_000),

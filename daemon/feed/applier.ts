@@ -5,7 +5,8 @@
 //   without the lease: ask for it every second.
 //   with it: pull (long poll) → apply behind the fence → pull …; a lost fence means another took over: begin again. Beside that, each
 //   at its own pace: what the cell observes goes up (reports/), what was deleted is erased (purge/).
-//   every ten minutes a full resync; an error backs off up to 10 s and is logged when its reason changes, and every minute.
+//   every ten minutes a full resync, and at once when the database is not the one that it was (a restore, a fail-over): before that is
+//   over no replica serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@loci/chassis/log.ts'
@@ -74,9 +75,11 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
   const { pool, replica, log } = options
   const leading = new AbortController()
   const either = AbortSignal.any([signal, leading.signal])
+  let isAfresh = lease.epoch === null
   const renewer = setInterval(() => {
     takeLease(pool, replica, LEASE_MS).then(
-      (renewed) => renewed?.fence !== lease.fence && leading.abort(),
+      // Restored under our feet, by a fail-over for one: everything must be asked for.
+      (renewed) => (renewed?.fence !== lease.fence || (renewed.epoch === null && !isAfresh)) && leading.abort(),
       () => undefined,
     )
   }, RENEW_MS)
@@ -102,7 +105,6 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
   )
   try {
     let { epoch, after } = lease
-    let isAfresh = epoch === null
     let isResync = false
     let wait = 0
     while (!either.aborted) {
@@ -117,7 +119,8 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       })
       if (!page) continue
       const known = isAfresh && page.more ? null : page.epoch
-      const applied = await applyPage(pool, { ...page, fence: lease.fence, epoch: known, isAfresh })
+      const isLastOfAll = (isResync || page.full) && !page.more
+      const applied = await applyPage(pool, { ...page, fence: lease.fence, epoch: known, isAfresh, isLastOfAll })
       if (!applied) return
       if (page.items.length > 0) await options.onApplied()
       reporter.hear(page.items.flatMap((item) => (item.kind === 'instance' ? [item.body.svc] : [])))

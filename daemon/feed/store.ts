@@ -1,6 +1,7 @@
 // What management says, kept in the cell's Postgres: applied by the one replica that holds the lease, read by all.
 
 import type { FeedItem } from '@loci/contract/feed.ts'
+import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import {
@@ -15,6 +16,8 @@ import { appendAudit } from '../audit/store.ts'
 
 const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
   state_reason as "stateReason", limits, config`
+/** This database is a copy of the one in which the feed was last read to its end. */
+const IS_RESTORED = `coalesce(life <> ${DATABASE_LIFE}, false)`
 const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,
   projection_classes as "projectionClasses", routes, digest, state, expires_at as "expiresAt"`
 
@@ -41,14 +44,16 @@ export async function findPartnerCredential(sql: Sql, id: string): Promise<Partn
  * next time, never missed.
  */
 export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
-  const { rows } = await sql.query<{ changeSeq: number; feedAgeS: number | null }>({
+  const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored'>>({
     name: 'cell_read',
-    text: `select change_seq as "changeSeq", extract(epoch from clock_timestamp() - feed_heard_at)::float8 as "feedAgeS" from loci.cell`,
+    text: `select change_seq as "changeSeq", extract(epoch from clock_timestamp() - feed_heard_at)::float8 as "feedAgeS",
+        ${IS_RESTORED} as "isRestored" from loci.cell`,
   })
-  const { changeSeq, feedAgeS } = rows[0] as { changeSeq: number; feedAgeS: number | null }
+  const { changeSeq, feedAgeS, isRestored } = rows[0] as (typeof rows)[number]
   const nothing: AuthorityChanges = {
     changeSeq,
     feedAgeS,
+    isRestored,
     keys: [],
     revocations: [],
     instances: [],
@@ -80,6 +85,7 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
 
 export interface Lease {
   fence: number
+  /** Null: it must ask for everything. It is new, or was restored: then what it read up to stands in another life. */
   epoch: string | null
   after: number
 }
@@ -91,7 +97,7 @@ export async function takeLease(sql: Sql, replica: string, leaseMs: number): Pro
     text: `update loci.cell set lease_holder = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond',
         lease_fence = lease_fence + case when lease_holder = $1 then 0 else 1 end
       where lease_holder is null or lease_holder = $1 or lease_until < clock_timestamp()
-      returning lease_fence as fence, feed_epoch as epoch, feed_after as after`,
+      returning lease_fence as fence, case when ${IS_RESTORED} then null else feed_epoch end as epoch, feed_after as after`,
     values: [replica, leaseMs],
   })
   return rows[0]
@@ -114,6 +120,8 @@ export interface FeedPage {
   items: FeedItem[]
   /** The cell did not know how far it had read: it is new, or restored from a backup. What was erased may be back. */
   isAfresh?: boolean
+  /** With it the cell has heard everything there is: what it knows belongs to this database from now on. */
+  isLastOfAll?: boolean
 }
 
 export interface Applied {
@@ -132,9 +140,10 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
   return transaction(pool, async (sql) => {
     const { rows } = await sql.query<{ changeSeq: number }>({
       name: 'feed_fence',
-      text: `update loci.cell set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4
+      text: `update loci.cell set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4,
+          life = case when $5 then ${DATABASE_LIFE} else life end
         where lease_fence = $1 returning change_seq as "changeSeq"`,
-      values: [page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0],
+      values: [page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0, page.isLastOfAll ?? false],
     })
     const seq = rows[0]?.changeSeq
     if (seq === undefined) return false

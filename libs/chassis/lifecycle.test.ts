@@ -30,7 +30,7 @@ test('no way leads back from draining, round warming, or out of stopped', () => 
   const forbidden: [LifecycleState[], LifecycleState][] = [
     [[], 'ready'],
     [['migrating'], 'ready'],
-    [['warming', 'ready'], 'warming'],
+    [['warming', 'ready'], 'migrating'],
     [['warming', 'ready', 'draining'], 'ready'],
     [['draining', 'stopped'], 'ready'],
     [['draining', 'stopped'], 'draining'],

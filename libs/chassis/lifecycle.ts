@@ -2,14 +2,15 @@
 //
 //   starting   the process runs; configuration is read, nothing is connected yet
 //   migrating  the database's schema is older than this code (or the database does not answer); waits, touches nothing
-//   warming    the schema is there; caches and switches are being read
+//   warming    the schema is there; caches and switches are being read. A daemon comes back to it when its database is not the one that
+//              it was (a restore, a fail-over): what it knows is of another time until it was told everything again
 //   ready      serves
 //   degraded   serves, but a dependency or an optional part is down and no other replica would do better
 //   draining   told to stop: still answers what arrives during the grace, refuses it afterwards, ends what runs
 //   stopped    nothing runs any more
 //   failed     can not serve and will not by itself; the process ends with a non-zero code
 //
-//   starting → migrating → warming → ready ⇄ degraded → draining → stopped; any → failed; any but stopped → draining.
+//   starting → migrating → warming ⇄ ready ⇄ degraded → draining → stopped; degraded → warming; any → failed; any but stopped → draining.
 //   Never: back from draining, ready before warming, a state that was left without an entry in `transitions`.
 
 import { ApiError } from './api-error.ts'
@@ -58,8 +59,8 @@ const NEXT: Record<LifecycleState, LifecycleState[]> = {
   starting: ['migrating', 'warming', 'draining', 'failed'],
   migrating: ['warming', 'draining', 'failed'],
   warming: ['ready', 'degraded', 'draining', 'failed'],
-  ready: ['degraded', 'draining', 'failed'],
-  degraded: ['ready', 'draining', 'failed'],
+  ready: ['degraded', 'warming', 'draining', 'failed'],
+  degraded: ['ready', 'warming', 'draining', 'failed'],
   draining: ['stopped', 'failed'],
   stopped: [],
   failed: ['draining', 'stopped'],

@@ -54,6 +54,10 @@ test('startup is 503 STARTING until the process has started, and tells its parts
   server.lifecycle.move('ready', 'test')
   const after = await server.ask('GET /v1/health/startup')
   assert.deepEqual([after.status, after.json()], [200, { status: 'ok', services: { kv: 'running' } }])
+
+  server.lifecycle.move('warming', 'its database was restored')
+  const [started, ready] = [await server.ask('GET /health/startup'), await server.ask('GET /health/ready')]
+  assert.deepEqual([started.status, ready.status, ready.json()], [200, 503, { status: 'starting' }])
 })
 
 test('a process that failed is alive and neither ready nor started', async () => {

@@ -20,7 +20,12 @@ interface ProbeOptions {
 }
 
 export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOptions): Route[] {
-  const isStarted = () => !['starting', 'migrating', 'warming', 'failed'].includes(lifecycle.state)
+  // Once started it stays so, also when it must warm up again: it is not to be restarted for that.
+  let hasServed = false
+  lifecycle.onMove(({ to }) => {
+    hasServed ||= to === 'ready' || to === 'degraded'
+  })
+  const isStarted = () => hasServed || lifecycle.state === 'draining' || lifecycle.state === 'stopped'
   const health = prefixes.flatMap((prefix) => [
     route(
       {
@@ -48,7 +53,8 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
       () => {
         if (lifecycle.state === 'ready') return { status: 'ok' }
         if (lifecycle.state === 'degraded') return { status: 'degraded' }
-        const status = isStarted() ? 'draining' : 'starting'
+        const isEnding = lifecycle.state === 'draining' || lifecycle.state === 'stopped'
+        const status = isEnding ? 'draining' : 'starting'
         return reply(503, { status }, { 'retry-after': '1' })
       },
     ),

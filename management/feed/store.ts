@@ -2,6 +2,7 @@
 // that a number is given in the order of commits.
 
 import type { FeedChange, FeedItem } from '@loci/contract/feed.ts'
+import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
 /** To one cell. The cell's row stays locked to the end of the transaction. */
@@ -58,15 +59,10 @@ export async function publishToAll(sql: Sql, change: FeedChange): Promise<void> 
 }
 
 /**
- * Changes whenever the numbers of the feed may have gone back: another server (system identifier), a fail-over or a restore to a
- * point in time (timeline, read from the name of the WAL file because the control file learns it only at the next checkpoint), a
- * dump read into another database (oid), or the word of an operator for what PostgreSQL can not tell (loci.feed_epoch).
+ * Changes whenever the numbers of the feed may have gone back: the life of the database, or the word of an operator for what
+ * PostgreSQL can not tell (loci.feed_epoch).
  */
-const EPOCH = `(select s.system_identifier::text || '.' || case when pg_is_in_recovery()
-      then (select timeline_id from pg_control_checkpoint())
-      else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end
-    || '.' || d.oid::text || '.' || e.value
-  from pg_control_system() s, pg_database d, loci.feed_epoch e where d.datname = current_database())`
+const EPOCH = `(select ${DATABASE_LIFE} || '.' || e.value from loci.feed_epoch e)`
 
 export async function readEpoch(sql: Sql): Promise<string> {
   const { rows } = await sql.query<{ epoch: string }>({ name: 'feed_epoch', text: `select ${EPOCH} as epoch` })

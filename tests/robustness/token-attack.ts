@@ -81,6 +81,7 @@ export async function attack(
   authority.accept({
     changeSeq: 1,
     feedAgeS: null,
+    isRestored: false,
     keys: origin.keys.map(({ kid, x }) => ({ kid, x, state: 'active' as const, retireAt: null })),
     revocations: [],
     instances: [],
