@@ -58,6 +58,7 @@ const code = await runProgram({
         const { version } = await migrate({
           ownerUrl: databaseOwnerUrl as string,
           ...(databaseCa ? { ca: databaseCa } : {}),
+          program: 'daemon',
           directory: MIGRATIONS,
           log: (line) => err(`${line}\n`),
         })

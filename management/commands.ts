@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { toApiError } from '@loci/chassis/api-error.ts'
 import type { Config } from '@loci/chassis/config.ts'
 import type { Command } from '@loci/chassis/program.ts'
+import { explainDatabaseError, wrongDatabase } from '@loci/postgres/first-contact.ts'
 import { schemaState } from '@loci/postgres/migrate.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { sealingKeyProblems } from '@loci/postgres/sealing-checks.ts'
@@ -40,6 +41,7 @@ export function operatorCommands(streams: Streams): Record<string, Command> {
       name,
       {
         summary: group.summary,
+        usage: usageLines(name, group),
         ...(group.without ? { without: group.without } : {}),
         run: (config: Config, args: string[]) => runVerb(name, group, config, args, streams),
       },
@@ -62,8 +64,7 @@ async function runVerb(
   const read = verb && readOptions(verb, rest)
   if (!verb || !read || 'problem' in read) {
     if (read && 'problem' in read) err(`${read.problem}\n`)
-    for (const [known, one] of Object.entries(group.verbs))
-      err(`usage: management ${`${name} ${known}`.trim()}${usageOf(one)}\n`)
+    for (const line of usageLines(name, group)) err(`usage: management ${line}\n`)
     return EXIT.usage
   }
   const { databaseUrl, databaseCa, publicUrl, sealingKeys, regions } = config.values
@@ -75,6 +76,11 @@ async function runVerb(
     onError: () => {}, // The statement that needed the connection fails by itself.
   })
   try {
+    const wrong = await wrongDatabase(pool, 'management', 'LOCI_DATABASE_URL')
+    if (wrong) {
+      err(`${wrong}\n`)
+      return EXIT.configuration
+    }
     const schema = await schemaState(pool, MIGRATIONS)
     if (schema.state === 'behind' || schema.state === 'incompatible') {
       err(`${schema.reason}\n`)
@@ -98,6 +104,7 @@ async function runVerb(
     const told = toApiError(error)
     if (told.code === 'INTERNAL_ERROR') throw error
     err(`${told.message}\n`)
+    if (told.code === 'STORE_UNAVAILABLE') err(`${explainDatabaseError(error, 'management', 'LOCI_DATABASE_URL')}\n`)
     if (told.status === 400) return EXIT.usage
     return told.status === 503 ? EXIT.unavailable : EXIT.refused
   } finally {
@@ -129,6 +136,10 @@ function joined(args: string[], names: string[]): string[] {
     } else result.push(argument)
   }
   return result
+}
+
+function usageLines(name: string, { verbs }: Group): string[] {
+  return Object.entries(verbs).map(([known, verb]) => `${`${name} ${known}`.trim()}${usageOf(verb)}`)
 }
 
 function usageOf({ required = [], optional = [] }: Verb): string {

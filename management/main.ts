@@ -55,6 +55,7 @@ const code = await runProgram({
         const { version } = await migrate({
           ownerUrl: databaseOwnerUrl as string,
           ...(databaseCa ? { ca: databaseCa } : {}),
+          program: 'management',
           directory: MIGRATIONS,
           log: (line) => err(`${line}\n`),
         })

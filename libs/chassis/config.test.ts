@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { newId } from '@loci/contract/ids.ts'
 import { configReport, flagOf, isKubernetesLink, loadConfig, requireSettings } from './config.ts'
 import { SETTINGS } from './settings.ts'
 import { selfSigned } from './testing/certificate.ts'
@@ -184,9 +185,34 @@ test('the problem with a secret does not repeat the secret', () => {
 
 test('certificate and key go together', () => {
   const cert = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----'
-  const together = 'LOCI_TLS_CERT and LOCI_TLS_KEY go together: one of them is missing'
-  assert.deepEqual(daemon({ LOCI_TLS_CERT: cert }).problems, [together])
-  assert.deepEqual(daemon({ LOCI_TLS_KEY: '-----BEGIN EC PRIVATE KEY-----\nx' }).problems, [together])
+  const together = 'LOCI_TLS_CERT, LOCI_TLS_KEY go together'
+  assert.deepEqual(daemon({ LOCI_TLS_CERT: cert }).problems, [`${together}: LOCI_TLS_KEY is missing`])
+  const { problems } = daemon({ LOCI_TLS_KEY: '-----BEGIN EC PRIVATE KEY-----\nx' })
+  assert.deepEqual(problems, [`${together}: LOCI_TLS_CERT is missing`])
+})
+
+// Mutant: asking for the value instead of whether it was given (a bad one is then "missing" too).
+test('of the three settings of a cell the missing ones are named, and one that is there but bad is not', () => {
+  const cell = { LOCI_CELL_ID: newId('cell'), LOCI_MANAGEMENT_URL: 'https://management.example' }
+  const together = 'LOCI_CELL_ID, LOCI_CELL_KEY, LOCI_MANAGEMENT_URL go together'
+  assert.deepEqual(daemon(cell).problems, [`${together}: LOCI_CELL_KEY is missing`])
+  const { LOCI_CELL_ID: _, ...url } = cell
+  assert.deepEqual(daemon(url).problems, [`${together}: LOCI_CELL_ID and LOCI_CELL_KEY are missing`])
+  const bad = daemon({ ...cell, LOCI_CELL_KEY: 'no key' }).problems
+  assert.equal(bad.length, 1)
+  assert.match(bad[0] ?? '', /^LOCI_CELL_KEY /)
+})
+
+test('a secret that is not set is shown as not set', () => {
+  const report = configReport(daemon({}))
+  assert.match(report, /LOCI_TLS_KEY +- {2}\(not set\)/)
+  const management = loadConfig({
+    program: 'management',
+    argv: [],
+    env: { LOCI_DATABASE_URL: 'postgres://a@127.0.0.1/b' },
+  })
+  for (const name of ['LOCI_BILLING_WEBHOOK_SECRETS', 'LOCI_GATEWAY_SECRETS'])
+    assert.match(configReport(management), new RegExp(`${name} +- {2}\\(`))
 })
 
 test('a certificate and a key that do not belong together are refused at start, not at the first handshake', () => {

@@ -42,6 +42,7 @@ export function loadConfig({
   rejectUnknown(env, file, problems)
 
   const values: Partial<Record<SettingName, unknown>> = {}
+  const given = new Set<string>()
   const shown: Config['shown'] = []
   for (const name of NAMES) {
     const setting = SETTINGS[name] as Setting<unknown>
@@ -49,9 +50,11 @@ export function loadConfig({
     const found = find(setting, program, flags, env, file, problems)
     shown.push({
       env: setting.env,
-      value: found.text === undefined ? '' : setting.secret ? MASK : oneLine(found.text),
+      // An empty secret masked would look like one that is there.
+      value: found.text === undefined || found.text === '' ? '' : setting.secret ? MASK : oneLine(found.text),
       source: found.source,
     })
+    if (found.text !== undefined || found.failed) given.add(setting.env)
     if (found.text === undefined) {
       const missing = needs.includes(name) || (!setting.optional && found.source === 'not set')
       if (missing && !found.failed) problems.push(`${setting.env} is required: ${setting.doc}`)
@@ -64,7 +67,7 @@ export function loadConfig({
     }
   }
   const config: Config = { values: values as Settings, problems, warnings: [], shown, rest, mode }
-  checkTogether(config)
+  checkTogether(config, given)
   return config
 }
 
@@ -183,10 +186,20 @@ function find(
   return fallback === undefined ? { source: 'not set' } : { text: fallback, source: 'default' }
 }
 
-/** Rules about more than one setting. */
-function checkTogether({ values, problems, warnings }: Config): void {
-  if ((values.tlsCert === undefined) !== (values.tlsKey === undefined))
-    problems.push('LOCI_TLS_CERT and LOCI_TLS_KEY go together: one of them is missing')
+const TOGETHER = [
+  ['LOCI_TLS_CERT', 'LOCI_TLS_KEY'],
+  ['LOCI_CELL_ID', 'LOCI_CELL_KEY', 'LOCI_MANAGEMENT_URL'],
+  ['LOCI_LEGACY_JWT_PUBLIC_KEY', 'LOCI_LEGACY_JWT_ISSUER', 'LOCI_LEGACY_JWT_AUDIENCE'],
+]
+
+/** Rules about more than one setting; `given` are those that somebody set, well or not. */
+function checkTogether({ values, problems, warnings }: Config, given: ReadonlySet<string>): void {
+  for (const group of TOGETHER) {
+    const missing = group.filter((env) => !given.has(env))
+    if (missing.length === 0 || missing.length === group.length) continue
+    const verb = missing.length === 1 ? 'is' : 'are'
+    problems.push(`${group.join(', ')} go together: ${missing.join(' and ')} ${verb} missing`)
+  }
   if (values.tlsCert && values.tlsKey) {
     try {
       createSecureContext({ cert: values.tlsCert, key: values.tlsKey })
@@ -205,14 +218,6 @@ function checkTogether({ values, problems, warnings }: Config): void {
     problems.push(
       'LOCI_REQUIRE_HTTPS would refuse every request: give LOCI_TLS_CERT and LOCI_TLS_KEY, or name your proxy in LOCI_TRUSTED_PROXIES',
     )
-  }
-  const plane = [values.cellId, values.cellKey, values.managementUrl]
-  if (plane.some((one) => one !== undefined) && plane.some((one) => one === undefined)) {
-    problems.push('LOCI_CELL_ID, LOCI_CELL_KEY and LOCI_MANAGEMENT_URL go together: one of them is missing')
-  }
-  const legacy = [values.legacyJwtPublicKey, values.legacyJwtIssuer, values.legacyJwtAudience]
-  if (legacy.some((one) => one !== undefined) && legacy.some((one) => one === undefined)) {
-    problems.push('LOCI_LEGACY_JWT_PUBLIC_KEY, _ISSUER and _AUDIENCE go together: one of them is missing')
   }
   const serving = values.adminListen ?? values.listen
   const allowlist = values.adminAllowlist

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { test } from 'node:test'
 import { type Command, runProgram, StartRefused } from './program.ts'
 
@@ -114,4 +116,44 @@ test('a secret on the command line is refused and not repeated', async () => {
     assert.match(err, /--database-url would show a secret/)
     assert.doesNotMatch(out + err, /hunter22/)
   }
+})
+
+test('a port that is taken is told with who holds it, and ends with 69', async () => {
+  const holder = createNetServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as AddressInfo
+  const { code, err } = await call([], ENV, async () => {
+    const second = createNetServer().listen(port, '127.0.0.1')
+    const [error] = await once(second, 'error')
+    throw error
+  })
+  holder.close()
+  assert.equal(code, 69)
+  const who =
+    process.platform === 'linux' ? `process ${process.pid} \\(node[^)]*\\) holds it` : 'another process holds it'
+  assert.match(
+    err,
+    new RegExp(`can not listen on 127.0.0.1:${port} \\(EADDRINUSE\\): ${who}\\. End that one, or choose`),
+  )
+})
+
+test('the help of a command is its own', async () => {
+  const { code, out } = await call(['migrate', '--help'], {})
+  assert.equal(code, 0)
+  assert.equal(
+    out,
+    [
+      'loci daemon 1.2.3',
+      '',
+      'migrate',
+      '',
+      'usage: node daemon/main.ts migrate',
+      '',
+      'It needs LOCI_DATABASE_OWNER_URL; NAME_FILE reads the value from a file.',
+      'node daemon/main.ts --help lists every command and setting.',
+      '',
+    ].join('\n'),
+  )
+  assert.match((await call(['--help'], {})).out, /LOCI_LISTEN/)
+  assert.equal((await call(['mirgate', '--help'], {})).code, 64)
 })

@@ -4,6 +4,7 @@
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
+import { findPortHolder } from './port-holder.ts'
 import type { HttpServer } from './server.ts'
 import { type Program, SETTINGS, type Setting, type SettingName } from './settings.ts'
 
@@ -22,6 +23,8 @@ export class StartRefused extends Error {
 
 export interface Command {
   summary: string
+  /** How it is called, one line for each way; for its own --help. */
+  usage?: string[]
   /** Settings without a default that this command needs beyond those that every command needs. */
   needs?: SettingName[]
   /** Settings that this command does without although they are required otherwise. */
@@ -45,13 +48,13 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
   const probe = loadConfig({ program, argv, env })
   const name = probe.rest[0]?.startsWith('-') === false ? (probe.rest[0] as string) : 'serve'
   const command = commands[name]
-  if (probe.mode === 'help') {
-    out(helpText(options))
-    return EXIT.ok
-  }
   if (!command) {
     err(`${program}: there is no command '${name}'. The commands are ${Object.keys(commands).join(', ')}.\n`)
     return EXIT.usage
+  }
+  if (probe.mode === 'help') {
+    out(name === 'serve' ? helpText(options) : commandHelp(options, name, command))
+    return EXIT.ok
   }
   const config = loadConfig({ program, argv, env, needs: command.needs ?? [] })
   const args = config.rest.slice(probe.rest[0] === name ? 1 : 0)
@@ -79,9 +82,7 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
     }
     const { code, address, port, message } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
-      err(
-        `${program} can not listen on ${address}:${port} (${code}): choose another address or port with --listen, or end what holds it\n`,
-      )
+      err(`${program} can not listen on ${address}:${port} (${code}): ${listenAdvice(code, port)}\n`)
       return EXIT.unavailable
     }
     // A server that fails is a bug and says so with its stack; a command that fails has a person in front of it.
@@ -91,8 +92,47 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
   }
 }
 
+function listenAdvice(code: string, port: number | undefined): string {
+  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address; choose another with --listen'
+  if (code === 'EACCES') return 'ports below 1024 need a privilege; choose another with --listen'
+  const holder = port === undefined ? undefined : findPortHolder(port)
+  const who = holder
+    ? `process ${holder.pid} (${holder.command}) holds it`
+    : 'another process holds it (ss -ltnp shows which, as its user or as root)'
+  return `${who}. End that one, or choose another address or port with --listen`
+}
+
 function refusalText(program: string, reasons: string[]): string {
   return `${program} does not start:\n${reasons.map((reason) => `  - ${reason}\n`).join('')}`
+}
+
+function commandHelp({ program, version }: ProgramOptions, name: string, command: Command): string {
+  const needed = Object.values(SETTINGS).filter(
+    (setting) =>
+      (setting.programs as readonly Program[]).includes(program) &&
+      isNeeded(setting as Setting<unknown>, program, command),
+  )
+  const usage = command.usage ?? [name]
+  return [
+    `loci ${program} ${version}`,
+    '',
+    `${command.summary}`,
+    '',
+    ...usage.map((line, at) => `${at === 0 ? 'usage:' : '      '} node ${program}/main.ts ${line}`),
+    '',
+    needed.length === 0
+      ? 'It needs no setting.'
+      : `It needs ${needed.map(({ env }) => env).join(', ')}; NAME_FILE reads the value from a file.`,
+    `node ${program}/main.ts --help lists every command and setting.`,
+    '',
+  ].join('\n')
+}
+
+function isNeeded(setting: Setting<unknown>, program: Program, { needs = [], without = [] }: Command): boolean {
+  const isNamed = (names: SettingName[]) => names.some((name) => SETTINGS[name].env === setting.env)
+  if (isNamed(needs)) return true
+  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
+  return fallback === undefined && !setting.optional && !setting.forCommand && !isNamed(without)
 }
 
 function helpText({ program, version, commands }: ProgramOptions): string {

@@ -36,7 +36,7 @@ export async function auditDatabase(sql: Sql, program: DatabaseProgram): Promise
       ...serverProblems(server),
       ...(await roleProblems(sql, program)),
       ...(await reachProblems(sql, program)),
-      ...(await ownershipProblems(sql)),
+      ...(await ownershipProblems(sql, program)),
       ...(await tableProblems(sql)),
     ],
     warnings,
@@ -126,8 +126,8 @@ async function reachProblems(sql: Sql, program: DatabaseProgram): Promise<string
   )
 }
 
-async function ownershipProblems(sql: Sql): Promise<string[]> {
-  const { rows } = await sql.query<{ object: string; owner: string; me: string }>({
+async function ownershipProblems(sql: Sql, program: DatabaseProgram): Promise<string[]> {
+  const { rows } = await sql.query<{ object: string; owner: string; me: string; login: string; isSuper: boolean }>({
     text: `with owned (object, owner) as (
              select 'schema ' || nspname, nspowner from pg_namespace where nspname = 'loci'
              union all
@@ -137,9 +137,17 @@ async function ownershipProblems(sql: Sql): Promise<string[]> {
              union all
              select 'function ' || proname, proowner from pg_proc
              where pronamespace = (select oid from pg_namespace where nspname = 'loci'))
-           select object, pg_get_userbyid(owner) as owner, current_user as me from owned
+           select object, pg_get_userbyid(owner) as owner, current_user as me, session_user as login,
+             (select rolsuper from pg_roles where rolname = session_user) as "isSuper" from owned
            where pg_has_role(current_user, owner, 'member') order by object`,
   })
+  const [first] = rows
+  // The login of migrate, which takes the role of the owner (roles.ts).
+  if (first && !first.isSuper && first.me === 'loci_owner')
+    return [
+      `LOCI_DATABASE_URL connects as ${first.login}, which owns the tables and could lift row security: ` +
+        `use ${first.login === loginsOf(program).owner ? loginsOf(program).app : first.login.replace(/_owner$/, '')}`,
+    ]
   const owners = Map.groupBy(rows, (row) => row.owner)
   return [...owners].map(([owner, objects]) => {
     const me = objects[0]?.me ?? ''

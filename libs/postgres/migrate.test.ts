@@ -71,8 +71,14 @@ test('a table that is in use makes the migration step back and come again', asyn
   const reader = await fixture.app.client()
   await reader.query({ text: 'begin; select * from loci.note_heads' })
   const lines: string[] = []
-  const migrating = migrate(fixture.options((line) => lines.push(line)))
-  await new Promise((resolve) => setTimeout(resolve, 1_200))
+  const steppedBack = Promise.withResolvers<void>()
+  const migrating = migrate(
+    fixture.options((line) => {
+      lines.push(line)
+      if (line.includes('locked')) steppedBack.resolve()
+    }),
+  )
+  await steppedBack.promise
   await reader.query({ text: 'rollback' })
   reader.release()
   assert.deepEqual((await migrating).applied, ['0004-column'])
@@ -124,7 +130,12 @@ async function emptyDatabase() {
     app,
     admin,
     directory,
-    options: (log: (line: string) => void) => ({ ownerUrl: database.ownerUrl, directory, log }),
+    options: (log: (line: string) => void) => ({
+      ownerUrl: database.ownerUrl,
+      program: 'daemon' as const,
+      directory,
+      log,
+    }),
     write: (file: string, text: string) => writeFileSync(join(directory, file), text),
     async [Symbol.asyncDispose]() {
       await Promise.all([app.close(), admin.close()])

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sqlState } from './errors.ts'
+import { explainDatabaseError, wrongDatabase, wrongOwner } from './first-contact.ts'
 import type { Client, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
+import type { DatabaseProgram } from './roles.ts'
 
 export interface Migration {
   version: number
@@ -19,6 +21,8 @@ export interface MigrateOptions {
   /** Connects as a login of loci_owner's, directly: a pooler that shares sessions would lose the lock. */
   ownerUrl: string
   ca?: string
+  /** Whose database it must be. */
+  program: DatabaseProgram
   directory: string
   log(line: string): void
 }
@@ -30,7 +34,7 @@ const DDL_TRIES_MAX = 8
 
 /** Brings a database up to the newest file. Forward only: there is no way back but a new migration. */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; version: number }> {
-  const { directory, log } = options
+  const { directory, log, program } = options
   const migrations = readMigrations(directory)
   const pool = openPool({
     url: options.ownerUrl,
@@ -42,8 +46,13 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     onError: (error) => log(`the connection broke: ${error.message}`),
   })
   try {
-    const client = await pool.client()
+    const client = await pool.client().catch((error) => {
+      throw new Error(explainDatabaseError(error, program, 'LOCI_DATABASE_OWNER_URL'), { cause: error })
+    })
     try {
+      const wrong =
+        (await wrongDatabase(client, program, 'LOCI_DATABASE_OWNER_URL')) ?? (await wrongOwner(client, program))
+      if (wrong) throw new Error(wrong)
       await takeLock(client, log)
       await prepareDatabase(client)
       return await applyPending(client, migrations, log)

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { auditDatabase } from './durability.ts'
+import { explainDatabaseError, wrongDatabase } from './first-contact.ts'
 import { schemaState } from './migrate.ts'
 import type { Sql } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
@@ -14,8 +15,9 @@ export interface PrepareOptions {
   migrations: string
   sealingKeys: CheckedKey[]
   signal: AbortSignal
-  /** Called when the reason for waiting changes, not at every try. */
+  /** Called when the reason for waiting changes, and again every minute while it lasts; not at every try. */
   onWaiting(reason: string): void
+  repeatMs?: number
 }
 
 export type Prepared =
@@ -32,12 +34,17 @@ export async function prepareDatabase({
   sealingKeys,
   signal,
   onWaiting,
+  repeatMs = 60_000,
 }: PrepareOptions): Promise<Prepared | 'stopped'> {
   let told = ''
+  let toldAt = 0
   for (;;) {
     const outcome = await attempt(sql, program, migrations, sealingKeys)
     if (typeof outcome !== 'string') return outcome
-    if (outcome !== told) onWaiting(outcome)
+    if (outcome !== told || performance.now() - toldAt >= repeatMs) {
+      onWaiting(outcome)
+      toldAt = performance.now()
+    }
     told = outcome
     await sleep(RETRY_MS)
     if (signal.aborted) return 'stopped'
@@ -51,6 +58,8 @@ async function attempt(
   sealingKeys: CheckedKey[],
 ): Promise<Prepared | string> {
   try {
+    const wrong = await wrongDatabase(sql, program, 'LOCI_DATABASE_URL')
+    if (wrong) return { refused: [wrong] }
     const schema = await schemaState(sql, migrations)
     if (schema.state === 'incompatible') return { refused: [schema.reason] }
     if (schema.state === 'behind') return schema.reason
@@ -65,9 +74,8 @@ async function attempt(
       serverVersion: audit.facts.serverVersion,
     }
   } catch (error) {
-    const code = (error as { code?: string }).code
     // A wrong password or an unknown role or database does not heal by waiting, but it does by the hand of an operator, who
     // reads this reason in the log and at /v1/lifecycle/status.
-    return `the database can not be used yet: ${(error as Error).message}${code ? ` (${code})` : ''}`
+    return `the database can not be used yet: ${explainDatabaseError(error, program, 'LOCI_DATABASE_URL')}`
   }
 }

@@ -110,7 +110,7 @@ async function makeTemplate(adminUrl: string, directory: string, program: Databa
       password: PASSWORD,
       database: unfinished,
     })
-    await migrate({ ownerUrl, directory, log: () => {} })
+    await migrate({ ownerUrl, program, directory, log: () => {} })
     await sql.query({ text: `alter database ${pg.escapeIdentifier(unfinished)} rename to ${template}` })
   })
   return template

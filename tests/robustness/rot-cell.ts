@@ -57,6 +57,7 @@ export async function startRotCell({
   await runSql(adminUrl, rolesSql({ database: DATABASE, program: 'daemon' }))
   await migrate({
     ownerUrl: postgres.url('loci_daemon_owner', DATABASE),
+    program: 'daemon',
     directory: `${root}/daemon/migrations`,
     log: () => {},
   })
