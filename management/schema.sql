@@ -103,6 +103,13 @@ CREATE FUNCTION loci.invitation_of(digest text) RETURNS TABLE(id text, organizat
   select i.id, i.organization_id from loci.invitations i where i.digest = invitation_of.digest
 $$;
 
+CREATE FUNCTION loci.is_token_of_another(p_jti text, p_tenant text) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+  select exists (select from loci.tokens t where t.jti = p_jti and t.tenant_id <> p_tenant)
+$$;
+
 CREATE FUNCTION loci.keep_audit_partitions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -184,8 +191,6 @@ CREATE FUNCTION loci.owner_of(id text) RETURNS TABLE(organization_id text, tenan
   select s.organization_id, s.tenant_id, s.id, s.cell_id
   from (
     select t.organization_id, t.service_id from loci.tokens t where t.jti = owner_of.id
-    union all
-    select c.organization_id, c.service_id from loci.token_children c where c.jti = owner_of.id
     union all
     select p.organization_id, p.service_id from loci.partner_credentials p where p.id = owner_of.id
   ) held join loci.services s on s.organization_id = held.organization_id and s.id = held.service_id
@@ -809,7 +814,7 @@ ALTER TABLE ONLY loci.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (organization_id, id);
 
 ALTER TABLE ONLY loci.token_children
-    ADD CONSTRAINT token_children_pkey PRIMARY KEY (organization_id, jti);
+    ADD CONSTRAINT token_children_pkey PRIMARY KEY (organization_id, service_id, jti);
 
 ALTER TABLE ONLY loci.tokens
     ADD CONSTRAINT tokens_pkey PRIMARY KEY (organization_id, jti);
@@ -873,8 +878,6 @@ CREATE INDEX tenants_by_id ON loci.tenants USING btree (id);
 CREATE UNIQUE INDEX tenants_by_slug ON loci.tenants USING btree (organization_id, slug) WHERE (deleted_at IS NULL);
 
 CREATE UNIQUE INDEX tenants_one_default ON loci.tenants USING btree (organization_id) WHERE (is_default AND (deleted_at IS NULL));
-
-CREATE INDEX token_children_by_jti ON loci.token_children USING btree (jti);
 
 CREATE INDEX token_children_of_parent ON loci.token_children USING btree (organization_id, parent_jti, registered_at DESC);
 
@@ -1037,6 +1040,9 @@ GRANT ALL ON FUNCTION loci.idempotency_answer(p_organization text, p_caller text
 
 REVOKE ALL ON FUNCTION loci.invitation_of(digest text) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.invitation_of(digest text) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.is_token_of_another(p_jti text, p_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.is_token_of_another(p_jti text, p_tenant text) TO loci_app;
 
 REVOKE ALL ON FUNCTION loci.keep_audit_partitions() FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.keep_audit_partitions() TO loci_app;

@@ -585,13 +585,16 @@ export type ManagementOperations = {
       200: TokenList
     }
   }
-  /** Take a token back, or a registered child by its jti. Every daemon refuses it within seconds. */
+  /** Take a token back, or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds. */
   'DELETE /api/v1/tenants/{id}/tokens/{token_id}': {
     given: {
       path: {
         id: string
         token_id: string
       }
+      query?: {
+        service_id?: string | undefined
+      } | undefined
       idempotencyKey?: string | undefined
     }
     answers: {

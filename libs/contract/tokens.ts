@@ -56,6 +56,12 @@ export const tokenResponse = z
   })
   .meta({ id: 'TokenResponse' })
 
+export const tokenDeleteQuery = z.strictObject({
+  service_id: pathId.optional().meta({
+    description: 'With it any jti is taken back in this service of the tenant, also one that was never registered.',
+  }),
+})
+
 export const tokenListQuery = pageQuery('cap').extend({ service_id: pathId.optional() })
 
 const tokenChild = z.object({

@@ -1,10 +1,11 @@
 // Links that a holder made offline and tells us about, so that they are listed and can be taken back by name. Nothing depends on
-// what is told: a child ends with its root, and to take back the root takes back everything under it.
+// what is told: a child ends with its root, and to take back the root takes back everything under it. A child is its service's: who
+// else registered the same jti, nobody asks, or whoever hears of a jti first could keep its owner from naming it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit } from '../audit/store.ts'
-import { findChild, findToken, insertChild, type ListedChild, listTenantsOfJti } from './store.ts'
+import { findChild, findToken, insertChild, isTokenOfAnother, type ListedChild } from './store.ts'
 
 export interface ChildRequest {
   organizationId: string
@@ -23,9 +24,8 @@ export async function registerChild(
 ): Promise<{ child: ListedChild; serviceId: string; isNew: boolean }> {
   const { organizationId, tenantId, parentJti, jti, expiresAt } = request
   const parent = await findToken(sql, organizationId, tenantId, parentJti)
-  const owners = parent ? await listTenantsOfJti(sql, jti) : []
-  // A jti is no secret, but it is nobody's business whose it is.
-  if (!parent || owners.some((owner) => owner !== tenantId)) throw noSuchToken()
+  // What management issued to another tenant is nobody else's child.
+  if (!parent || (await isTokenOfAnother(sql, tenantId, jti))) throw noSuchToken()
   if (parent.delegationDepth === 0)
     throw new ApiError('INVALID_STATE', 'This token was issued with max_delegation_depth 0: it has no children.')
   if (expiresAt > parent.expiresAt || expiresAt <= new Date())
@@ -34,9 +34,10 @@ export async function registerChild(
       `exp must lie ahead and not after that of the token, ${parent.expiresAt.getTime() / 1000}.`,
     )
   const { serviceId } = parent
-  if (owners.length > 0) return { child: await requireSame(sql, request), serviceId, isNew: false }
+  if (await findToken(sql, organizationId, tenantId, jti)) throw knownAlready()
   const isNew = await insertChild(sql, { ...request, serviceId })
-  const child = await requireSame(sql, request)
+  const child = await findChild(sql, organizationId, serviceId, jti)
+  if (child?.parentJti !== parentJti || child.expiresAt.getTime() !== expiresAt.getTime()) throw knownAlready()
   if (isNew)
     await appendAudit(sql, {
       chain: organizationId,
@@ -49,13 +50,8 @@ export async function registerChild(
   return { child, serviceId, isNew }
 }
 
-async function requireSame(
-  sql: Sql,
-  { organizationId, parentJti, jti, expiresAt }: ChildRequest,
-): Promise<ListedChild> {
-  const child = await findChild(sql, organizationId, jti)
-  if (child?.parentJti === parentJti && child.expiresAt.getTime() === expiresAt.getTime()) return child
-  throw new ApiError(
+function knownAlready(): ApiError {
+  return new ApiError(
     'INVALID_STATE',
     'This jti is known already, as a token or as a child with another parent or exp: each link needs a jti of its own.',
   )

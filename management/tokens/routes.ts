@@ -4,6 +4,7 @@ import { isId } from '@loci/contract/ids.ts'
 import {
   childRequest,
   childResponse,
+  tokenDeleteQuery,
   tokenList,
   tokenListQuery,
   tokenParams,
@@ -22,11 +23,11 @@ import { lockHome, requirePlaced } from '../services/home.ts'
 import { findService, type Service } from '../services/store.ts'
 import { noSuchToken, registerChild } from './children.ts'
 import {
-  findServiceOfToken,
   findTenantPlan,
   type ListedChild,
   type ListedToken,
   listChildren,
+  listServicesOfJti,
   listTokens,
   listUsableServices,
 } from './store.ts'
@@ -152,26 +153,37 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
         path: '/api/v1/tenants/{id}/tokens/{token_id}',
         access: access.scope('tokens:write', 'write'),
         tag: 'tokens',
-        summary: 'Take a token back, or a registered child by its jti. Every daemon refuses it within seconds.',
+        summary:
+          'Take a token back, or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds.',
         params: tokenParams,
+        query: tokenDeleteQuery,
         answers: { 200: deleted },
         errors: ['NOT_FOUND', ...REPEATS],
         failureMessage: 'Failed to delete the token',
       },
-      async ({ caller, params: { id, token_id }, headers, requestId }) => {
-        const repeat = { route: `DELETE /api/v1/tenants/${id}/tokens/${token_id}`, headers, request: null }
-        let cellId: string | null = null
+      async ({ caller, params: { id, token_id }, query, headers, requestId }) => {
+        const { organizationId } = caller
+        const repeat = { route: `DELETE /api/v1/tenants/${id}/tokens/${token_id}`, headers, request: query }
+        const cellIds = new Set<string>()
         const answer = await idempotency.once(caller, repeat, async (sql) => {
           await requireOwnTenant(sql, caller, id)
-          const serviceId = await findServiceOfToken(sql, caller.organizationId, id, token_id)
-          const service = serviceId && (await lockHome(sql, caller.organizationId, serviceId))
-          if (!service) throw noSuchToken()
-          cellId = service.cellId
-          await revokeToken(sql, service, token_id, caller.id, requestId)
-          await tellOf(sql, service, 'token.revoked', token_id)
+          const named =
+            query.service_id === undefined ? undefined : await findService(sql, organizationId, query.service_id)
+          if (query.service_id !== undefined) requireOwnService(caller, named?.tenantId === id ? named : undefined)
+          const serviceIds = named ? [named.id] : await listServicesOfJti(sql, organizationId, id, token_id)
+          if (serviceIds.length === 0) throw noSuchToken()
+          // Every cell before the first audit entry: the order of locks.
+          const services: Service[] = []
+          for (const serviceId of serviceIds)
+            services.push((await lockHome(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
+          for (const service of services) {
+            if (service.cellId !== null) cellIds.add(service.cellId)
+            await revokeToken(sql, service, token_id, caller.id, requestId)
+            await tellOf(sql, service, 'token.revoked', token_id)
+          }
           return { status: 200, body: { deleted: true } }
         })
-        if (cellId !== null) tell(cellId)
+        for (const cellId of cellIds) tell(cellId)
         return answer
       },
     ),
@@ -196,6 +208,10 @@ async function requireServiceOf(
   const service = requireOwnService(caller, found?.tenantId === tenantId ? found : undefined)
   requirePlaced(service)
   return service
+}
+
+function fail(error: ApiError): never {
+  throw error
 }
 
 /** `usr_…` or `key_…`; a gateway's caller is neither. */

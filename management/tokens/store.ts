@@ -72,21 +72,22 @@ export async function markRevoked(
     })
 }
 
-/** The service of a jti that the tenant knows: one of ours, or a child that was registered. */
-export async function findServiceOfToken(
+/** The services of a jti that the tenant knows, by id: that of a token, and each that it was registered in as a child. */
+export async function listServicesOfJti(
   sql: Sql,
   organizationId: string,
   tenantId: string,
   jti: string,
-): Promise<string | undefined> {
+): Promise<string[]> {
   const { rows } = await sql.query<{ serviceId: string }>({
-    name: 'tokens_find_service',
+    name: 'tokens_services_of_jti',
     text: `select service_id as "serviceId" from loci.tokens where organization_id = $1 and tenant_id = $2 and jti = $3
-      union all
-      select service_id from loci.token_children where organization_id = $1 and tenant_id = $2 and jti = $3`,
+      union
+      select service_id from loci.token_children where organization_id = $1 and tenant_id = $2 and jti = $3
+      order by "serviceId"`,
     values: [organizationId, tenantId, jti],
   })
-  return rows[0]?.serviceId
+  return rows.map(({ serviceId }) => serviceId)
 }
 
 export interface ListedChild {
@@ -157,17 +158,17 @@ export async function findToken(
   return rows[0]
 }
 
-/** Whose a jti is, as a token or as a registered child; of any organization. */
-export async function listTenantsOfJti(sql: Sql, jti: string): Promise<string[]> {
-  const { rows } = await sql.query<{ tenantId: string }>({
-    name: 'tokens_tenants_of_jti',
-    text: 'select tenant_id as "tenantId" from loci.owner_of($1)',
-    values: [jti],
+/** Whether we issued it to another tenant, of any organization. Of their children and of other ids nothing is asked. */
+export async function isTokenOfAnother(sql: Sql, tenantId: string, jti: string): Promise<boolean> {
+  const { rows } = await sql.query<{ isAnothers: boolean }>({
+    name: 'tokens_is_of_another',
+    text: 'select loci.is_token_of_another($1, $2) as "isAnothers"',
+    values: [jti, tenantId],
   })
-  return rows.map(({ tenantId }) => tenantId)
+  return rows[0]?.isAnothers ?? false
 }
 
-/** False when the organization has a child of that jti. */
+/** False when the service has a child of that jti. */
 export async function insertChild(
   sql: Sql,
   child: {
@@ -182,17 +183,22 @@ export async function insertChild(
   const { rowCount } = await sql.query({
     name: 'tokens_insert_child',
     text: `insert into loci.token_children (jti, organization_id, tenant_id, service_id, parent_jti, expires_at, registered_at)
-      values ($1, $2, $3, $4, $5, $6, clock_timestamp()) on conflict (organization_id, jti) do nothing`,
+      values ($1, $2, $3, $4, $5, $6, clock_timestamp()) on conflict (organization_id, service_id, jti) do nothing`,
     values: [child.jti, child.organizationId, child.tenantId, child.serviceId, child.parentJti, child.expiresAt],
   })
   return rowCount === 1
 }
 
-export async function findChild(sql: Sql, organizationId: string, jti: string): Promise<ListedChild | undefined> {
+export async function findChild(
+  sql: Sql,
+  organizationId: string,
+  serviceId: string,
+  jti: string,
+): Promise<ListedChild | undefined> {
   const { rows } = await sql.query<ListedChild>({
     name: 'tokens_find_child',
-    text: `select ${CHILD_COLUMNS} from loci.token_children where organization_id = $1 and jti = $2`,
-    values: [organizationId, jti],
+    text: `select ${CHILD_COLUMNS} from loci.token_children where organization_id = $1 and service_id = $2 and jti = $3`,
+    values: [organizationId, serviceId, jti],
   })
   return rows[0]
 }
