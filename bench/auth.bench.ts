@@ -10,9 +10,9 @@ import {
   verifyCapability,
 } from '@loci/capability/capability.ts'
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
+import { createFailures } from '@loci/chassis/failures.ts'
 import { createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability.ts'
-import { createFailures } from '@loci/daemon/access/failures.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
 
 const CACHED_US_MAX = 5

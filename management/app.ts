@@ -1,6 +1,7 @@
 // Every feature of management and what it is handed, on one screen.
 
 import { addressSet } from '@loci/chassis/addresses.ts'
+import { createFailures } from '@loci/chassis/failures.ts'
 import { createLifecycle } from '@loci/chassis/lifecycle.ts'
 import { createLimiter } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -89,6 +90,7 @@ export async function createManagement({
     if (to === 'draining') eventsWaiting.endAll()
   })
   const rates = createRates({ take: (limit) => takeRate(pool, limit), look: (limit) => lookAtRate(pool, limit) })
+  const failures = createFailures(settings.unauthenticatedPerMinute)
   const caller = callerAccess({
     findApiKey: (id) => findApiKey(pool, id),
     findOrganizationPlan: (id) => findOrganizationPlan(pool, id),
@@ -98,6 +100,8 @@ export async function createManagement({
     staffEmails: settings.staffEmails,
     isBilled: settings.billingWebhookSecrets.length > 0,
     rates,
+    failures,
+    trustedProxies,
   })
   const idempotency = createIdempotency(pool, settings.sealingKeys)
   const creations = createIdempotency(pool, settings.sealingKeys, 'mark')
@@ -113,7 +117,13 @@ export async function createManagement({
     'Billing events that do not count, because others of their subscription have a sequence or a time and they have none.',
     [],
   )
-  const cell = cellAccess({ findCellKeys: (id) => findCellKeys(pool, id), publicUrl: settings.publicUrl, log })
+  const cell = cellAccess({
+    findCellKeys: (id) => findCellKeys(pool, id),
+    publicUrl: settings.publicUrl,
+    log,
+    failures,
+    trustedProxies,
+  })
 
   const inFlight = () => server.inFlight()
   const parts = () => ({ postgres: lifecycle.state === 'degraded' ? 'down' : 'running' })

@@ -16,6 +16,7 @@ export const MANAGEMENT_SETTINGS = [
   'billingSigningSecrets',
   'billingProvider',
   'regions',
+  'unauthenticatedPerMinute',
   'trustedProxies',
   'requireHttps',
   'tlsCert',

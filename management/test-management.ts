@@ -121,6 +121,7 @@ export async function testManagement({
       billingSigningSecrets: [],
       billingProvider: 'stripe',
       regions: [],
+      unauthenticatedPerMinute: 1_000_000,
       trustedProxies: [],
       requireHttps: false,
       tlsCert: undefined,

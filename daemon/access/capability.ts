@@ -6,12 +6,12 @@ import { type Capability, CapabilityError, requireInTime, verifyCapability } fro
 import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
 import { type AddressSet, addressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Failures } from '@loci/chassis/failures.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { DOMAINS_OF, type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
 import type { Authority, Instance } from './authority.ts'
-import type { Failures } from './failures.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
 import type { Rates } from './rates.ts'
 

@@ -4,12 +4,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Failures } from '@loci/chassis/failures.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
 import { addressOf, requireIdentity, requireOpen, switchedOff } from './capability.ts'
-import type { Failures } from './failures.ts'
 import type { Rates } from './rates.ts'
 
 export interface PartnerCaller {

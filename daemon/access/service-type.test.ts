@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressSet } from '@loci/chassis/addresses.ts'
+import { createFailures } from '@loci/chassis/failures.ts'
 import { route } from '@loci/chassis/route.ts'
 import { ask } from '@loci/chassis/test-request.ts'
 import { testHttpServer } from '@loci/chassis/test-server.ts'
@@ -12,7 +13,6 @@ import { testDaemon } from '../test-daemon.ts'
 import type { Instance } from './authority.ts'
 import { createAuthority } from './authority.ts'
 import { capabilityAccess } from './capability.ts'
-import { createFailures } from './failures.ts'
 import { createRates } from './rates.ts'
 
 // Mutant: without requireOpen() in admit() every operation of the second test is admitted.

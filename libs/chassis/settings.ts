@@ -178,7 +178,7 @@ export const SETTINGS = {
   }),
   unauthenticatedPerMinute: setting({
     env: 'LOCI_UNAUTHENTICATED_PER_MINUTE',
-    programs: ['daemon'],
+    programs: BOTH,
     doc: 'Requests whose credential fails, per address and minute, before they are told 429.',
     fallback: '1000',
     parse: integer(1, 1_000_000),

@@ -152,3 +152,20 @@ test('x-loci-organization selects among the caller’s own and never grants', as
   assert.deepEqual([theirs.status, none.status], [403, 403])
   assert.equal(theirs.error.message, none.error.message)
 })
+
+// Mutant: leave out slowed() in caller.ts (401 instead of 429).
+test('an address whose keys or cell tokens keep failing is slowed, and a valid key from there never is', async () => {
+  await using slow = await testManagement({ settings: { unauthenticatedPerMinute: 5 } })
+  const party = await slow.organization()
+  const cell = await slow.cell()
+  const bad = (key = 'loci_sk_x') => slow.get('/api/v1/tenants', { 'x-api-key': key })
+  for (let n = 0; n < 5; n += 1) assert.equal((await bad()).status, 401)
+  const slowed = await bad()
+  assert.deepEqual([slowed.status, slowed.error.code], [429, 'RATE_LIMITED'])
+  assert.ok(Number(slowed.headers['retry-after']) >= 1 && Number(slowed.headers['retry-after']) <= 60)
+  assert.equal((await slow.get('/api/v1/tenants')).status, 429, 'none at all is one that fails')
+  assert.equal((await slow.get('/cell/v1/self', { authorization: 'Bearer x' })).status, 429)
+  assert.equal((await party.ask('GET /api/v1/tenants')).status, 200)
+  assert.equal((await party.ask('GET /api/v1/cells')).status, 403, 'what a valid key may not do is no failure of it')
+  assert.equal((await cell.feed()).full, true)
+})

@@ -2,8 +2,9 @@
 // here. Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's own and
 // never grants. In the order of the seed: who is it, may it do this, has it asked too often.
 
-import type { AddressSet } from '@loci/chassis/addresses.ts'
+import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Failures } from '@loci/chassis/failures.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -62,6 +63,8 @@ export interface CallerAccessOptions {
   /** Where nobody is billed, nobody is limited to what a plan of ours would grant for nothing. */
   isBilled: boolean
   rates: Rates
+  failures: Failures
+  trustedProxies: AddressSet
   nowMs?: () => number
 }
 
@@ -89,7 +92,9 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     challenge: `ApiKey realm="loci", header="${HEADER.apiKey}"`,
     errors: ['UNAUTHENTICATED', 'CREDENTIAL_MISPLACED', 'FORBIDDEN', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize(arrival) {
-      const caller = await authenticate(arrival, options)
+      const caller = await authenticate(arrival, options).catch((error) => {
+        throw slowed(error, arrival, options)
+      })
       mayCall(caller)
       // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
       if (limited) await options.rates.show(caller, kind, arrival.answer, 'services')
@@ -127,6 +132,16 @@ export function requireScope(caller: Caller, scope: Scope): void {
       'FORBIDDEN',
       `This needs the scope ${scope}, which the credential or the role of its maker lacks.`,
     )
+}
+
+/** A credential that fails counts against its address; what a valid one may not do does not. */
+export function slowed(
+  error: unknown,
+  { peer, headers }: Pick<Arrival, 'peer' | 'headers'>,
+  { failures, trustedProxies }: Pick<CallerAccessOptions, 'failures' | 'trustedProxies'>,
+): unknown {
+  if (!(error instanceof ApiError) || error.status !== 401) return error
+  return failures.refuse(clientAddress(peer, headers, trustedProxies) ?? peer, error)
 }
 
 async function authenticate(arrival: Arrival, options: CallerAccessOptions): Promise<Caller> {

@@ -2,11 +2,14 @@
 // Pinned like every JWS of ours: one algorithm, one type, nothing in the header decides how it is verified.
 
 import { decodeJws, publicKeyOf, verifyJws } from '@loci/capability/jws.ts'
+import type { AddressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Failures } from '@loci/chassis/failures.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Access } from '@loci/chassis/route.ts'
 import type { CellRefusal } from '@loci/contract/cells.ts'
 import { isId } from '@loci/contract/ids.ts'
+import { slowed } from './caller.ts'
 
 const CELL_TOKEN_TYPE = 'loci-cell+jwt'
 const LIFE_S_MAX = 60
@@ -26,24 +29,32 @@ interface CellAccessOptions {
   /** Where cells reach us: the audience of their tokens. */
   publicUrl: string
   log: Log
+  failures: Failures
+  trustedProxies: AddressSet
   nowMs?: () => number
 }
 
-export function cellAccess({ findCellKeys, publicUrl, log, nowMs = Date.now }: CellAccessOptions): Access<CellCaller> {
+export function cellAccess({
+  findCellKeys,
+  publicUrl,
+  log,
+  nowMs = Date.now,
+  ...slowing
+}: CellAccessOptions): Access<CellCaller> {
   const isNews = createNews(nowMs)
   return {
     class: 'cell',
     schemes: [['cell']],
     challenge: 'Bearer realm="loci cell"',
-    errors: ['UNAUTHENTICATED', 'STORE_UNAVAILABLE'],
+    errors: ['UNAUTHENTICATED', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize({ headers, peer, requestId }) {
-      const refused = (refusal: CellRefusal, cellId?: string): ApiError => {
+      const refused = (refusal: CellRefusal, cellId?: string): unknown => {
         // What names no cell at all is a stranger, and has its access line.
         if (cellId && isNews(`${peer} ${cellId} ${refusal}`)) {
           const reason = `${cellId}: ${REFUSALS[refusal]}`
           log.warn({ requestId, address: peer, code: refusal, reason }, 'a cell was refused')
         }
-        return refusalOf(refusal, publicUrl)
+        return slowed(refusalOf(refusal, publicUrl), { peer, headers }, slowing)
       }
       const text = /^Bearer ([\w.-]{1,2048})$/.exec(headers.authorization?.toString() ?? '')?.[1]
       const token = text === undefined ? undefined : decodeJws(text)

@@ -1,6 +1,6 @@
 // Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1).
 
-import { ApiError } from '@loci/chassis/api-error.ts'
+import { ApiError } from './api-error.ts'
 
 export interface Failures {
   /** Counts one failure and answers the error to throw: the refusal itself, or 429 beyond the limit of this minute. */
