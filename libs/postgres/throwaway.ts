@@ -14,10 +14,10 @@ import {
   statfsSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 
 export interface ThrowawayOptions {
   port?: number
@@ -48,6 +48,8 @@ export interface Throwaway {
 /** max_wal_size and then some; a small /dev/shm (64 MB in many containers) is left alone. */
 const SHM_BYTES_MIN = 6 * 1024 ** 3
 const PORT_TRIES_MAX = 5
+/** Killed processes die when they are next scheduled: on a loaded machine that takes a while. */
+const DIE_MS_MAX = 60_000
 
 /**
  * A Postgres cluster for development, tests and benchmarks. Everyone on this machine may connect as anyone, so it
@@ -76,7 +78,7 @@ export async function startThrowaway(options: ThrowawayOptions = {}): Promise<Th
     },
     pid: () => postmasterPid(dataDirectory),
     async start() {
-      await run('pg_ctl', ['start', '--wait', '--timeout=60', '-D', dataDirectory, '-l', logFile]).catch((error) => {
+      await run('pg_ctl', ['start', '--wait', '--timeout=300', '-D', dataDirectory, '-l', logFile]).catch((error) => {
         const lines = existsSync(logFile)
           ? readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-5).join('\n')
           : ''
@@ -197,17 +199,6 @@ function temporaryDirectory(): string {
   return tmpdir()
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
-}
-
 // Postgres refuses to run as root.
 function postgresUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
@@ -267,8 +258,9 @@ async function killAll(postmaster: number): Promise<void> {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
   }
-  for (let tries = 0; processes().some((one) => pids.includes(one.pid) && !one.zombie); tries += 1) {
-    if (tries > 200) throw new Error(`processes ${pids.join(', ')} did not die`)
+  const endsAt = performance.now() + DIE_MS_MAX
+  while (processes().some((one) => pids.includes(one.pid) && !one.zombie)) {
+    if (performance.now() > endsAt) throw new Error(`processes ${pids.join(', ')} did not die`)
     await sleep(10)
   }
 }

@@ -79,7 +79,7 @@ export async function startProgram(
     child,
     lines,
     exited,
-    async stop(withinMs = 20_000) {
+    async stop(withinMs = 60_000) {
       child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), withinMs)
       await exited
@@ -112,7 +112,7 @@ export async function runCommand(
 }
 
 /** Asks readiness until it answers 200. */
-export async function untilReady(url: string, withinMs = 20_000): Promise<void> {
+export async function untilReady(url: string, withinMs = 120_000): Promise<void> {
   const until = Date.now() + withinMs
   for (;;) {
     const status = await fetch(`${url}/health/ready`).then(

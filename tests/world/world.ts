@@ -1,8 +1,8 @@
 // A whole loci on loopback: one throwaway PostgreSQL with a control and a cell database, management, and replicas of one daemon.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
 import { newKeyPair } from '@loci/capability/jws.ts'
+import { freePort } from '@loci/postgres/free-port.ts'
 import { databaseSql, loginsOf, rolesSql } from '@loci/postgres/roles.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
@@ -51,6 +51,7 @@ export async function startWorld({
   log(`PostgreSQL  port ${postgres.port}, ${postgres.directory}`)
   const adminToken = `loci_adm_${randomBytes(32).toString('base64url')}`
   const sealingKeys = `world:${randomBytes(32).toString('base64')}`
+  // Management's public URL must be known before it listens: cells and cookies are bound to it.
   const managementUrl = `http://127.0.0.1:${await freePort()}`
   // Of the first replica: what services are told as their address must lead somewhere.
   const endpoint = `127.0.0.1:${await freePort()}`
@@ -153,14 +154,4 @@ export async function prepareDatabase(postgres: Throwaway, program: ProgramName)
     LOCI_DATABASE_OWNER_URL: postgres.url(loginsOf(program).owner, database),
   })
   if (code !== 0) throw new Error(`${program} migrate ended with ${code}: ${stderr}`)
-}
-
-/** Management's public URL must be known before it listens: cells and cookies are bound to it. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }
