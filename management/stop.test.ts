@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newKeyPair, privateKeyOf, signJws } from '@loci/capability/jws.ts'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/test-database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -44,7 +45,7 @@ test('a process that is told to stop answers the polls that wait and ends withou
     }
     const { epoch, next } = (await feed('')).body
     const waiting = feed(`epoch=${epoch}&after=${next}&wait=20`)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await untilInside(url, 2)
     const toldAt = performance.now()
 
     child.kill('SIGTERM')
@@ -52,7 +53,7 @@ test('a process that is told to stop answers the polls that wait and ends withou
     const answer = await waiting
     assert.deepEqual([answer.status, answer.body.items], [200, []])
     assert.equal(await exited, 0)
-    assert.ok(performance.now() - toldAt < 8_000)
+    assert.ok(performance.now() - toldAt < 18_000, 'before its wait was over')
   } finally {
     child.kill('SIGKILL')
   }
@@ -66,6 +67,14 @@ function listening(stdout: NodeJS.ReadableStream): Promise<string> {
       const url = /"url":"([^"]+)".*"message":"listening"/.exec(text)?.[1]
       if (url) resolve(url)
     })
+  })
+}
+
+/** The request that asks is one of them. */
+async function untilInside(url: string, requests: number): Promise<void> {
+  await eventually(async () => {
+    const answer = await fetch(`${url}/health/lifecycle`)
+    return ((await answer.json()) as { drain: { in_flight: number } }).drain.in_flight >= requests
   })
 }
 

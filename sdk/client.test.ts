@@ -219,7 +219,7 @@ test('Retry-After is waited for; beyond the deadline the refusal comes at once',
   await using late = await scripted(refusal(429, 'RATE_LIMITED', {}, { 'retry-after': '31' }))
   const started = performance.now()
   const error = await errorOf(daemonAt(late.url).call(GET, { path: { key: 'a' } }))
-  assert.ok(performance.now() - started < 900)
+  assert.ok(performance.now() - started < 15_000, 'not after 31 s')
   assert.deepEqual([error.retryAfterMs, late.seen.length], [31_000, 1])
 
   const asked = performance.now()
@@ -233,14 +233,15 @@ test('attempts and deadline are bounds', async () => {
   assert.deepEqual([few.code, few.attempts, server.seen.length], ['OVERLOADED', 2, 2])
 
   const started = performance.now()
-  await errorOf(daemonAt(server.url).call(GET, { path: { key: 'a' }, deadlineMs: 700, attemptsMax: undefined }))
+  await errorOf(daemonAt(server.url).call(GET, { path: { key: 'a' }, deadlineMs: 2_000, attemptsMax: undefined }))
   const tookMs = performance.now() - started
-  assert.ok(tookMs < 900 && server.seen.length >= 4, `${tookMs} ms, ${server.seen.length} requests`)
+  // The default is 30 s.
+  assert.ok(tookMs < 15_000 && server.seen.length >= 4, `${tookMs} ms, ${server.seen.length} requests`)
 })
 
 test('an attempt that hangs is given up and repeated', async () => {
   await using server = await scripted('hang', {})
-  await daemonAt(server.url, { attemptMs: 100 }).call(GET, { path: { key: 'a' } })
+  await daemonAt(server.url, { attemptMs: 2_000 }).call(GET, { path: { key: 'a' } })
   assert.equal(server.seen.length, 2)
 
   await using dead = await scripted('hang')
@@ -254,9 +255,10 @@ test('an abort ends the call with its own reason, in flight and between attempts
     const stop = new AbortController()
     const started = performance.now()
     const call = daemonAt(server.url).call(GET, { path: { key: 'a' }, signal: stop.signal })
-    setTimeout(() => stop.abort(new Error('enough')), 100)
+    const abort = () => (server.seen.length > 0 ? stop.abort(new Error('enough')) : setTimeout(abort, 100))
+    setTimeout(abort, 100)
     await assert.rejects(call, /^Error: enough$/)
-    assert.ok(performance.now() - started < 2_000)
+    assert.ok(performance.now() - started < 15_000)
     await assert.rejects(daemonAt(server.url).call(GET, { path: { key: 'a' }, signal: stop.signal }), /enough/)
     assert.equal(server.seen.length, 1)
   }

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attenuate, inspectCapability, seal } from '@loci/capability/capability.ts'
 import { newKeyPair } from '@loci/capability/jws.ts'
+import { eventually, inTime } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { nowS, type TestAuthority, type TestInstance, testAuthority } from '../test-authority.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
@@ -39,14 +40,14 @@ test('a revocation bites a token that was just used, at once on the replica that
   assert.equal(await outcome(own.root()), '200')
 })
 
-test('a revocation reaches the other replica of the cell within a second', async () => {
+test('a revocation reaches the other replica of the cell', async () => {
   await using other = await testDaemon({ replicaOf: daemon })
   const token = own.root()
   const there = async () => (await other.get('/v1/kv/entries', { 'x-loci-capability': token })).status
   assert.equal(await there(), 200)
   await daemon.admin('POST /admin/revocations', { jti: jtiOf(token) })
-  const startedAt = performance.now()
-  while ((await there()) !== 401) assert.ok(performance.now() - startedAt < 1_000)
+  // How soon is measured by `test:system -- tokens`; here, that it does.
+  await eventually(async () => (await there()) === 401)
 })
 
 test('no other spelling of a revoked token is let in', async () => {
@@ -111,22 +112,33 @@ test('a key that is removed takes its tokens with it, used before or not, and do
 })
 
 test('a retiring key verifies until its time and not beyond, without any further word', async () => {
-  const { privateJwk: key } = newKeyPair()
-  const retireAt = new Date(Date.now() + 1_000)
-  const body = { kid: 'k_retiring', x: key.x, state: 'retiring' as const, retire_at: retireAt.toISOString() }
-  await authority.tell({ kind: 'key', body })
-  const token = own.root({}, { kid: 'k_retiring', key })
-  assert.equal(await outcome(token), '200')
-  await sleep(retireAt.getTime() - Date.now() + 5)
-  assert.equal(await outcome(token), '401 UNAUTHENTICATED')
+  await inTime(async (ms) => {
+    const { privateJwk: key } = newKeyPair()
+    const kid = `k_retiring_${ms}`
+    const retireAt = new Date(Date.now() + ms)
+    const body = { kid, x: key.x, state: 'retiring' as const, retire_at: retireAt.toISOString() }
+    await authority.tell({ kind: 'key', body })
+    const token = own.root({}, { kid, key })
+    const before = await outcome(token)
+    if (Date.now() >= retireAt.getTime()) return false
+    assert.equal(before, '200')
+    await sleep(retireAt.getTime() - Date.now() + 5)
+    assert.equal(await outcome(token), '401 UNAUTHENTICATED')
+    return true
+  })
 })
 
 test('a token that was used before its end is refused after it', async () => {
-  const exp = nowS() - 28
-  const token = own.root({ exp })
-  assert.equal(await outcome(token), '200')
-  await sleep((exp + 30) * 1000 - Date.now() + 5)
-  assert.equal(await outcome(token), '401 CAPABILITY_EXPIRED')
+  await inTime(async (ms) => {
+    const exp = nowS() - 29 + ms / 1_000
+    const token = own.root({ exp })
+    const before = await outcome(token)
+    if (Date.now() >= (exp + 30) * 1_000) return false
+    assert.equal(before, '200')
+    await sleep((exp + 30) * 1_000 - Date.now() + 5)
+    assert.equal(await outcome(token), '401 CAPABILITY_EXPIRED')
+    return true
+  })
 })
 
 // seed 194

@@ -82,7 +82,7 @@ async function asAdmin(...statements: string[]): Promise<void> {
   await pool.close()
 }
 
-async function until<Value>(look: () => Promise<Value | false>, withinMs = 8_000): Promise<Value> {
+async function until<Value>(look: () => Promise<Value | false>, withinMs = 60_000): Promise<Value> {
   const end = Date.now() + withinMs
   for (;;) {
     const found = await look()

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mintRoot } from '@loci/capability/capability.ts'
 import { newKeyPair, privateKeyOf } from '@loci/capability/jws.ts'
-import type { AskOptions, TestAnswer } from '@loci/chassis/test-request.ts'
+import { type AskOptions, eventually, type TestAnswer } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Instance } from '../access/authority.ts'
 
@@ -84,11 +84,7 @@ export async function addTenant(daemon: Cell, limits: Partial<Instance['limits']
 
 /** The daemon reads its authority at every beat. */
 async function untilKnown(tenant: TestTenant): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if ((await tenant.call('GET /v1/kv/entries')).status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error('the daemon did not hear of the tenant')
+  await eventually(async () => (await tenant.call('GET /v1/kv/entries')).status === 200)
 }
 
 export const path = (key: string) => `/v1/kv/entries/${encodeURIComponent(key)}`

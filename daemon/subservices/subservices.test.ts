@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { isId } from '@loci/contract/ids.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
 import { planSwitch, SUBSERVICE_NAMES } from './subservices.ts'
 
@@ -182,17 +183,17 @@ test('a body that names nothing, or names it wrongly, is 400', async () => {
   assert.deepEqual(await audit(daemon), [])
 })
 
-test('a switch for a time takes itself back within a second of it, with an audit row of its own', async () => {
+test('a switch for a time takes itself back after it, with an audit row of its own', async () => {
   await using daemon = await testDaemon()
-  await turn(daemon, 'disable', { services: ['mcp'], auto_revert_ms: 400 })
+  await turn(daemon, 'disable', { services: ['mcp'], auto_revert_ms: 600_000 })
   const status = await statusOf(daemon, 'mcp')
   assert.equal(status.enabled, false)
-  const dueAt = Date.parse(String(status.auto_revert_at))
+  assert.ok(Date.parse(String(status.auto_revert_at)) > Date.now() + 300_000)
+  // As if the time were nearly over. How soon after it is measured by `test:system -- admin`.
+  const dueAt = Date.now() + 200
+  await daemon.sql(`update loci.subservices set auto_revert_at = $1 where name = 'mcp'`, [new Date(dueAt)])
 
-  while (!(await statusOf(daemon, 'mcp')).enabled) {
-    assert.ok(Date.now() < dueAt + 1_500, 'reverted in time')
-    await sleep(25)
-  }
+  await eventually(async () => (await statusOf(daemon, 'mcp')).enabled)
 
   assert.ok(Date.now() >= dueAt - 50, 'and not before')
   assert.equal((await statusOf(daemon, 'mcp')).auto_revert_at, null)
@@ -214,32 +215,32 @@ test('saying off again without a time means off for good', async () => {
   assert.equal((await statusOf(daemon, 'mcp')).auto_revert_at, null)
 })
 
-test('a switch reaches the second replica within a second, and two replicas revert it once', async () => {
+test('a switch reaches the second replica, and two replicas revert it once', async () => {
   await using one = await testDaemon()
   await using two = await testDaemon({ replicaOf: one })
-  await turn(one, 'disable', { services: ['mcp'], auto_revert_ms: 700 })
+  await turn(one, 'disable', { services: ['mcp'] })
   const stateAt = async (daemon: TestDaemon) =>
     (await daemon.get('/health/startup')).json<{ services: Record<string, string> }>().services.mcp
-  const startedAt = Date.now()
-  while ((await stateAt(two)) !== 'disabled') {
-    assert.ok(Date.now() - startedAt < 1_000, 'not within a second')
-    await sleep(20)
-  }
-  while ((await stateAt(one)) === 'disabled' || (await stateAt(two)) === 'disabled') {
-    assert.ok(Date.now() - startedAt < 3_000, 'not reverted')
-    await sleep(20)
-  }
-  assert.equal((await audit(one)).length, 2)
+  await eventually(async () => (await stateAt(two)) === 'disabled')
+  await turn(one, 'disable', { services: ['mcp'], auto_revert_ms: 100 })
+  await eventually(async () => (await stateAt(one)) !== 'disabled' && (await stateAt(two)) !== 'disabled')
+  const reverted = (await audit(one)).filter(({ actor }) => String(actor).startsWith('auto-revert'))
+  assert.equal(reverted.length, 1)
 })
 
 test('administrators who switch at once leave one row per change', async () => {
   await using daemon = await testDaemon()
   // Both come to the switches while a third one holds them, so neither has seen what the other does.
-  await daemon.sql('begin')
-  await daemon.sql('select name from loci.subservices for update')
+  const admin = openPool({ url: daemon.database.adminUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  const holder = await admin.client()
+  await holder.query({ text: 'begin; select name from loci.subservices for update' })
   const both = Promise.all([1, 2].map(() => turn(daemon, 'disable', { services: ['mcp', 'events'] })))
-  await sleep(200)
-  await daemon.sql('commit')
+  const waiting =
+    'select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0'
+  await eventually(async () => (await daemon.sql(waiting)).length === 2)
+  await holder.query({ text: 'commit' })
+  holder.release()
+  await admin.close()
 
   const answers = await both
 

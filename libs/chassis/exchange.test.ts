@@ -246,12 +246,18 @@ test('a process that starts refuses all but probes', async () => {
 })
 
 test('while draining, answers close their connection, and after the grace requests are refused', async () => {
-  await using server = await testHttpServer([at('GET /x'), at('GET /probe', undefined, { deadline: 'probe' })])
-  server.lifecycle.beginDrain('SIGTERM', { graceMs: 150, deadlineMs: 1_000 })
-  const within = await server.ask('GET /x')
+  const routes = [at('GET /x'), at('GET /probe', undefined, { deadline: 'probe' })]
+  await using early = await testHttpServer(routes)
+  early.lifecycle.beginDrain('SIGTERM', { graceMs: 600_000, deadlineMs: 700_000 })
+  const within = await early.ask('GET /x')
   assert.deepEqual([within.status, within.headers.connection], [200, 'close'])
-  await new Promise((resolve) => setTimeout(resolve, 160))
-  const after = await server.ask('GET /x')
+
+  await using server = await testHttpServer(routes)
+  server.lifecycle.beginDrain('SIGTERM', { graceMs: 50, deadlineMs: 600_000 })
+  const after = await eventually(async () => {
+    const answer = await server.ask('GET /x')
+    return answer.status !== 200 && answer
+  })
   assert.deepEqual([after.status, after.error.code, after.headers.connection], [503, 'DRAINING', 'close'])
   assert.equal(after.headers['retry-after'], '1')
   assert.equal((await server.ask('GET /probe')).status, 200)
@@ -262,7 +268,7 @@ test('closing waits for what runs, and at the deadline answers for it', async ()
   await using one = await testHttpServer([patient.route])
   const answered = one.ask('GET /gate')
   await eventually(() => one.server.inFlight() === 1)
-  const closed = one.server.close(2_000)
+  const closed = one.server.close(60_000)
   patient.answer()
   assert.equal((await answered).status, 200)
   assert.equal(await closed, 0)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { createLimiter } from './limiter.ts'
 
 test('a free slot is taken at once, without a promise', () => {
@@ -36,43 +36,68 @@ test('who finds the queue full is refused at once', () => {
   assert.equal(limiter.acquire(), undefined, 'a refusal takes no slot')
 })
 
-test('who waits too long is refused, each in its own time, and takes no slot', async () => {
+test('who waits too long is refused, each in its own time, and takes no slot', async (t) => {
+  const pass = fakeTime(t)
   const limiter = createLimiter({ runningMax: 1, queueMax: 10, queueMs: 60 })
   void limiter.acquire()
-  const startedAt = performance.now()
   const first = assert.rejects(async () => limiter.acquire(), { code: 'OVERLOADED' })
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  pass(30)
   const second = assert.rejects(async () => limiter.acquire(), { code: 'OVERLOADED' })
 
+  pass(29)
+  assert.equal(limiter.waiting, 2)
+  pass(1)
   await first
   assert.equal(limiter.waiting, 1)
+  pass(29)
+  assert.equal(limiter.waiting, 1)
+  pass(1)
   await second
 
-  assert.ok(performance.now() - startedAt >= 85)
   assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
   limiter.release()
   assert.equal(limiter.running, 0)
 })
 
-test('of many who find the queue full only some are refused at once; the others are paced, in order, and none is forgotten', async () => {
+test('of many who find the queue full only some are refused at once; the others are paced, in order, and none is forgotten', async (t) => {
+  const pass = fakeTime(t)
   const limiter = createLimiter({ runningMax: 1, queueMax: 0, queueMs: 1_000 })
   void limiter.acquire()
-  const startedAt = performance.now()
-  const at: number[] = []
+  const refused: number[] = []
   let atOnce = 0
-  const held = Array.from({ length: 100 }, () => {
+  const held = Array.from({ length: 100 }, (_, at) => {
     try {
-      return limiter.acquire()?.catch(() => at.push(performance.now() - startedAt))
+      return limiter.acquire()?.catch(() => refused.push(at))
     } catch {
       atOnce += 1
       return undefined
     }
   })
+  assert.equal(atOnce, 50)
+  let ms = 0
+  for (; refused.length < 50; ms += 20) {
+    pass(20)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
   await Promise.all(held)
 
-  assert.ok(atOnce >= 50 && atOnce < 60, `${atOnce} at once`)
-  assert.equal(at.length, 100 - atOnce)
-  assert.ok((at.at(-1) as number) >= 60, 'fifty more take a tenth of a second')
-  assert.ok((at.at(-1) as number) <= 2_500)
+  assert.deepEqual(
+    refused,
+    Array.from({ length: 50 }, (_, at) => 50 + at),
+  )
+  assert.ok(ms >= 100 && ms <= 140, `500 a second: fifty more take a tenth of one, not ${ms} ms`)
   assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
 })
+
+/** The limiter's clock and timers; real ones would make these tests depend on how soon a timer is served. */
+function fakeTime(t: TestContext): (ms: number) => void {
+  let now = 1_000
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  t.mock.method(performance, 'now', () => now)
+  return (ms) => {
+    for (let passed = 0; passed < ms; passed += 1) {
+      now += 1
+      t.mock.timers.tick(1)
+    }
+  }
+}

@@ -110,7 +110,7 @@ test('a request that does not arrive whole in time is 408, and a connection that
   const text = await sendBytes(server.url, 'GET /x HTTP/1.1\r\nhost: x\r\na: ')
   const { status, id, error } = refusalIn(text)
   assert.deepEqual([status, error.code, error.requestId], [408, 'REQUEST_TIMEOUT', id])
-  assert.ok(performance.now() - startedAt < 8_000)
+  assert.ok(performance.now() - startedAt < 30_000, 'not the minute that Node gives by default')
 })
 
 test('a kept-alive connection and half a request do not hold up the end', async () => {
@@ -119,10 +119,10 @@ test('a kept-alive connection and half a request do not hold up the end', async 
   const half = sendBytes(server.url, 'GET /x HTTP/1.1\r\nhost')
   await server.logged(({ status }) => status === 200)
   const startedAt = performance.now()
-  assert.equal(await server.server.close(5_000), 0)
+  assert.equal(await server.server.close(60_000), 0)
   assert.match(await idle, /^HTTP\/1\.1 200 /)
   await half
-  assert.ok(performance.now() - startedAt < 1_000)
+  assert.ok(performance.now() - startedAt < 30_000)
 })
 
 for (const [what, lines] of Object.entries({

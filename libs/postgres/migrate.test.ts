@@ -7,6 +7,7 @@ import { migrate, readMigrations, schemaState } from './migrate.ts'
 import type { Pool } from './pool.ts'
 import { openPool } from './pool.ts'
 import { testDatabase } from './test-database.ts'
+import { until } from './testing/until.ts'
 
 const FIXTURE = join(import.meta.dirname, 'testing/migrations')
 const log = () => {}
@@ -27,9 +28,15 @@ test('an empty database gets every migration in order, and the second run does n
 
 test('two migrations at once: one applies, the other waits and finds nothing to do', async () => {
   await using fixture = await emptyDatabase()
-  fixture.write('0004-slow.sql', '-- serves: 0001\nselect pg_sleep(0.4);\n')
+  // It goes on when the other has said that it waits.
+  const slow = 'do $$ begin while not exists (select from public.go) loop perform pg_sleep(0.02); end loop; end $$;'
+  fixture.write('0004-slow.sql', `-- serves: 0001\n${slow}\n`)
+  await fixture.admin.query({ text: 'create table public.go (at int); grant select on public.go to public' })
   const lines: string[] = []
-  const results = await Promise.all([1, 2].map(() => migrate(fixture.options((line) => lines.push(line)))))
+  const migrating = Promise.all([1, 2].map(() => migrate(fixture.options((line) => lines.push(line)))))
+  await until(() => lines.some((line) => line.startsWith('waiting for another migration')))
+  await fixture.admin.query({ text: 'insert into public.go values (1)' })
+  const results = await migrating
   assert.deepEqual(results.map((result) => result.applied.length).toSorted(), [0, 4])
   assert.match(lines.join('\n'), /waiting for another migration \(process \d+, role loci_daemon_owner, loci-migrate\)/)
 })
@@ -69,16 +76,12 @@ test('a table that is in use makes the migration step back and come again', asyn
   await migrate(fixture.options(log))
   fixture.write('0004-column.sql', '-- serves: 0001\nalter table loci.note_heads add column kind text;\n')
   const reader = await fixture.app.client()
-  await reader.query({ text: 'begin; select * from loci.note_heads' })
+  await reader.query({
+    text: 'begin; set local idle_in_transaction_session_timeout = 0; select * from loci.note_heads',
+  })
   const lines: string[] = []
-  const steppedBack = Promise.withResolvers<void>()
-  const migrating = migrate(
-    fixture.options((line) => {
-      lines.push(line)
-      if (line.includes('locked')) steppedBack.resolve()
-    }),
-  )
-  await steppedBack.promise
+  const migrating = migrate(fixture.options((line) => lines.push(line)))
+  await until(() => lines.length > 0)
   await reader.query({ text: 'rollback' })
   reader.release()
   assert.deepEqual((await migrating).applied, ['0004-column'])

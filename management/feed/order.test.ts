@@ -3,17 +3,21 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
 import type { Client, Sql } from '@loci/postgres/pool.ts'
 import { testManagement } from '../test-management.ts'
 import { publish, readFeed } from './store.ts'
 
 const ROUNDS = 100
-const SETTLE_MS = 10
+const BLOCKED =
+  'select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0'
 
 interface Feed {
   write(sql: Sql, key: string): Promise<unknown>
   /** What came after; remembers how far. */
   read(): Promise<string[]>
+  /** Does a writer wait for another? */
+  isBlocked(): Promise<boolean>
 }
 
 /**
@@ -29,12 +33,11 @@ async function missedBy(feed: Feed, first: Client, second: Client): Promise<stri
   for (let round = 0; round < ROUNDS; round += 1) {
     const [a, b] = [`${round}a`, `${round}b`]
     written.push(a, b)
-    await first.query({ text: 'begin' })
-    await second.query({ text: 'begin' })
+    for (const client of [first, second]) await client.query({ text: 'begin; set local lock_timeout = 0' })
     await feed.write(first, a)
     let isWritten = false
     const writing = feed.write(second, b).then(() => (isWritten = true))
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+    await eventually(async () => isWritten || (await feed.isBlocked()))
     await look()
     const overtakes = isWritten
     if (overtakes) await second.query({ text: 'commit' })
@@ -66,6 +69,7 @@ test('200 interleaved transactions on one cell: a reader that polls by seq misse
       after = page.next
       return page.items.map(({ key }) => key)
     },
+    isBlocked: async () => (await management.sql(BLOCKED)).length > 0,
   }
 
   assert.deepEqual(await inTwoSessions(management.pool, (first, second) => missedBy(feed, first, second)), [])
@@ -88,6 +92,7 @@ test('the mutant, numbers from a sequence, is caught by the same test', async ()
       after = rows.at(-1)?.seq ?? after
       return rows.map(({ key }) => key)
     },
+    isBlocked: async () => (await management.sql(BLOCKED)).length > 0,
   }
 
   const missed = await inTwoSessions(management.pool, (first, second) => missedBy(feed, first, second))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
@@ -153,7 +154,9 @@ test('the last owner is neither demoted nor removed, also when two owners try it
     await changeRole(sql, { organizationId, userId: other.ownerId }, 'admin', { actor: ACTOR })
     // The other one is still an owner, as far as anybody can see, and removes this one.
     const asked = other.ask(`DELETE ${membersOf(own)}/${own.ownerId}`)
-    await sql.query({ text: 'select pg_sleep(0.3)' })
+    const isBlocked =
+      'select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0'
+    await eventually(async () => (await management.sql(isBlocked)).length > 0)
     return { asked }
   })
 

@@ -45,7 +45,7 @@ test('a service that a restored database knows as failed, and that lives in a ce
 
 /** The look comes after the report. */
 async function toldOf(cell: Awaited<ReturnType<TestManagement['cell']>>, svc: string) {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 1_200; tries += 1) {
     const { items } = await cell.pull()
     const found = items.find(({ kind, key }) => kind === 'instance' && key === svc)
     if (found?.kind === 'instance') return found.body

