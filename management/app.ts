@@ -137,7 +137,14 @@ export async function createManagement({
     ...provisioningRoutes({ caller, pool, idempotency, rules: market, tell, look }),
     ...operationRoutes({ caller, ends }),
     ...organizationRoutes({ caller, idempotency, pool, publicUrl: settings.publicUrl }),
-    ...tenantRoutes({ caller, idempotency, pool, onTenantMade: adoptParked, onTenantClosed: saveOrganizationPlanOf }),
+    ...tenantRoutes({
+      caller,
+      idempotency,
+      pool,
+      isBilled: market.isBilled,
+      onTenantMade: adoptParked,
+      onTenantClosed: saveOrganizationPlanOf,
+    }),
     ...billingRoutes({
       caller,
       webhook: webhookAccess(settings.billingWebhookSecrets),

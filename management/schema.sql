@@ -251,6 +251,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION loci.take_two_rates(p_bucket text, p_per_minute integer, p_burst integer, p_shared text, p_shared_per_minute integer, p_shared_burst integer) RETURNS TABLE(remaining integer, reset_ms integer, wait_ms integer, is_shared boolean)
+    LANGUAGE plpgsql
+    AS $$
+declare
+  v_own record;
+  v_wait_ms int;
+begin
+  select * into v_own from loci.take_rate(p_bucket, p_per_minute, p_burst);
+  if v_own.wait_ms is null then
+    select t.wait_ms into v_wait_ms from loci.take_rate(p_shared, p_shared_per_minute, p_shared_burst) t;
+    if v_wait_ms is not null then
+      update loci.rate_limits set tat = tat - 60000.0 / p_per_minute where bucket = p_bucket;
+    end if;
+  end if;
+  return query select v_own.remaining, v_own.reset_ms, coalesce(v_own.wait_ms, v_wait_ms), v_wait_ms is not null;
+end
+$$;
+
 CREATE TABLE loci.api_keys (
     id text NOT NULL,
     organization_id text NOT NULL,
@@ -1064,6 +1082,9 @@ GRANT ALL ON FUNCTION loci.take_rate(p_bucket text, p_per_minute integer, p_burs
 
 REVOKE ALL ON FUNCTION loci.take_rates(p_bucket text, p_shared text, p_per_minute integer, p_burst integer, p_share integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION loci.take_rates(p_bucket text, p_shared text, p_per_minute integer, p_burst integer, p_share integer) TO loci_app;
+
+REVOKE ALL ON FUNCTION loci.take_two_rates(p_bucket text, p_per_minute integer, p_burst integer, p_shared text, p_shared_per_minute integer, p_shared_burst integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION loci.take_two_rates(p_bucket text, p_per_minute integer, p_burst integer, p_shared text, p_shared_per_minute integer, p_shared_burst integer) TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.api_keys TO loci_app;
 

@@ -19,7 +19,7 @@ export const MATRIX_SETTINGS: Partial<ManagementSettings> = {
   gatewaySecrets: [GATEWAY_SECRET],
   billingWebhookSecrets: [WEBHOOK_SECRET],
   // In the second there is no cell: what is made there has no place.
-  regions: ['us-east-1', 'nowhere'],
+  regions: ['us-east-1', 'nowhere', 'elsewhere'],
 }
 
 export interface Parties {

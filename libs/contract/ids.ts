@@ -37,14 +37,7 @@ export function newId(type: IdType, now: number = Date.now()): string {
   }
   const r = pool.subarray(used, used + 10)
   used += 10
-  // 128 bits in 26 digits of 5 bits leave the first digit with 3: the 48 bits of time fill 3 + 9 × 5 of them exactly.
-  let time = ''
-  let rest = now
-  for (let i = 0; i < 9; i += 1) {
-    time = ALPHABET[rest % 32] + time
-    rest = Math.floor(rest / 32)
-  }
-  time = ALPHABET[rest % 8] + time
+  const time = timeDigits(now)
   // The other 80 bits: version 7, 12 random, variant 10, 62 random; eight digits from each half.
   const high =
     0x7000000000 +
@@ -55,6 +48,22 @@ export function newId(type: IdType, now: number = Date.now()): string {
     at(r, 4)
   const low = at(r, 5) * 2 ** 32 + at(r, 6) * 2 ** 24 + at(r, 7) * 2 ** 16 + at(r, 8) * 2 ** 8 + at(r, 9)
   return `${type}_${time}${digits(high)}${digits(low)}`
+}
+
+/** Below every id of the type that is made from that moment on, and above every one that was made before. */
+export function idsFrom(type: IdType, ms: number): string {
+  return `${type}_${timeDigits(ms)}`
+}
+
+/** 128 bits in 26 digits of 5 bits leave the first digit with 3: the 48 bits of time fill 3 + 9 × 5 of them exactly. */
+function timeDigits(ms: number): string {
+  let time = ''
+  let rest = ms
+  for (let i = 0; i < 9; i += 1) {
+    time = ALPHABET[rest % 32] + time
+    rest = Math.floor(rest / 32)
+  }
+  return ALPHABET[rest % 8] + time
 }
 
 export function isId(type: IdType, text: string): boolean {

@@ -1,7 +1,7 @@
 // How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart. The services routes have the rates of the
 // organization's plan, for each authentication context alone: no other caller can use them up (seed, Limits). All other routes have one
-// rate for every plan, so high that no person meets it; what all callers of an organization write there is bounded together, because
-// every write leaves an audit entry and events behind, and an organization may have many keys. The buckets are in Postgres, so all
+// rate for every plan, so high that no person meets it; what all callers of an organization write there in a day is bounded by its plan,
+// because every write leaves an audit entry and events behind, and an organization may have many keys. The buckets are in Postgres, so all
 // replicas grant a rate once together. While that table can not be written (a fail-over, a read-only server) each process limits for
 // itself at a part of the rate: reads go on and nobody is let loose.
 
@@ -27,8 +27,8 @@ export interface RateLimit {
   bucket: string
   perMinute: number
   burst: number
-  /** A bucket of the whole organization, with `times` the rate and the burst; undefined where each caller stands alone. */
-  shared: { bucket: string; times: number } | undefined
+  /** A bucket of the whole organization; undefined where each caller stands alone. */
+  shared: { bucket: string; perMinute: number; burst: number } | undefined
 }
 
 export interface RateStore {
@@ -49,7 +49,9 @@ export interface Rates {
 
 /** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
 const ALONE_PART = 0.5
-const SHARE = 5
+const MINUTES_A_DAY = 1_440
+/** Of a day's writes: how many an organization may make at once. */
+const BURST_PART = 0.5
 const ALONE_BUCKETS_MAX = 10_000
 
 export function createRates(store: RateStore, now: () => number = Date.now): Rates {
@@ -60,7 +62,7 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
     const before = alone.get(bucket) ?? 0
     const own = takeOne(bucket, perMinute, burst)
     if (own.waitMs !== undefined || !shared) return { ...own, isShared: false }
-    const { waitMs } = takeOne(shared.bucket, perMinute * shared.times, burst * shared.times)
+    const { waitMs } = takeOne(shared.bucket, shared.perMinute, shared.burst)
     if (waitMs !== undefined) alone.set(bucket, before)
     return { ...own, waitMs, isShared: waitMs !== undefined }
   }
@@ -105,8 +107,15 @@ function limitOf({ id, organizationId, plan }: RatedCaller, kind: RateClass, of:
     perMinute: limits[kind],
     burst: limits[`${kind}_burst`],
     shared:
-      of === 'others' && kind === 'write' ? { bucket: `${organizationId}:all:${kind}:${of}`, times: SHARE } : undefined,
+      of === 'others' && kind === 'write'
+        ? { bucket: `${organizationId}:all:${kind}:${of}`, ...dayOf(plan) }
+        : undefined,
   }
+}
+
+function dayOf(plan: PlanName): { perMinute: number; burst: number } {
+  const { writes_per_day } = PLANS[plan].organization
+  return { perMinute: Math.ceil(writes_per_day / MINUTES_A_DAY), burst: writes_per_day * BURST_PART }
 }
 
 function writeHeaders(
@@ -120,14 +129,13 @@ function writeHeaders(
 }
 
 /** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (seed, Limits). */
-function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute, shared }: RateLimit, rate: Rate): ApiError {
-  const who =
-    rate.isShared && shared
-      ? `All callers of the organization together may make ${perMinute * shared.times}`
-      : `This caller may make ${perMinute}`
+function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute }: RateLimit, rate: Rate): ApiError {
+  const limit = rate.isShared
+    ? `All callers of the organization together may make ${PLANS[plan].organization.writes_per_day} writes a day`
+    : `This caller may make ${perMinute} ${kind} requests a minute`
   return new ApiError(
     'RATE_LIMITED',
-    `${who} ${kind} requests a minute on the plan ${plan}. Wait as long as Retry-After says.`,
+    `${limit} on the plan ${plan}. Wait as long as Retry-After says.`,
     rate.waitMs ? { retryAfterMs: rate.waitMs } : {},
   )
 }

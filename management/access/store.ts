@@ -72,10 +72,10 @@ export async function findOrganizationPlan(sql: Sql, id: string): Promise<PlanNa
 export async function takeRate(sql: Sql, { bucket, shared, perMinute, burst }: RateLimit): Promise<Rate> {
   const taken = shared
     ? {
-        name: 'access_take_rates',
+        name: 'access_take_two_rates',
         text: `select remaining, reset_ms as "resetMs", wait_ms as "waitMs", is_shared as "isShared"
-          from loci.take_rates($1, $2, $3, $4, $5)`,
-        values: [bucket, shared.bucket, perMinute, burst, shared.times],
+          from loci.take_two_rates($1, $2, $3, $4, $5, $6)`,
+        values: [bucket, perMinute, burst, shared.bucket, shared.perMinute, shared.burst],
       }
     : {
         name: 'access_take_rate',

@@ -10,7 +10,7 @@ import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { type Act, appendAudit } from '../audit/store.ts'
 import { appendEvent } from '../events/store.ts'
-import { requireEmail, requireOrganization } from './organizations.ts'
+import { requireEmail, requireMayOwn, requireOrganization } from './organizations.ts'
 import {
   deleteInvitation,
   findInvitationOwner,
@@ -75,6 +75,8 @@ export async function accept(
   if (invitation.email !== user.email)
     throw new ApiError('FORBIDDEN', 'This invitation is for another address: sign in with the one that was invited.')
   const { organizationId, id } = invitation
+  if (invitation.role === 'owner' && !(await findMember(sql, organizationId, user.id)))
+    await requireMayOwn(sql, user.id)
   await markAccepted(sql, organizationId, id)
   await insertMember(sql, organizationId, user.id, invitation.role)
   // Whoever had become a member in the meantime keeps the role.

@@ -17,6 +17,7 @@ import {
   findUser,
   insertMember,
   lockMemberAndOwners,
+  lockOwned,
   type Member,
   type OrganizationRow,
   type User,
@@ -75,6 +76,20 @@ export async function foundOrganization(
   return { id, name, tenant, owner }
 }
 
+/** How many organizations one person may own. */
+const OWNED_MAX = 5
+
+/** Before the person becomes an owner of one more; to the end of the transaction nobody else makes it one. */
+export async function requireMayOwn(sql: Sql, userId: string): Promise<void> {
+  const owned = await lockOwned(sql, userId)
+  if (owned >= OWNED_MAX)
+    throw new ApiError(
+      'QUOTA_EXCEEDED',
+      `One person owns at most ${OWNED_MAX} organizations, and this one owns ${owned}: give one to somebody else first, or take a lesser role.`,
+      { details: { limit: OWNED_MAX, used: owned } },
+    )
+}
+
 /** Of an id that a credential or an invitation gave: there is one. */
 export async function requireOrganization(sql: Sql, id: string): Promise<OrganizationRow> {
   const organization = await findOrganization(sql, id)
@@ -97,6 +112,7 @@ interface MemberName {
 export async function changeRole(sql: Sql, of: MemberName, role: Role, act: Act): Promise<Member> {
   const { organizationId, userId } = of
   const { role: before } = await lockMember(sql, of, role)
+  if (role === 'owner' && before !== 'owner') await requireMayOwn(sql, userId)
   await updateRole(sql, organizationId, userId, role)
   const detail = { before, role }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'member.change', subject: userId, detail })

@@ -31,7 +31,14 @@ import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { accept, invite, withdraw } from './invitations.ts'
-import { changeRole, foundOrganization, removeMember, requireOrganization, requireUser } from './organizations.ts'
+import {
+  changeRole,
+  foundOrganization,
+  removeMember,
+  requireMayOwn,
+  requireOrganization,
+  requireUser,
+} from './organizations.ts'
 import { type Invitation, listInvitations, listMembers, type Member, type OrganizationRow } from './store.ts'
 
 interface OrganizationOptions {
@@ -75,7 +82,7 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
           'Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
         body: organizationMake,
         answers: { 201: organizationMade },
-        errors: [...REPEATED],
+        errors: ['QUOTA_EXCEEDED', ...REPEATED],
       },
       async ({ caller, body, headers, requestId }) => {
         const userId = requirePerson(caller)
@@ -85,6 +92,7 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
         const repeat = { route: 'POST /api/v1/organizations', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           const owner = await requireUser(sql, userId)
+          await requireMayOwn(sql, userId)
           const act = { actor: caller.id, requestId }
           const { id, tenant } = await foundOrganization(sql, { name: body.name, owner }, act)
           const made = await requireOrganization(sql, id)
@@ -137,7 +145,7 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
         params: memberParams,
         body: memberChange,
         answers: { 200: memberSchema },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATED],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED', ...REPEATED],
       },
       async ({ caller, params, body, headers, requestId }) => {
         const { organizationId } = requireWhole(caller, params.id)
@@ -263,7 +271,7 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
         summary: 'Accept an invitation: the person behind the caller, whose address must be the invited one, joins.',
         body: invitationAccept,
         answers: { 200: invitationAccepted },
-        errors: ['NOT_FOUND', ...REPEATED],
+        errors: ['NOT_FOUND', 'QUOTA_EXCEEDED', ...REPEATED],
       },
       async ({ caller, body, headers, requestId }) => {
         const userId = requirePerson(caller)

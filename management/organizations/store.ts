@@ -86,6 +86,21 @@ export async function findUser(sql: Sql, id: string): Promise<User | undefined> 
   return rows[0]
 }
 
+/** How many organizations the person owns. Its row stays locked: two foundings at once take turns. */
+export async function lockOwned(sql: Sql, userId: string): Promise<number> {
+  await sql.query({
+    name: 'users_lock',
+    text: 'select from loci.users where id = $1 for no key update',
+    values: [userId],
+  })
+  const { rows } = await sql.query<{ owned: number }>({
+    name: 'users_owned',
+    text: `select count(*)::int as owned from loci.memberships_of($1) where role = 'owner'`,
+    values: [userId],
+  })
+  return rows[0]?.owned ?? 0
+}
+
 /** Of the organization in use. Whoever is one already keeps the role. */
 export async function insertMember(sql: Sql, organizationId: string, userId: string, role: Role): Promise<void> {
   await sql.query({

@@ -63,7 +63,7 @@ export async function lookAt(
     await dropDue(sql, serviceId)
     return undefined
   }
-  const placement = needsPlace(seen.life) ? await choose(sql, seen, rules.random ?? Math.random) : undefined
+  const placement = needsPlace(seen.life) ? await choose(sql, seen, rules) : undefined
   const cellId = seen.life.cellId ?? placement
   const room = cellId === undefined ? undefined : await lockRoom(sql, cellId)
   const standing = await holdStanding(sql, organizationId, seen.tenantId, serviceId)
@@ -74,7 +74,7 @@ export async function lookAt(
   }
   const around = {
     entitlement: entitlementOf(placed, standing, rules.isBilled),
-    placement: placement !== undefined && room && room.placed < room.capacity ? placement : undefined,
+    placement: placement !== undefined && room && hasRoom(room, placed.plan, rules) ? placement : undefined,
     operationId: newId('op', now.getTime()),
   }
   const result = reconcile(placed.life, around, now)
@@ -188,10 +188,11 @@ function hasJustEnded(before: Operation | null, after: Operation | null): Operat
 }
 
 /** Its own cell where the tenant has one; else the emptier of two that chance names: without it every writer picks the same one. */
-async function choose(sql: Sql, { region, tenantId }: Placed, random: () => number): Promise<string | undefined> {
+async function choose(sql: Sql, { region, tenantId, plan }: Placed, rules: Rules): Promise<string | undefined> {
+  const { random = Math.random } = rules
   const cells = await listCandidates(sql, region, tenantId)
   const own = cells.filter(({ isOwn }) => isOwn)
-  const withRoom = (own.length > 0 ? own : cells).filter(({ placed, capacity }) => placed < capacity)
+  const withRoom = (own.length > 0 ? own : cells).filter((cell) => hasRoom(cell, plan, rules))
   const heard = withRoom.filter(({ isHeard }) => isHeard)
   // One that nobody has heard of for a minute is better than none: it may be about to come back.
   const eligible = heard.length > 0 ? heard : withRoom
@@ -199,6 +200,16 @@ async function choose(sql: Sql, { region, tenantId }: Placed, random: () => numb
   if (eligible.length === 0) return undefined
   const [one, other] = [draw(), draw()]
   return one.placed / one.capacity <= other.placed / other.capacity ? one.id : other.id
+}
+
+/** Free services leave a part of every shared cell to those who pay. Without billing nobody does, and there is nothing to keep. */
+function hasRoom(
+  { placed, capacity, isOwn }: { placed: number; capacity: number; isOwn: boolean },
+  plan: PlanName,
+  { isBilled }: Rules,
+): boolean {
+  const part = isBilled && !isOwn ? PLANS[plan].cell_part : 1
+  return placed < Math.ceil(capacity * part)
 }
 
 function entitlementOf(placed: Placed, standing: Standing | undefined, isBilled: boolean): Entitlement {

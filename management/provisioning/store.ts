@@ -274,6 +274,7 @@ export async function listCandidates(sql: Sql, region: string, tenantId: string)
 export interface Room {
   placed: number
   capacity: number
+  isOwn: boolean
   /** Whom the whole cell is kept for. */
   tenantId: string | null
 }
@@ -282,7 +283,8 @@ export interface Room {
 export async function lockRoom(sql: Sql, cellId: string): Promise<Room | undefined> {
   const { rows } = await sql.query<Room>({
     name: 'provisioning_lock_cell',
-    text: 'select placed, capacity, tenant_id as "tenantId" from loci.cells where id = $1 for no key update',
+    text: `select placed, capacity, tenant_id is not null as "isOwn", tenant_id as "tenantId" from loci.cells where id = $1
+      for no key update`,
     values: [cellId],
   })
   return rows[0]

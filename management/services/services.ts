@@ -2,7 +2,7 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { parseInput } from '@loci/chassis/input.ts'
-import { isId, newId } from '@loci/contract/ids.ts'
+import { idsFrom, isId, newId } from '@loci/contract/ids.ts'
 import { SERVICE_TYPES, type ServiceType, serviceTypeOf } from '@loci/contract/operations.ts'
 import { type CreateServiceRequest, createServiceRequest, type PatchServiceRequest } from '@loci/contract/services.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -21,6 +21,7 @@ import { slugOf } from '../slugs.ts'
 import {
   findService,
   insertService,
+  lockOrganization,
   lockTenant,
   type NewService,
   type Service,
@@ -73,6 +74,7 @@ export async function createService(
   const tenant = await requireTenant(sql, caller, request.tenant_id)
   requireCovered(tenant, request.plan, market.isBilled)
   requireRoom(tenant, market.isBilled)
+  await requireRoomOfOrganization(sql, caller.organizationId, market.isBilled, now)
   const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
   const operation = life.operation as Operation
   const service: NewService = {
@@ -169,6 +171,35 @@ function requireRoom(tenant: TenantQuota, isBilled: boolean): void {
     )
 }
 
+const DAY_MS = 86_400_000
+
+/** Tenants are free, so what they may have together is limited too; and what is made and deleted again leaves its record behind. */
+async function requireRoomOfOrganization(
+  sql: Sql,
+  organizationId: string,
+  isBilled: boolean,
+  now: Date,
+): Promise<void> {
+  const limitsOf = (plan: PlanName) => PLANS[isBilled ? plan : 'enterprise'].organization
+  const { plan, used, created } = await lockOrganization(sql, organizationId, {
+    since: idsFrom('svc', now.getTime() - DAY_MS),
+    createdMax: (known) => limitsOf(known).services_per_day,
+  })
+  const { services, services_per_day: perDay } = limitsOf(plan)
+  if (used >= services)
+    throw new ApiError(
+      'QUOTA_EXCEEDED',
+      `The organization has all ${services} services of the plan ${plan}, over all its tenants. Delete one, or change the plan.`,
+      { details: { limit: services, used } },
+    )
+  if (created >= perDay)
+    throw new ApiError(
+      'QUOTA_EXCEEDED',
+      `The organization has created ${perDay} services within a day, as many as the plan ${plan} allows. Keep those that it has, or come back tomorrow.`,
+      { details: { limit: perDay, used: created } },
+    )
+}
+
 const SLUG_TRIES = 5
 
 async function insertWithSlug(sql: Sql, service: NewService, isGiven: boolean): Promise<void> {
@@ -231,6 +262,7 @@ export async function commandService(
   if (isRevival && tenant) {
     requireCovered(tenant, placed.plan, market.isBilled)
     requireRoom(tenant, market.isBilled)
+    await requireRoomOfOrganization(sql, caller.organizationId, market.isBilled, now)
   }
   const turn = command(life, verb, newId('op', now.getTime()), now)
   const events = await saveTurn(sql, caller.organizationId, placed, turn, now)

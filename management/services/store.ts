@@ -132,6 +132,40 @@ async function countUsed(sql: Sql, organizationId: string, tenantId: string): Pr
   return rows[0]?.used ?? 0
 }
 
+export interface OrganizationQuota {
+  /** The highest that billing covers for one of its tenants. */
+  plan: PlanName
+  used: number
+  /** Of the last 24 hours, deleted ones included; counted up to `createdMax`. */
+  created: number
+}
+
+/**
+ * The organization's row stays locked, after the tenant's: creations of two tenants can not take the last place of their organization.
+ * Ids begin with the time of their making, so those of the last day are the end of one index.
+ */
+export async function lockOrganization(
+  sql: Sql,
+  organizationId: string,
+  { since, createdMax }: { since: string; createdMax(plan: PlanName): number },
+): Promise<OrganizationQuota> {
+  const { rows } = await sql.query<{ plan: PlanName }>({
+    name: 'services_lock_organization',
+    text: 'select plan from loci.organizations where id = $1 for no key update',
+    values: [organizationId],
+  })
+  const { plan } = rows[0] as { plan: PlanName }
+  const counted = await sql.query<Omit<OrganizationQuota, 'plan'>>({
+    name: 'services_used_by_organization',
+    text: `select (select coalesce(sum(count), 0)::int from loci.service_counts
+          where organization_id = $1 and tenant_id = '' and status not in ('failed', 'deleting', 'deleted')) as used,
+        (select count(*)::int from (
+          select from loci.services where organization_id = $1 and id >= $2 order by id limit $3) as recent) as created`,
+    values: [organizationId, since, createdMax(plan)],
+  })
+  return { plan, ...(counted.rows[0] as Omit<OrganizationQuota, 'plan'>) }
+}
+
 export interface ServiceFilter {
   /** Undefined = all of the organization. */
   tenantIds: readonly string[] | undefined

@@ -16,12 +16,21 @@ import { notYourTenant, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { findTenant, listTenantPage, type TenantRow } from './store.ts'
-import { changeTenant, deleteTenant, makeTenant, type OnTenantClosed, type OnTenantMade } from './tenants.ts'
+import {
+  changeTenant,
+  deleteTenant,
+  makeTenant,
+  type OnTenantClosed,
+  type OnTenantMade,
+  requireTenantRoom,
+} from './tenants.ts'
 
 interface TenantOptions {
   caller: CallerAccess
   idempotency: Idempotency
   pool: Pool
+  /** Whether there is a billing webhook; without one every plan is covered. */
+  isBilled: boolean
   onTenantMade: OnTenantMade
   onTenantClosed: OnTenantClosed
 }
@@ -32,6 +41,7 @@ export function tenantRoutes({
   caller: access,
   idempotency,
   pool,
+  isBilled,
   onTenantMade,
   onTenantClosed,
 }: TenantOptions): Route[] {
@@ -70,13 +80,14 @@ export function tenantRoutes({
         summary: 'Make a tenant. Without a slug it gets one that is made from its name.',
         body: tenantMake,
         answers: { 201: tenantSchema },
-        errors: ['SLUG_TAKEN', ...REPEATED],
+        errors: ['SLUG_TAKEN', 'QUOTA_EXCEEDED', ...REPEATED],
       },
       async ({ caller, body, headers, requestId }) => {
         requireWholeOrganization(caller)
         const { organizationId } = caller
         const repeat = { route: 'POST /api/v1/tenants', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
+          await requireTenantRoom(sql, organizationId, isBilled)
           const wanted = { organizationId, name: body.name, slug: body.slug }
           const made = await makeTenant(sql, wanted, { actor: caller.id, requestId }, onTenantMade)
           return { status: 201, body: tenantJson(made) }

@@ -109,6 +109,21 @@ export async function lockTenant(sql: Sql, organizationId: string, id: string): 
   return rows[0]
 }
 
+/** The organization's row stays locked: its plan can not change, and nobody else can make a tenant meanwhile. */
+export async function lockTenantCount(sql: Sql, organizationId: string): Promise<{ plan: PlanName; tenants: number }> {
+  const { rows } = await sql.query<{ plan: PlanName }>({
+    name: 'tenants_lock_organization',
+    text: 'select plan from loci.organizations where id = $1 for no key update',
+    values: [organizationId],
+  })
+  const counted = await sql.query<{ tenants: number }>({
+    name: 'tenants_count',
+    text: 'select count(*)::int as tenants from loci.tenants where organization_id = $1 and deleted_at is null',
+    values: [organizationId],
+  })
+  return { plan: (rows[0] as { plan: PlanName }).plan, tenants: counted.rows[0]?.tenants ?? 0 }
+}
+
 export async function renameTenant(sql: Sql, organizationId: string, id: string, name: string): Promise<void> {
   await sql.query({
     name: 'tenants_rename',

@@ -5,7 +5,7 @@ import { notYourTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import { type Act, appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { appendEvent } from '../events/store.ts'
-import type { PlanName } from '../plans.ts'
+import { PLANS, type PlanName } from '../plans.ts'
 import { slugOf } from '../slugs.ts'
 import {
   closeTenant,
@@ -17,6 +17,7 @@ import {
   listOrganizations,
   listTenants,
   lockTenant,
+  lockTenantCount,
   type Organization,
   renameTenant,
   type Tenant,
@@ -61,6 +62,19 @@ export async function makeTenant(
   // After the event: whatever follows is told after it. The heads that it locks are ours by now.
   await onTenantMade(sql, tenant)
   return (await findTenant(sql, organizationId, id)) as TenantRow
+}
+
+/** In the transaction that makes one, before it: two can not take the last place of the organization. */
+export async function requireTenantRoom(sql: Sql, organizationId: string, isBilled: boolean): Promise<void> {
+  const { plan, tenants: used } = await lockTenantCount(sql, organizationId)
+  const covered = isBilled ? plan : 'enterprise'
+  const { tenants: limit } = PLANS[covered].organization
+  if (used >= limit)
+    throw new ApiError(
+      'QUOTA_EXCEEDED',
+      `The organization has all ${limit} tenants of the plan ${covered}. Delete one, or change the plan.`,
+      { details: { limit, used } },
+    )
 }
 
 export async function changeTenant(
