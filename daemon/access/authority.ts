@@ -24,7 +24,6 @@ export interface Instance {
     burst: number
     streams: number
   }
-  config: Record<string, unknown>
 }
 
 export interface PartnerCredential {

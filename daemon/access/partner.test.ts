@@ -22,7 +22,6 @@ const INSTANCE: Instance = {
   state: 'active',
   stateReason: null,
   limits: LIMITS,
-  config: {},
 }
 
 function newSecretToken(): { id: string; token: string } {

@@ -15,7 +15,7 @@ import {
 import { appendAudit } from '../audit/store.ts'
 
 const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
-  state_reason as "stateReason", limits, config`
+  state_reason as "stateReason", limits`
 /** This database is a copy of the one in which the feed was last read to its end. */
 const IS_RESTORED = `coalesce(life <> ${DATABASE_LIFE}, false)`
 const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,

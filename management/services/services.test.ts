@@ -298,6 +298,27 @@ test('a change of the name and a change of the config at the same moment are bot
   }
 })
 
+// Attack review, H4: 9,300 of these numbers were 56 KB in the request and 2.9 MB in the feed.
+// Mutant: Buffer.byteLength(JSON.stringify(config)) in requireSmall().
+test('a config is measured as it is stored: numbers that grow there are refused, and what is taken is within the limit', async () => {
+  const party = await management.organization()
+  const post = (config: string) =>
+    ask(party, 'POST /api/v1/services', {
+      body: `{"service_type":"kv","name":"n","config":${config}}`,
+      headers: { 'content-type': 'application/json' },
+    })
+  const bomb = await post(`{"n":[${Array(9_300).fill('1e308').join(',')}]}`)
+  assert.deepEqual([bomb.status, bomb.json.error.code], [413, 'PAYLOAD_TOO_LARGE'])
+  assert.equal((await post(`{"n":[${Array(200).fill('1e308').join(',')}]}`)).status, 202)
+  assert.equal((await post(`{"n":[${Array(21_000).fill('1').join(',')}]}`)).status, 202)
+  assert.equal((await post(`{"n":[${Array(22_000).fill('1').join(',')}]}`)).status, 413)
+  const [{ bytes }] = (await management.sql<{ bytes: number }>(
+    'select max(octet_length(config::text)) as bytes from loci.services where organization_id = $1',
+    [party.organizationId],
+  )) as [{ bytes: number }]
+  assert.ok(bytes <= 65_536, `${bytes} bytes`)
+})
+
 test('a config over 64 KiB is refused, and a deleted service leaves none of it in the feed', async () => {
   const party = await management.organization()
   assert.equal((await create(party, { config: { text: 'x'.repeat(65_536) } })).status, 413)

@@ -5,6 +5,7 @@ import { parseInput } from '@loci/chassis/input.ts'
 import { idsFrom, isId, newId } from '@loci/contract/ids.ts'
 import { SERVICE_TYPES, type ServiceType, serviceTypeOf } from '@loci/contract/operations.ts'
 import { type CreateServiceRequest, createServiceRequest, type PatchServiceRequest } from '@loci/contract/services.ts'
+import { jsonbBytes } from '@loci/postgres/jsonb-size.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
@@ -112,8 +113,13 @@ export async function createService(
 
 /** Its cell keeps it, and hears it again with every full resync, together with all others'. */
 function requireSmall(config: object | undefined): void {
-  if (config !== undefined && Buffer.byteLength(JSON.stringify(config)) > CONFIG_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `The config of a service has at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
+  if (config === undefined) return
+  const bytes = jsonbBytes(config)
+  if (bytes > CONFIG_BYTES_MAX)
+    throw new ApiError(
+      'PAYLOAD_TOO_LARGE',
+      `The config of a service has at most ${CONFIG_BYTES_MAX} bytes as it is stored, and this one would have ${bytes}: numbers are stored with all their digits.`,
+    )
 }
 
 function requireRegion({ regions }: Market, region: string): void {

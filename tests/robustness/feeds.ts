@@ -86,8 +86,8 @@ export async function cellFeed(
       if (readNumberLast) await sleep(1)
       changeSeq = readNumberLast ? (await readChanges(pool, 2 ** 52)).changeSeq : end.changeSeq
       return [
-        // The picture has no generation; the configuration tells which change it is of.
-        ...instances.map(({ id, config }) => ({ key: `instance:${id}`, label: String((config as { n: number }).n) })),
+        // The picture has no generation; one of the limits tells which change it is of.
+        ...instances.map(({ id, limits }) => ({ key: `instance:${id}`, label: String(limits.records) })),
         ...revocations.map(({ value }) => ({ key: `revocation:${value}`, label: '' })),
       ]
     },
@@ -143,7 +143,7 @@ function revoke(pool: Pool, value: string): Promise<unknown> {
 }
 
 function instanceBody(svc: string, generation: number) {
-  const limits = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, burst: 2, streams: 1 }
+  const limits = { databases: 1, records: generation, bytes: 1, requests_per_second: 1, burst: 2, streams: 1 }
   return {
     org: 'org_test',
     ten: 'ten_test',
@@ -154,7 +154,7 @@ function instanceBody(svc: string, generation: number) {
     state_reason: null,
     generation,
     limits,
-    config: { n: generation },
+    config: {},
   }
 }
 
