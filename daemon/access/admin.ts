@@ -21,6 +21,7 @@ export function adminAccess(options: AdminOptions): Access<Administrator> {
   return {
     class: 'admin',
     schemes: [['adminToken']],
+    lane: 'admin',
     challenge: `AdminToken realm="loci", header="${HEADER.adminToken}"`,
     errors: ['UNAUTHENTICATED', 'ADDRESS_NOT_ALLOWED'],
     authorize(arrival) {

@@ -175,6 +175,7 @@ export function capabilityAccess({
     return {
       class: accessClass,
       operation,
+      shareOf: ({ instance }) => instance.id,
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],

@@ -39,6 +39,7 @@ export function partnerAccess({
     class: 'partner',
     operation: route,
     schemes: [['partner']],
+    shareOf: ({ instance }) => instance.id,
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

@@ -33,6 +33,21 @@ export function addressSet(entries: string[]): AddressSet {
   }
 }
 
+/** Whom an address stands for: itself, or the /64 that an IPv6 host has to choose its addresses from. */
+export function networkOf(address: string): string {
+  const plain = unmapped(address)
+  if (isIP(plain) !== 6) return plain
+  const [head = '', tail] = plain.split('%', 1)[0]?.split('::') ?? []
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length - (plain.includes('.') ? 1 : 0))
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}
+
 /** A set that trusts everyone trusts nobody: the leftmost X-Forwarded-For is whatever the attacker wrote. */
 export function coversEveryone(entries: string[]): boolean {
   const isWord = (entry: string) => entry === 'true' || entry === '*' || entry === '0.0.0.0' || entry === '::'

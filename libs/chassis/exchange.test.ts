@@ -8,8 +8,8 @@ import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { open } from './probes.ts'
-import { type Call, type Method, type Route, type RouteSpec, route } from './route.ts'
-import { eventually } from './test-request.ts'
+import { type Access, type Call, type Method, type Route, type RouteSpec, route } from './route.ts'
+import { eventually, sendBytes } from './test-request.ts'
 import { testHttpServer } from './test-server.ts'
 
 type Spec = Partial<RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>>
@@ -202,13 +202,102 @@ test('a refusal gives its slot back: of access, of the body, of its size, of a s
   }
 })
 
-test('a client that leaves in the middle of its body takes no slot with it', async () => {
-  const body = z.object({ a: z.string() })
-  await using server = await testHttpServer([at('POST /body', undefined, { body })], { limits: ONE })
-  const go = await leave(server.url, 'POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"a":')
-  await eventually(() => server.limiter.running === 1)
-  go()
+const BODY = z.object({ a: z.string() })
+const dripHead = (path: string, name = 'ada') =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\nx-name: ${name}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"a":`
+/** Callers by name; each name has its own share. */
+const named: Access<string> = {
+  class: 'named',
+  schemes: [],
+  errors: [],
+  authorize: ({ headers }) => String(headers['x-name']),
+  shareOf: (caller) => caller,
+}
+
+// Mutant: the slot kept in awaitBody() of server.ts, as it was: one free account stopped both programs with 64 bodies of one byte.
+test('a body on its way holds no slot, and its request is served when it has come', async () => {
+  await using server = await testHttpServer([at('POST /body', undefined, { body: BODY }), at('GET /x')], {
+    limits: ONE,
+  })
+  const { hostname, port } = new URL(server.url)
+  const drips = Array.from({ length: 8 }, () => {
+    const socket = connect(Number(port), hostname, () => socket.write(dripHead('/body')))
+    return { socket, answer: once(socket, 'data') }
+  })
+  await eventually(() => server.server.inFlight() === 8)
   await eventually(() => server.limiter.running === 0)
+  assert.equal((await server.ask('GET /x')).status, 200)
+  for (const { socket, answer } of drips) {
+    socket.write('"b"}')
+    assert.match(String(await answer), /^HTTP\/1\.1 200 /)
+    socket.destroy()
+  }
+  await eventually(() => server.limiter.running === 0)
+})
+
+test('a client that leaves in the middle of its body takes no slot with it', async () => {
+  await using server = await testHttpServer([at('POST /body', undefined, { body: BODY })], { limits: ONE })
+  const go = await leave(server.url, dripHead('/body'))
+  await eventually(() => server.server.inFlight() === 1)
+  go()
+  await eventually(() => server.server.inFlight() === 0)
+  assert.equal(server.limiter.running, 0)
+})
+
+// Mutant: isTooSlow() that answers false; it would take the 10 s of its class.
+test('a body slower than 8 KiB a second after its grace is 408, long before the time of its class is over', async () => {
+  await using server = await testHttpServer([at('POST /body', undefined, { body: BODY })])
+  const startedAt = performance.now()
+  const text = await sendBytes(server.url, dripHead('/body'))
+  assert.match(text, /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s)
+  const ms = performance.now() - startedAt
+  assert.ok(ms >= 2_000 && ms < 9_000, `${ms} ms`)
+})
+
+// Mutant: CALLER_BODIES_MAX of body.ts without its check.
+test('one caller has at most 64 bodies on their way, and no other is refused for it', async () => {
+  const spec = { body: BODY, access: named }
+  await using server = await testHttpServer([at('POST /body', undefined, spec)])
+  const goes = await Promise.all(Array.from({ length: 64 }, () => leave(server.url, dripHead('/body', 'eve'))))
+  await eventually(() => server.server.inFlight() === 64)
+  const { hostname, port } = new URL(server.url)
+  const more = connect(Number(port), hostname, () => more.write(dripHead('/body', 'eve')))
+  assert.match(String(await once(more, 'data')), /^HTTP\/1\.1 503 .*OVERLOADED/s)
+  const other = connect(Number(port), hostname, () => other.write(dripHead('/body', 'ada')))
+  await eventually(() => server.server.inFlight() === 65)
+  other.write('"b"}')
+  assert.match(String(await once(other, 'data')), /^HTTP\/1\.1 200 /)
+  for (const go of [...goes, () => more.destroy(), () => other.destroy()]) go()
+})
+
+// Mutants: SHARE = 1 in limiter.ts; shareOf not asked for in server.ts.
+test('nobody holds more than a quarter of the slots: who has its share waits, and everybody else is served', async () => {
+  const gate = gated()
+  const greedy = at('GET /gate', gate.route.handle, { access: named })
+  await using server = await testHttpServer([greedy, at('GET /x', undefined, { access: named })], {
+    limits: { runningMax: 8, queueMax: 8, queueMs: 30_000 },
+  })
+  const asked = Array.from({ length: 8 }, () => server.ask('GET /gate', { headers: { 'x-name': 'eve' } }))
+  await eventually(() => gate.calls.length === 2 && server.limiter.running === 2 && server.limiter.waiting === 2)
+  assert.equal((await server.ask('GET /x', { headers: { 'x-name': 'ada' } })).status, 200)
+  assert.equal(gate.calls.length, 2)
+  gate.answer()
+  const statuses = (await Promise.all(asked)).map(({ status }) => status).toSorted()
+  assert.deepEqual(statuses, [200, 200, 200, 200, 503, 503, 503, 503], 'two at work, two waiting, four too many')
+  await eventually(() => server.limiter.running === 0)
+})
+
+// Mutant: lane() that answers the limiter itself.
+test('routes with slots of their own answer while all others are taken', async () => {
+  const gate = gated()
+  const admin = at('POST /admin', undefined, { access: { ...open, lane: 'admin' }, body: BODY })
+  await using server = await testHttpServer([gate.route, admin], { limits: ONE })
+  const first = server.ask('GET /gate')
+  await eventually(() => gate.calls.length === 1)
+  assert.equal((await server.ask('GET /gate')).status, 503)
+  assert.equal((await server.ask('POST /admin', { body: { a: 'b' } })).status, 200)
+  gate.answer()
+  await first
 })
 
 // Mutant: exchange.destroy() in place of refuse() in expire() of server.ts.

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Span } from '@opentelemetry/api'
 import { ApiError } from './api-error.ts'
-import type { ArrivingBody } from './body.ts'
+import type { Arrivals, ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -38,6 +38,10 @@ export interface Exchange extends AnswerHeaders {
   isBroken: boolean
   /** Set when the handler is called: from then on the outcome of a write may be unknown. */
   hasBegun: boolean
+  /** Of the limiter, as its route has it. */
+  lane: Limiter
+  /** Whom its slot counts for, once that is known. */
+  share: string | undefined
   /** Set once a slot of the limiter is held. */
   holdsSlot: boolean
   /** The last byte of the answer is out, or the client is gone: nobody waits for more. */
@@ -47,7 +51,7 @@ export interface Exchange extends AnswerHeaders {
   /** Set while the request counts as one of this sub-service. */
   subservice: string | undefined
   signal(): AbortSignal
-  /** Gives the slot back before a long wait, and does not take it again. */
+  /** Gives the slot back before a long wait. */
   yieldSlot(): void
   /** The handler has ended, whether or not the answer is out. */
   settled(): void
@@ -62,6 +66,7 @@ export interface ExchangeContext {
   log: Log
   metrics: Metrics
   limiter: Limiter
+  arrivals: Arrivals
   inFlight: Set<Exchange>
   /** Answered, with a body that is still on the way; nobody reads it. */
   leftovers: Set<Exchange>
@@ -147,6 +152,8 @@ class OpenExchange implements Exchange {
   isLast: boolean
   isBroken = false
   hasBegun = false
+  lane: Limiter
+  share: string | undefined = undefined
   holdsSlot = false
   caller: unknown = undefined
   subservice: string | undefined = undefined
@@ -176,6 +183,7 @@ class OpenExchange implements Exchange {
   ) {
     const deadline = matched?.spec.deadline ?? 'normal'
     this.#context = context
+    this.lane = context.limiter
     this.request = request
     this.response = response
     this.route = route
@@ -210,7 +218,7 @@ class OpenExchange implements Exchange {
   }
 
   yieldSlot(): void {
-    if (this.holdsSlot) this.#context.limiter.release()
+    if (this.holdsSlot) this.lane.release(this.share)
     this.holdsSlot = false
   }
 
@@ -236,6 +244,7 @@ class OpenExchange implements Exchange {
   /** The last byte of the answer is out, or the client is gone. */
   closed(): void {
     this.#answerEnded = true
+    this.body?.account?.end()
     count(this.request.socket as CountedSocket, -1)
     this.#context.inFlight.delete(this)
     this.#letGo()
@@ -266,7 +275,7 @@ class OpenExchange implements Exchange {
   #release(): void {
     if (!this.holdsSlot || !this.#handlerEnded) return
     this.holdsSlot = false
-    this.#context.limiter.release()
+    this.lane.release(this.share)
   }
 
   #record(): void {

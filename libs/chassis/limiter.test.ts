@@ -101,3 +101,56 @@ function fakeTime(t: TestContext): (ms: number) => void {
     }
   }
 }
+
+test('a caller with its share waits for a slot of its own; the slot it came with goes to somebody else', async () => {
+  const limiter = createLimiter({ runningMax: 4, queueMax: 8, queueMs: 5_000 })
+  void limiter.acquire()
+  assert.equal(limiter.assign('a'), undefined)
+  void limiter.acquire()
+  const second = limiter.assign('a')
+  assert.ok(second)
+  assert.deepEqual([limiter.running, limiter.waiting], [1, 1])
+  limiter.release('a')
+  await second
+  assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
+  limiter.release('a')
+  assert.equal(limiter.running, 0)
+  void limiter.acquire()
+  assert.equal(limiter.assign('a'), undefined, 'its share is free again')
+})
+
+test('who gave its slot back for its body comes before those who have had none, but not beyond its share', async () => {
+  const limiter = createLimiter({ runningMax: 4, queueMax: 8, queueMs: 5_000 })
+  for (const caller of ['a', 'b', 'c', 'd']) {
+    void limiter.acquire()
+    assert.equal(limiter.assign(caller), undefined)
+  }
+  const order: string[] = []
+  const newcomer = limiter.acquire()?.then(() => order.push('newcomer'))
+  const again = limiter.resume('e')?.then(() => order.push('e'))
+  const beyond = limiter.resume('a')?.then(() => order.push('a, a second time'))
+  limiter.release('b')
+  await again
+  limiter.release('c')
+  await newcomer
+  assert.deepEqual(order, ['e', 'newcomer'])
+  limiter.release('a')
+  await beyond
+  assert.equal(order.at(-1), 'a, a second time')
+  assert.deepEqual([limiter.running, limiter.waiting], [4, 0])
+})
+
+test('a crowd of one caller is bounded and expires like any queue', async () => {
+  const limiter = createLimiter({ runningMax: 4, queueMax: 8, queueMs: 40 })
+  void limiter.acquire()
+  void limiter.assign('a')
+  const join = () => {
+    void limiter.acquire()
+    return limiter.assign('a')
+  }
+  const waiting = [join(), join()]
+  assert.throws(join, { code: 'OVERLOADED' })
+  limiter.release()
+  for (const one of waiting) await assert.rejects(async () => one, { code: 'OVERLOADED' })
+  assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
+})

@@ -1,8 +1,13 @@
 // Bounds the work in progress. Without it every request is accepted, each gets slower, and at ten times the load nobody is
 // answered in time (p99 15 s measured); shedding by event-loop delay let the queue of the database grow just the same.
 //
-// A slot is taken before any work and given back when the work has ended. Waiters queue in order, at most `queueMax` of
-// them and at most `queueMs` long; whoever finds no room is told 503 OVERLOADED, and nothing was done.
+// A slot is taken before any work and given back when the work has ended, or while it waits for its body. Waiters queue in order, at
+// most `queueMax` of them and at most `queueMs` long; whoever finds no room is told 503 OVERLOADED, and nothing was done.
+//
+//   anonymous   taken before access, when nobody knows yet who calls
+//   assigned    counts for its caller (an instance, an organization), who never holds more than a quarter of all
+//   crowded     the caller has its quarter: waits, without a slot, for one of its own to come back
+//   returning   gave its slot back while its body arrived: served before those who wait for their first
 //
 // To refuse costs about as much as a small read. At ten times the load, refusing at once took the time of those who had a slot
 // (goodput 8 to 24 % of capacity, measured). So only so many are refused per second and the others wait for their refusal, which
@@ -13,11 +18,30 @@ import { ApiError } from './api-error.ts'
 export interface Limiter {
   /** Undefined when a slot was free (the usual case, no promise made), a promise when waiting. Throws or rejects OVERLOADED. */
   acquire(): Promise<void> | undefined
-  release(): void
+  /**
+   * The slot that is held counts for this caller from now on: undefined. Or the caller has its share already: then the slot is
+   * given back, and the promise resolves with another one. When it throws OVERLOADED, the slot is still held.
+   */
+  assign(caller: string): Promise<void> | undefined
+  /** A slot for a request that has given its own back, before those who have none yet. */
+  resume(caller: string | undefined): Promise<void> | undefined
+  release(caller?: string): void
+  /** Slots of their own for routes that must answer while all others are taken; undefined = these. */
+  lane(name: string | undefined): Limiter
   readonly running: number
   readonly waiting: number
 }
 
+interface LimiterOptions {
+  runningMax: number
+  queueMax: number
+  queueMs: number
+}
+
+/** Of all slots: what one instance or organization may hold. */
+const SHARE = 4
+/** Administration, cells and the billing webhook: short work of few callers. */
+const RESERVED = { runningMax: 8, queueMax: 32 }
 const REFUSALS_PER_SECOND = 500
 const REFUSALS_AT_ONCE_MAX = 50
 const REFUSALS_WAITING_MAX = 5_000
@@ -27,33 +51,42 @@ const REFUSAL_MS_MAX = 2_500
 
 interface Waiter {
   since: number
+  caller: string | undefined
   resolve(): void
   reject(error: ApiError): void
 }
 
-export function createLimiter({
-  runningMax,
-  queueMax,
-  queueMs,
-}: {
-  runningMax: number
-  queueMax: number
-  queueMs: number
-}): Limiter {
-  let running = 0
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { runningMax, queueMax, queueMs } = options
+  const shareMax = Math.max(1, Math.floor(runningMax / SHARE))
+  const crowdMax = Math.ceil(queueMax / SHARE)
+  const lanes = new Map<string, Limiter>()
+  const held = new Map<string, number>()
+  const returning: Waiter[] = []
   const queue: Waiter[] = []
+  const crowds = new Map<string, Waiter[]>()
+  const pacer = createPacer()
+  let running = 0
   let isTimed = false
 
-  function overloaded(): ApiError {
-    return new ApiError('OVERLOADED', 'The process has more work than it takes on. Nothing was done; try again.')
-  }
+  const heldBy = (caller: string) => held.get(caller) ?? 0
+  const hold = (caller: string) => void held.set(caller, heldBy(caller) + 1)
 
-  // One timer for the queue and not one per waiter: the oldest waits at its head.
+  // One timer for all and not one per waiter. What was moved into a crowd may stand behind younger ones, so those are looked through.
   function expire(): void {
     isTimed = false
-    const now = performance.now()
-    while (queue[0] && now - queue[0].since >= queueMs) queue.shift()?.reject(overloaded())
-    if (queue[0]) expireIn(Math.max(1, queueMs - (now - queue[0].since)))
+    const until = performance.now() - queueMs
+    for (const line of [returning, queue]) while (line[0] && line[0].since <= until) line.shift()?.reject(overloaded())
+    for (const [caller, crowd] of crowds) {
+      for (const waiter of crowd) if (waiter.since <= until) waiter.reject(overloaded())
+      const left = crowd.filter(({ since }) => since > until)
+      if (left.length > 0) crowds.set(caller, left)
+      else crowds.delete(caller)
+    }
+    const oldest = [returning[0], queue[0], ...[...crowds.values()].map(([first]) => first)].flatMap(
+      (waiter) => waiter?.since ?? [],
+    )
+    if (oldest.length > 0) expireIn(Math.max(1, Math.min(...oldest) - until))
   }
 
   function expireIn(ms: number): void {
@@ -61,6 +94,106 @@ export function createLimiter({
     setTimeout(expire, ms).unref()
   }
 
+  function wait(line: Waiter[], caller: string | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      line.push({ since: performance.now(), caller, resolve, reject })
+      if (!isTimed) expireIn(queueMs)
+    })
+  }
+
+  function crowdOf(caller: string): Waiter[] {
+    const crowd = crowds.get(caller) ?? []
+    crowds.set(caller, crowd)
+    return crowd
+  }
+
+  function waitInCrowd(caller: string): Promise<void> {
+    const crowd = crowdOf(caller)
+    return crowd.length >= crowdMax ? pacer.refuse() : wait(crowd, caller)
+  }
+
+  /** Hands a free slot to whoever is next and may have it. */
+  function pass(): void {
+    for (;;) {
+      const next = returning.shift() ?? queue.shift()
+      if (!next) {
+        running -= 1
+        return
+      }
+      if (next.caller !== undefined) {
+        if (heldBy(next.caller) >= shareMax) {
+          crowdOf(next.caller).push(next)
+          continue
+        }
+        hold(next.caller)
+      }
+      next.resolve()
+      return
+    }
+  }
+
+  const limiter: Limiter = {
+    acquire() {
+      if (running < runningMax) {
+        running += 1
+        return undefined
+      }
+      return queue.length >= queueMax ? pacer.refuse() : wait(queue, undefined)
+    },
+    assign(caller) {
+      const count = heldBy(caller)
+      if (count < shareMax) {
+        held.set(caller, count + 1)
+        return undefined
+      }
+      const waiting = waitInCrowd(caller)
+      pass()
+      return waiting
+    },
+    resume(caller) {
+      if (caller !== undefined && heldBy(caller) >= shareMax) return waitInCrowd(caller)
+      if (running >= runningMax) return wait(returning, caller)
+      running += 1
+      if (caller !== undefined) hold(caller)
+      return undefined
+    },
+    release(caller) {
+      if (caller !== undefined) {
+        const crowd = crowds.get(caller)
+        const own = crowd?.shift()
+        if (crowd?.length === 0) crowds.delete(caller)
+        if (own) {
+          own.resolve()
+          return
+        }
+        const count = heldBy(caller)
+        if (count > 1) held.set(caller, count - 1)
+        else held.delete(caller)
+      }
+      pass()
+    },
+    lane(name) {
+      if (name === undefined) return limiter
+      const known = lanes.get(name) ?? createLimiter({ ...RESERVED, queueMs })
+      lanes.set(name, known)
+      return known
+    },
+    get running() {
+      return running
+    },
+    get waiting() {
+      return [...crowds.values()].reduce((sum, crowd) => sum + crowd.length, returning.length + queue.length)
+    },
+  }
+  return limiter
+}
+
+function overloaded(): ApiError {
+  return new ApiError('OVERLOADED', 'The process has more work than it takes on. Nothing was done; try again.')
+}
+
+/** Refuses at a rate, in the order of arrival. */
+function createPacer(): { refuse(): Promise<void> } {
   const refused: Pick<Waiter, 'since' | 'reject'>[] = []
   let allowance = REFUSALS_AT_ONCE_MAX
   let allowedAt = performance.now()
@@ -88,37 +221,14 @@ export function createLimiter({
     setTimeout(pace, PACE_MS).unref()
   }
 
-  function refuse(): Promise<void> {
-    const since = performance.now()
-    if (refused.length >= REFUSALS_WAITING_MAX || (refused.length === 0 && mayRefuse(since))) throw overloaded()
-    return new Promise((_, reject) => {
-      refused.push({ since, reject })
-      if (!isPaced) paceLater()
-    })
-  }
-
   return {
-    acquire() {
-      if (running < runningMax) {
-        running += 1
-        return undefined
-      }
-      if (queue.length >= queueMax) return refuse()
-      return new Promise((resolve, reject) => {
-        queue.push({ since: performance.now(), resolve, reject })
-        if (!isTimed) expireIn(queueMs)
+    refuse() {
+      const since = performance.now()
+      if (refused.length >= REFUSALS_WAITING_MAX || (refused.length === 0 && mayRefuse(since))) throw overloaded()
+      return new Promise((_, reject) => {
+        refused.push({ since, reject })
+        if (!isPaced) paceLater()
       })
-    },
-    release() {
-      const next = queue.shift()
-      if (next) next.resolve()
-      else running -= 1
-    },
-    get running() {
-      return running
-    },
-    get waiting() {
-      return queue.length
     },
   }
 }

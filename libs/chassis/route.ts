@@ -35,6 +35,10 @@ export interface Access<Caller> {
   readonly schemes: string[][]
   /** The WWW-Authenticate of its 401s; Bearer where there is none. */
   readonly challenge?: string
+  /** Slots of their own, whoever else is at work: `admin`, `cell`, `webhook`. */
+  readonly lane?: string
+  /** Whose work a request is, the instance or the organization: nobody holds more than a quarter of the slots. */
+  shareOf?(caller: Caller): string
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>

@@ -1,7 +1,8 @@
 // The HTTP server of every long-running loci process: routes in, answers and refusals out. The life of a request:
 //
-//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access
-//   → switch of the sub-service → body, query and path by their schemas → handler → answer → slot back, one log line, one observation.
+//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access → share of the slots
+//   → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by their schemas → handler
+//   → answer → slot back, one log line, one observation.
 //
 // It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and what we used
 // of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
@@ -9,11 +10,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
-import type { AddressSet } from './addresses.ts'
+import { type AddressSet, networkOf } from './addresses.ts'
 import { NO_HEADERS, refuse, write } from './answer.ts'
 import { ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
-import { declaredBytes, readBytes, tooLarge } from './body.ts'
+import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { brokenBody, type Exchange, type ExchangeContext, endSoon, openExchange, unansweredOn } from './exchange.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -75,6 +76,7 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
     log: options.log,
     metrics: options.metrics,
     limiter: options.limiter,
+    arrivals: createArrivals(),
     inFlight,
     leftovers: new Set(),
     deadlinesMs: { ...DEADLINES_MS, ...options.deadlinesMs },
@@ -175,16 +177,21 @@ function admit({ options, context }: Serving, exchange: Exchange, spec: Route['s
     throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
   const refusal = options.lifecycle.refusal()
   if (refusal) throw refusal
-  const waiting = options.limiter.acquire()
+  exchange.lane = options.limiter.lane(spec.access.lane)
+  const waiting = exchange.lane.acquire()
   if (waiting) return waiting.then(() => authorizeInSlot(options, exchange, spec))
   return authorizeInSlot(options, exchange, spec)
 }
 
 function authorizeInSlot(options: ServerOptions, exchange: Exchange, spec: Route['spec']): Promise<void> | undefined {
+  takeSlot(exchange)
+  return authorize(options, exchange, spec)
+}
+
+function takeSlot(exchange: Exchange): void {
   exchange.holdsSlot = true
   // Under overload many give up while they wait: working for them would take the time of those who still listen.
   if (exchange.isClosed) throw new ApiError('OVERLOADED', 'The client left while its request waited.')
-  return authorize(options, exchange, spec)
 }
 
 /** Access first, then the switch: who may not come in is not told what is switched off. */
@@ -198,9 +205,30 @@ function authorize(options: ServerOptions, exchange: Exchange, spec: Route['spec
     requestId: exchange.requestId,
     answer: exchange,
   })
-  if (caller instanceof Promise) return caller.then((known) => enter(options, exchange, spec, known))
-  enter(options, exchange, spec, caller)
-  return undefined
+  if (caller instanceof Promise) return caller.then((known) => share(options, exchange, spec, known))
+  return share(options, exchange, spec, caller)
+}
+
+/** From here on it is known whose work the slot is for. Whoever has its share of the slots waits without one. */
+function share(
+  options: ServerOptions,
+  exchange: Exchange,
+  spec: Route['spec'],
+  caller: unknown,
+): Promise<void> | undefined {
+  const name = exchange.holdsSlot ? spec.access.shareOf?.(caller) : undefined
+  const waiting = name === undefined ? undefined : exchange.lane.assign(name)
+  if (!waiting) {
+    exchange.share = name
+    enter(options, exchange, spec, caller)
+    return undefined
+  }
+  exchange.holdsSlot = false
+  return waiting.then(() => {
+    exchange.share = name
+    takeSlot(exchange)
+    enter(options, exchange, spec, caller)
+  })
 }
 
 function enter(options: ServerOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
@@ -212,7 +240,7 @@ function enter(options: ServerOptions, exchange: Exchange, spec: Route['spec'], 
 }
 
 /** Reads the body where the route takes one, then hands over. */
-function serve({ options }: Serving, exchange: Exchange, match: Match): void {
+function serve({ options, context }: Serving, exchange: Exchange, match: Match): void {
   const { spec } = match.route
   if (!spec.body) {
     run(options, exchange, match, undefined)
@@ -227,14 +255,37 @@ function serve({ options }: Serving, exchange: Exchange, match: Match): void {
   }
   // It came, and broke, before anybody asked for it.
   if (exchange.isBroken) throw brokenBody()
-  exchange.body = readBytes(request, bytesMax)
-  exchange.body.whole
-    .then((bytes) => run(options, exchange, match, bytes))
+  const body = readBytes(request, bytesMax)
+  exchange.body = body
+  // What came with the headers is read before the next microtask, and keeps its slot.
+  if (!request.complete) queueMicrotask(() => awaitBody(context, exchange, body))
+  body.whole
+    .then((bytes) => {
+      if (exchange.holdsSlot || !body.account) return run(options, exchange, match, bytes)
+      const waiting = exchange.lane.resume(exchange.share)
+      if (!waiting) {
+        takeSlot(exchange)
+        return run(options, exchange, match, bytes)
+      }
+      return waiting.then(() => {
+        takeSlot(exchange)
+        run(options, exchange, match, bytes)
+      })
+    })
     .catch((error) => fail(options, exchange, error))
+}
+
+/** A body that is not here yet: as many as there are slots, each a byte at a time, would leave none for anybody else. */
+function awaitBody({ arrivals }: ExchangeContext, exchange: Exchange, body: ArrivingBody): void {
+  const { request } = exchange
+  if (request.complete || request.destroyed || exchange.isClosed) return
+  exchange.yieldSlot()
+  body.account = arrivals.open(exchange.share ?? networkOf(request.socket.remoteAddress ?? ''), body)
 }
 
 function run(options: ServerOptions, exchange: Exchange, { route, params }: Match, bytes: Buffer | undefined): void {
   const { request, response } = exchange
+  exchange.body?.account?.end()
   exchange.body = undefined
   // Told that it came too late, or gone: nothing may be done for it any more.
   if (response.headersSent || exchange.isClosed) {
@@ -294,8 +345,8 @@ function sweep(options: ServerOptions, { inFlight, leftovers }: ExchangeContext)
   const now = performance.now()
   for (const exchange of inFlight) {
     if (now >= exchange.deadlineAt) expire(options, exchange)
-    else if (exchange.body && now >= exchange.bodyDueAt)
-      exchange.body.refuse(new ApiError('REQUEST_TIMEOUT', 'The body did not arrive in time. Nothing was done.'))
+    else if (exchange.body && (now >= exchange.bodyDueAt || exchange.body.account?.isTooSlow(now)))
+      exchange.body.refuse(tooSlow())
   }
   for (const { request, bodyDueAt } of leftovers) if (now >= bodyDueAt) endSoon(request.socket)
 }

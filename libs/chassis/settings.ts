@@ -263,8 +263,8 @@ export const SETTINGS = {
   concurrencyMax: setting({
     env: 'LOCI_CONCURRENCY_MAX',
     programs: BOTH,
-    doc: 'Requests worked on at once.',
-    fallback: '64',
+    doc: 'Requests worked on at once; one instance or organization has at most a quarter of them.',
+    fallback: { daemon: '128', management: '64' },
     parse: integer(1, 10_000),
   }),
   queueMax: setting({

@@ -89,6 +89,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     class: 'caller',
     operation,
     schemes: [['apiKey']],
+    shareOf: ({ organizationId }: Caller) => organizationId,
     challenge: `ApiKey realm="loci", header="${HEADER.apiKey}"`,
     errors: ['UNAUTHENTICATED', 'CREDENTIAL_MISPLACED', 'FORBIDDEN', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize(arrival) {

@@ -45,6 +45,7 @@ export function cellAccess({
   return {
     class: 'cell',
     schemes: [['cell']],
+    lane: 'cell',
     challenge: 'Bearer realm="loci cell"',
     errors: ['UNAUTHENTICATED', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize({ headers, peer, requestId }) {

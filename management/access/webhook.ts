@@ -12,6 +12,7 @@ export function webhookAccess(secrets: readonly string[]): Access<undefined> {
   return {
     class: 'webhook',
     schemes: [['webhook']],
+    lane: 'webhook',
     challenge: 'Bearer realm="loci billing webhook"',
     errors: ['UNAUTHENTICATED', 'SUBSERVICE_DISABLED'],
     authorize({ headers }) {

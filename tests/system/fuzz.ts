@@ -50,7 +50,7 @@ const MUTANTS: { name: string; edit: Edit }[] = [
   },
   {
     name: 'a method that a path does not have is refused without those it has',
-    edit: { file: 'libs/chassis/server.ts', from: '{ headers: { allow: methods } }', to: '{}' },
+    edit: { file: 'libs/chassis/arrival.ts', from: '{ headers: { allow: methods } }', to: '{}' },
   },
   {
     name: 'a body of any type is taken for JSON',

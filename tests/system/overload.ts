@@ -301,7 +301,7 @@ async function mutants(report: Report, world: World, tenants: WorldTenant[]): Pr
   await using mutant = await plantMutant([
     {
       file: 'libs/chassis/limiter.ts',
-      from: 'return refuse()',
+      from: 'if (refused.length >= REFUSALS_WAITING_MAX || (refused.length === 0 && mayRefuse(since))) throw overloaded()',
       to: 'throw overloaded()',
     },
   ])
@@ -310,8 +310,8 @@ async function mutants(report: Report, world: World, tenants: WorldTenant[]): Pr
   await caught(report, 'every refusal at once', hasty, tenants)
   await hasty.stop()
   await using leaky = await plantMutant([
-    { file: 'libs/chassis/input.ts', from: 'if (request.destroyed) cut()', to: '' },
-    { file: 'libs/chassis/server.ts', from: 'if (turn.exchange.isClosed) throw', to: 'if (false) throw' },
+    { file: 'libs/chassis/body.ts', from: 'if (request.destroyed) cut()', to: '' },
+    { file: 'libs/chassis/server.ts', from: 'if (exchange.isClosed) throw', to: 'if (false) throw' },
   ])
   const leaking = await leaky.startProgram('daemon', world.daemonSettings())
   await untilReady(leaking.url)

@@ -312,8 +312,8 @@ async function sourceMutants(report: Report, scene: Scene): Promise<void> {
     {
       name: 'headers in the log',
       file: 'libs/chassis/server.ts',
-      from: '    requireArrival(turn)\n',
-      to: `    options.log.info({ reason: JSON.stringify(request.headers) }, 'arrived')\n    requireArrival(turn)\n`,
+      from: '    requireArrival(exchange.request, options)\n',
+      to: `    options.log.info({ reason: JSON.stringify(exchange.request.headers) }, 'arrived')\n    requireArrival(exchange.request, options)\n`,
     },
   ].slice(0, isShort ? 1 : 2)
   for (const { name, file, from, to } of mutants) {
