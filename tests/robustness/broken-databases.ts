@@ -38,7 +38,7 @@ export function databaseCases(): DatabaseCase[] {
       program,
       role: `loci_${program}_owner`,
       breaks: () => [],
-      reasons: [/the role loci_owner owns/],
+      reasons: [/connects as loci_\w+_owner, which owns the tables/],
     },
     {
       name: 'a member of the owner',

@@ -65,11 +65,12 @@ await reportOn(async (report) => {
 })
 
 async function reachesTheOther(report: Report, world: World): Promise<void> {
-  const reach = await measureReach(world, world.daemons, SWITCHES, 10_000)
+  const reach = await measureReach(world, world.daemons, SWITCHES, 60_000)
+  const bound = await report.within(REACH_MS_MAX)
   report.promise(
     'a switch reaches the second replica',
-    reach.every((ms) => ms <= REACH_MS_MAX),
-    `${reach.length} switches, at most ${Math.max(...reach)} ms, median ${reach.toSorted((a, b) => a - b)[reach.length >> 1]} ms (at most ${REACH_MS_MAX})`,
+    reach.every((ms) => ms <= bound.ms),
+    `${reach.length} switches, at most ${Math.max(...reach)} ms, median ${reach.toSorted((a, b) => a - b)[reach.length >> 1]} ms (${bound.text})`,
   )
 }
 
@@ -214,11 +215,12 @@ async function concurrentCalls(report: Report, world: World): Promise<void> {
       .reduce((sum, { action }) => sum + (action === 'subservice.enable' ? 1 : -1), 0)
     return net !== Number(enabled.has(name)) - Number(enabledBefore.has(name))
   })
-  await sleep(REACH_MS_MAX)
   const differing: string[] = []
   for (const daemon of world.daemons)
-    for (const name of NAMES)
+    for (const name of NAMES) {
+      await untilState([daemon], name, !enabled.has(name))
       if (((await stateOf(daemon, name)) !== 'disabled') !== enabled.has(name)) differing.push(name)
+    }
   report.promise(
     '16 concurrent calls on both replicas leave one state and one entry per change',
     isOneEach &&
@@ -256,9 +258,10 @@ async function heals(report: Report, world: World): Promise<void> {
     'subservice.enable events auto-revert',
     'subservice.enable mcp auto-revert',
   ]
+  const bound = await report.within(REACH_MS_MAX)
   report.promise(
     'auto-revert heals by itself, also when the replica that was asked is killed',
-    plainMs <= revertMs + REACH_MS_MAX && orphanMs <= revertMs + REACH_MS_MAX && said.join() === expected.join(),
+    plainMs <= revertMs + bound.ms && orphanMs <= revertMs + bound.ms && said.join() === expected.join(),
     `after ${revertMs} ms: back on both at ${plainMs} ms; with the first killed at ${orphanMs} ms; ${said.length} entries for 2 changes and 2 reverts`,
   )
 }
@@ -340,12 +343,13 @@ async function mutants(report: Report, world: World): Promise<void> {
   }
   {
     await using mutant = await plantMutant([
-      { file: 'daemon/background.ts', from: 'const BEAT_MS = 300\n', to: 'const BEAT_MS = 5_000\n' },
+      { file: 'daemon/background.ts', from: 'const BEAT_MS = 300\n', to: 'const BEAT_MS = 600_000\n' },
     ])
     const daemons = await Promise.all([0, 1].map(() => mutant.startProgram('daemon', world.daemonSettings())))
     await Promise.all(daemons.map(({ url }) => untilReady(url)))
-    const worst = Math.max(...(await measureReach(world, daemons, 4, 2_000)))
-    report.mutant('the switches are read every 5 s', worst > REACH_MS_MAX ? `at most ${worst} ms` : undefined)
+    const bound = await report.within(REACH_MS_MAX)
+    const worst = Math.max(...(await measureReach(world, daemons, 2, 2 * bound.ms)))
+    report.mutant('the switches are read every 10 min', worst > bound.ms ? `not within ${worst} ms` : undefined)
     await Promise.all(daemons.map((daemon) => daemon.stop()))
   }
 }
@@ -379,7 +383,7 @@ async function stateOf({ url }: LociProcess, name: string): Promise<string | und
 
 async function untilState(daemons: LociProcess[], name: string, isDisabled: boolean): Promise<number> {
   const startedAt = performance.now()
-  while (performance.now() - startedAt < 10_000) {
+  while (performance.now() - startedAt < 60_000) {
     const states = await Promise.all(daemons.map((daemon) => stateOf(daemon, name)))
     if (states.every((state) => (state === 'disabled') === isDisabled)) break
     await sleep(10)

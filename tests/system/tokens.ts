@@ -161,6 +161,7 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
     const byAdministration = await mapWidth(Array.from({ length: REVOKED_BY_ADMINISTRATION }), 3, (_, at) =>
       timeRevocation(world, a, (jti) => revokeByAdmin(world, world.daemons[at % 2] as LociProcess, { jti })),
     )
+    const bound = await report.within(REACH_MS_MAX)
     for (const [name, all] of [
       ['management, from the start of its command', byManagement],
       ['POST /admin/revocations', byAdministration],
@@ -169,15 +170,15 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
       const back = all.filter(({ isBack }) => isBack).length
       report.promise(
         `a revocation by ${name} reaches both replicas under load`,
-        all.length > 0 && percentile(times, 0.99) <= REACH_MS_MAX && back === 0,
-        `${all.length} revocations, p50 ${percentile(times, 0.5)} ms, p99 ${percentile(times, 0.99)} ms, at most ${Math.max(...times)} ms (p99 at most ${REACH_MS_MAX}), at most ${Math.max(...all.flatMap(({ afterMs }) => afterMs))} ms after the answer; ${back} came back`,
+        all.length > 0 && percentile(times, 0.99) <= bound.ms && back === 0,
+        `${all.length} revocations, p50 ${percentile(times, 0.5)} ms, p99 ${percentile(times, 0.99)} ms, at most ${Math.max(...times)} ms (p99 ${bound.text}), at most ${Math.max(...all.flatMap(({ afterMs }) => afterMs))} ms after the answer; ${back} came back`,
       )
     }
     const wholly = byManagement.length + byAdministration.length
     const times = [...byManagement, ...byAdministration].flatMap(({ ms }) => ms)
     report.promise(
       'over all of them p99 is within the promise',
-      wholly >= 30 && percentile(times, 0.99) <= REACH_MS_MAX,
+      wholly >= 30 && percentile(times, 0.99) <= bound.ms,
       `${wholly} revocations on 2 replicas, p99 ${percentile(times, 0.99)} ms`,
     )
     await oneTenantCanNotRevokeAnother(report, world, a, b)
@@ -276,23 +277,28 @@ async function goesOnWithoutManagement(report: Report, world: World, a: WorldTen
       revokeByAdmin(world, world.daemons[0] as LociProcess, { jti }),
     )
     const late = await world.startDaemon()
-    const age = async (hours: number) => {
+    const age = async (hours: number, expected: string) => {
       await runSql(
         world.postgres.adminUrl('loci_cell'),
         `update loci.cell set feed_heard_at = clock_timestamp() - $1 * interval '1 hour'`,
         [hours],
       )
-      await sleep(BEATS_MS)
-      return Promise.all(world.daemons.map(({ url }) => outcomesOf(url, a)))
+      // Each replica reads it at its next beat.
+      const endsAt = performance.now() + 60_000
+      for (;;) {
+        const outcomes = await Promise.all(world.daemons.map(({ url }) => outcomesOf(url, a)))
+        if (outcomes.every((one) => one === expected) || performance.now() > endsAt) return outcomes
+        await sleep(100)
+      }
     }
-    const anHour = await age(1)
+    const anHour = await age(1, '200 200 200 200')
     const { requests, refused } = await load.stop()
     report.promise(
       'management killed, an hour later: nothing valid is refused, also not by a replica started meanwhile',
       refused.length === 0 && requests > 100 && anHour.every((one) => one === '200 200 200 200'),
       `${requests} requests, ${refused.length} refused${refused[0] ? ` (${refused[0]})` : ''}; write, operator, read, delete on 3 replicas: ${[...new Set(anHour)].join(' | ')}`,
     )
-    const tooLong = await age(25)
+    const tooLong = await age(25, '503 AUTHORITY_STALE 503 AUTHORITY_STALE 200 200')
     report.promise(
       'after 25 hours writes and operators wait, reads and deletions go on',
       tooLong.every((one) => one === '503 AUTHORITY_STALE 503 AUTHORITY_STALE 200 200'),
@@ -400,7 +406,7 @@ async function epochOf(world: World): Promise<string> {
 }
 
 async function untilEpoch(world: World, other: string): Promise<string> {
-  const until = performance.now() + 45_000
+  const until = performance.now() + 180_000
   for (;;) {
     const epoch = await epochOf(world)
     if (epoch !== other) return epoch

@@ -27,7 +27,7 @@ export async function launch({
   args = [],
   settings,
   startedWhen = /"message":"listening"/,
-  withinMs = 20_000,
+  withinMs = 120_000,
 }: {
   root?: string
   program: ProgramName

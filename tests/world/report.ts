@@ -1,10 +1,14 @@
 // What a system test says: one line per promise with its figure, one per mutant, and the count as the last line.
 
+import { watchMachine } from './machine.ts'
+
 export interface Report {
   promise(name: string, isKept: boolean, figure: string): void
   /** `how` is what gave it away; undefined when it survived, which fails the test. */
   mutant(name: string, how: string | undefined): void
   note(line: string): void
+  /** The bound of a promise about time: `ms`, times how much slower the machine is than an idle one; and how to say it. */
+  within(ms: number): Promise<{ ms: number; text: string }>
 }
 
 /** Runs the test and ends the process with its verdict, whatever happens inside. */
@@ -17,12 +21,18 @@ export async function reportOn(test: (report: Report) => Promise<void>): Promise
     console.log(`${isGood ? 'ok    ' : 'FAILED'} ${line}`)
   }
   const startedAt = performance.now()
+  const machine = await watchMachine()
   try {
     await test({
       promise: (name, isKept, figure) => count(isKept, `${name}: ${figure}`),
       mutant: (name, how) =>
         count(how !== undefined, how === undefined ? `mutant survived: ${name}` : `mutant caught: ${name} (${how})`),
       note: (line) => console.log(`       ${line}`),
+      async within(ms) {
+        const slowdown = await machine.slowdown()
+        const times = slowdown === 1 ? '' : ` × ${slowdown.toFixed(1)}, for the machine is busy`
+        return { ms: ms * slowdown, text: `at most ${ms} ms${times}` }
+      },
     })
   } catch (error) {
     const { stack, cause } = error as Error
