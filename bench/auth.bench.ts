@@ -11,6 +11,7 @@ import {
 } from '@loci/capability/capability.ts'
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
@@ -76,6 +77,7 @@ const access = capabilityAccess({
   authority,
   failures: createFailures(1_000),
   rates: createRates(),
+  uses: createLastUses(),
   legacyJwt: undefined,
   feedStaleS: 86_400,
 }).capability('kv:read')

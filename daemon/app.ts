@@ -3,6 +3,7 @@
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { documentOf } from '@loci/chassis/documents.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { createLifecycle } from '@loci/chassis/lifecycle.ts'
 import { createLimiter } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -81,10 +82,12 @@ export async function createDaemon({
   })
   const rates = createRates()
   const failures = createFailures(settings.unauthenticatedPerMinute)
+  const uses = createLastUses()
   const access = capabilityAccess({
     authority,
     failures,
     rates,
+    uses,
     legacyJwt: legacyJwtOf(settings),
     trustedProxies,
     feedStaleS: settings.feedStaleS,
@@ -217,6 +220,7 @@ export async function createDaemon({
         switches,
         authority,
         rates,
+        uses,
         catchUp,
         signal: stopping.signal,
       })

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type LastUses, writeLastUses } from '@loci/chassis/last-uses.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -12,6 +13,7 @@ import type { InstanceCounts, Rates } from './access/rates.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import { startApplier } from './feed/applier.ts'
 import { startJoining } from './feed/join.ts'
+import { forgetUses, saveUses } from './feed/reports/store.ts'
 import { addUsage, exchangeRates, forgetReplicas } from './feed/store.ts'
 import { expireSome, listTotals } from './kv/store.ts'
 import type { DaemonSettings } from './settings.ts'
@@ -26,6 +28,7 @@ interface BackgroundOptions {
   switches: Switches
   authority: Authority
   rates: Rates
+  uses: LastUses
   /** Reads what changed in the cell since the last time. */
   catchUp(): Promise<void>
   /** Ends the wait for a database that does not answer at the start. */
@@ -36,6 +39,7 @@ interface BackgroundOptions {
 const BEAT_MS = 300
 const RATES_MS = 1_000
 const USAGE_MS = 5_000
+const USES_MS = 5_000
 /** Of the plan's rate: below it an instance can not be over its limit on any number of replicas that matters. */
 const BUSY = 0.25
 const SHARE_MIN = 0.05
@@ -60,6 +64,7 @@ export async function startBackground({
   switches,
   authority,
   rates,
+  uses,
   catchUp,
   signal,
 }: BackgroundOptions): Promise<(() => Promise<void>) | undefined> {
@@ -106,10 +111,12 @@ export async function startBackground({
   const timers = [
     every(RATES_MS, 'rates', log, () => usage.second()),
     every(USAGE_MS, 'usage', log, () => usage.flush()),
+    every(USES_MS, 'last use', log, () => writeLastUses(uses, (taken) => saveUses(sql, taken))),
     every(EXPIRY_MS, 'expiry', log, () => expireDue(sql, EXPIRY_WORK_MS)),
     every(UPKEEP_MS, 'upkeep', log, async () => {
       await keepAuditPartitions(sql)
       await forgetReplicas(sql)
+      await forgetUses(sql)
     }),
   ]
   const applier =
@@ -129,6 +136,9 @@ export async function startBackground({
     for (const stop of timers) stop()
     leaving.abort()
     await Promise.all([applier?.stop(), joining?.ended])
+    await writeLastUses(uses, (taken) => saveUses(sql, taken), { isLast: true }).catch((error) =>
+      log.warn({ error, component: 'last use' }, 'the last uses of credentials were not kept'),
+    )
     await usage.flush().catch((error) => log.warn({ error, component: 'usage' }, 'the last counts were not kept'))
   }
 }

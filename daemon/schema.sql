@@ -851,6 +851,14 @@ CREATE TABLE loci.cell (
 
 COMMENT ON TABLE loci.cell IS 'without row-level security: one row, no tenant';
 
+CREATE TABLE loci.credential_uses (
+    credential text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    told_at timestamp with time zone
+);
+
+COMMENT ON TABLE loci.credential_uses IS 'without row-level security: ids of credentials and moments, forgotten after a day';
+
 CREATE TABLE loci.databases (
     instance_id text NOT NULL,
     name text NOT NULL,
@@ -1039,6 +1047,9 @@ ALTER TABLE ONLY loci.audit
 ALTER TABLE ONLY loci.cell
     ADD CONSTRAINT cell_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY loci.credential_uses
+    ADD CONSTRAINT credential_uses_pkey PRIMARY KEY (credential);
+
 ALTER TABLE ONLY loci.databases
     ADD CONSTRAINT databases_pkey PRIMARY KEY (instance_id, name);
 
@@ -1162,6 +1173,8 @@ GRANT UPDATE(lease_until) ON TABLE loci.cell TO loci_app;
 GRANT UPDATE(lease_fence) ON TABLE loci.cell TO loci_app;
 
 GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 

@@ -2,6 +2,7 @@
 
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { createLifecycle } from '@loci/chassis/lifecycle.ts'
 import { createLimiter } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -90,6 +91,7 @@ export async function createManagement({
     if (to === 'draining') eventsWaiting.endAll()
   })
   const rates = createRates({ take: (limit) => takeRate(pool, limit), look: (limit) => lookAtRate(pool, limit) })
+  const uses = createLastUses()
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const caller = callerAccess({
     findApiKey: (id) => findApiKey(pool, id),
@@ -101,6 +103,7 @@ export async function createManagement({
     isBilled: settings.billingWebhookSecrets.length > 0,
     rates,
     failures,
+    uses,
     trustedProxies,
   })
   const idempotency = createIdempotency(pool, settings.sealingKeys)
@@ -238,6 +241,7 @@ export async function createManagement({
         log,
         reconciler,
         billingClock,
+        uses,
         onOverdue: (now) => {
           overdue = now
         },

@@ -1,12 +1,15 @@
 // What management does beside answering requests. Each part has its own beat, and none may end the process: what fails is told and
 // tried again at the next beat.
 
+import { type LastUse, type LastUses, writeLastUses } from '@loci/chassis/last-uses.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
 import { watchDatabase } from '@loci/postgres/watch.ts'
-import { countApiKeysBeyond, forgetRates } from './access/store.ts'
+import { countApiKeysBeyond, forgetRates, useOrganization } from './access/store.ts'
+import { saveKeyUses } from './api-keys/store.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import type { BillingClock } from './billing/clock.ts'
 import { keepEventPartitions } from './events/store.ts'
@@ -26,16 +29,19 @@ interface BackgroundOptions {
   log: Log
   reconciler: Reconciler
   billingClock: BillingClock
+  /** Of API keys. */
+  uses: LastUses
   /** Services that somebody should have looked at by now. */
   onOverdue(overdue: { count: number; oldestS: number }): void
 }
 
 const BEAT_MS = 1_000
 const UPKEEP_MS = 60_000
+const USES_MS = 5_000
 
 /** Does everything once, then keeps it up; resolves with how to stop. */
 export async function startBackground(options: BackgroundOptions): Promise<() => Promise<void>> {
-  const { sql, sealer, peppers, lifecycle, log, reconciler, billingClock } = options
+  const { sql, sealer, peppers, lifecycle, log, reconciler, billingClock, uses } = options
   await refuseUnopenable(() => requireOpenable(sql, sealer))
   await keepAuditPartitions(sql)
   await keepEventPartitions(sql)
@@ -61,6 +67,16 @@ export async function startBackground(options: BackgroundOptions): Promise<() =>
       keeping = undefined
     })
   }, UPKEEP_MS)
+  let writing: Promise<void> | undefined
+  const writeUses = (isLast = false) =>
+    writeLastUses(uses, (taken) => saveAllKeyUses(sql, taken), { isLast }).catch((error) =>
+      log.warn({ error, component: 'last use' }, 'the last uses of API keys were not written; they are tried again'),
+    )
+  const useTimer = setInterval(() => {
+    writing ??= writeUses().finally(() => {
+      writing = undefined
+    })
+  }, USES_MS)
   reconciler.start()
   billingClock.start()
   return async () => {
@@ -68,8 +84,20 @@ export async function startBackground(options: BackgroundOptions): Promise<() =>
     clearInterval(upkeep)
     await billingClock.stop()
     await keeping
+    clearInterval(useTimer)
+    await writing
+    await writeUses(true)
     await reconciler.stop()
   }
+}
+
+/** A transaction for each organization: row-level security shows one at a time. */
+async function saveAllKeyUses(sql: Pool, taken: LastUse[]): Promise<void> {
+  for (const [organizationId, uses] of Map.groupBy(taken, ({ owner }) => owner))
+    await transaction(sql, async (inside) => {
+      await useOrganization(inside, organizationId)
+      await saveKeyUses(inside, organizationId, uses)
+    })
 }
 
 /** One after the other, and what fails holds up nothing after it. Partitions first: without them no event can be written. */

@@ -770,6 +770,7 @@ export type ApiKey = {
   tenant_ids: string[] | null
   created_at: string
   expires_at: string | null
+  last_used_at: string | null
   previous_until: string | null
 }
 
@@ -781,6 +782,7 @@ export type ApiKeyIssued = {
   tenant_ids: string[] | null
   created_at: string
   expires_at: string | null
+  last_used_at: string | null
   previous_until: string | null
   secret: string
 }

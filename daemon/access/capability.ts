@@ -7,6 +7,7 @@ import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces
 import { type AddressSet, addressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
+import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -34,6 +35,7 @@ export interface CapabilityOptions {
   authority: Authority
   failures: Failures
   rates: Rates
+  uses: Pick<LastUses, 'note'>
   legacyJwt: LegacyJwt | undefined
   /** None, unless given. */
   trustedProxies?: AddressSet
@@ -78,6 +80,7 @@ export function capabilityAccess({
   authority,
   failures,
   rates,
+  uses,
   legacyJwt,
   trustedProxies = addressSet([]),
   feedStaleS,
@@ -135,6 +138,7 @@ export function capabilityAccess({
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
+    uses.note(capability.root.jti)
     rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation))
     requireIdentity(arrival.headers, capability.root)
     if (operation === 'operator') requireOperator(capability)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { route } from '@loci/chassis/route.ts'
 import { ask } from '@loci/chassis/test-request.ts'
 import { testHttpServer } from '@loci/chassis/test-server.ts'
@@ -56,7 +57,12 @@ async function partnerServer({
     loadInstance: async (asked) => (asked === 'svc_a' ? { ...INSTANCE, ...instance } : undefined),
     loadPartnerCredential: async (asked) => (asked === id ? known : undefined),
   })
-  const partner = partnerAccess({ authority, failures: createFailures(1_000), rates: createRates() })
+  const partner = partnerAccess({
+    authority,
+    failures: createFailures(1_000),
+    uses: createLastUses(),
+    rates: createRates(),
+  })
   const answers = { 200: anyObject }
   const server = await testHttpServer([
     route(

@@ -5,6 +5,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
+import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
@@ -23,6 +24,7 @@ export interface PartnerCaller {
 interface PartnerOptions {
   authority: Authority
   failures: Failures
+  uses: Pick<LastUses, 'note'>
   rates: Rates
   trustedProxies?: AddressSet
 }
@@ -32,6 +34,7 @@ export type PartnerRoute = 'projections' | 'advice'
 export function partnerAccess({
   authority,
   failures,
+  uses,
   rates,
   trustedProxies = addressSet([]),
 }: PartnerOptions): (route: PartnerRoute) => Access<PartnerCaller> {
@@ -60,6 +63,7 @@ export function partnerAccess({
           new ApiError('UNAUTHENTICATED', 'This route needs a partner credential in Authorization: Bearer.'),
         )
       }
+      uses.note(credential.id)
       rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, route === 'projections')
       requireIdentity(arrival.headers, {
         org: credential.organizationId,

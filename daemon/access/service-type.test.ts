@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { route } from '@loci/chassis/route.ts'
 import { ask } from '@loci/chassis/test-request.ts'
 import { testHttpServer } from '@loci/chassis/test-server.ts'
@@ -51,6 +52,7 @@ test('whatever a capability says, an instance of type kv opens nothing else: 403
     authority,
     failures: createFailures(1_000),
     rates: createRates(),
+    uses: createLastUses(),
     legacyJwt: undefined,
     trustedProxies: addressSet([]),
     feedStaleS: 3_600,

@@ -187,7 +187,7 @@ test('a revocation leaves when it can hit nothing any more, and one of the cellâ
     )
       .map(({ value }) => value)
       .sort()
-  await finishReport(authority.pool, { observed: [], usage: [], revocations: [], deletions: [] })
+  await finishReport(authority.pool, { observed: [], usage: [], revocations: [], deletions: [], uses: [] })
   assert.deepEqual(await left(), [jtis.open, jtis.untold].sort())
   await finishReport(authority.pool, await readReport(authority.pool, 0))
   assert.deepEqual(await left(), [jtis.open])

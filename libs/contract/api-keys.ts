@@ -32,6 +32,7 @@ const apiKey = z
     tenant_ids: z.array(idOf('ten')).nullable().meta({ description: 'Null = every tenant of the organization.' }),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
+    last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null = never.' }),
     previous_until: timestamp.nullable().meta({ description: 'Until when the secret before the last rotation works.' }),
   })
   .meta({ id: 'ApiKey' })

@@ -5,6 +5,7 @@
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
+import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -64,6 +65,7 @@ export interface CallerAccessOptions {
   isBilled: boolean
   rates: Rates
   failures: Failures
+  uses: Pick<LastUses, 'note'>
   trustedProxies: AddressSet
   nowMs?: () => number
 }
@@ -96,6 +98,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       const caller = await authenticate(arrival, options).catch((error) => {
         throw slowed(error, arrival, options)
       })
+      if (caller.kind === 'key') options.uses.note(caller.id, caller.organizationId)
       mayCall(caller)
       // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
       if (limited) await options.rates.show(caller, kind, arrival.answer, 'services')

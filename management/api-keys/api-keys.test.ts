@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
 import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
@@ -308,4 +309,21 @@ test('another organization’s key is 404 like one that does not exist, and goes
   }
   assert.equal((await using(theirs.secret, 'GET /api/v1/tenants')).status, 200)
   assert.ok(!(await list(own)).includes(theirs.id))
+})
+
+// Mutant: leave out uses.note() in caller.ts.
+test('the list says when a key was last used, and nothing while it was not', async () => {
+  await using used = await testManagement()
+  const party = await used.organization()
+  const idle = await used.member(party, 'member')
+  const before = Date.now()
+  interface Listed {
+    api_keys: { id: string; last_used_at: string | null }[]
+  }
+  const listed = async () => (await party.ask('GET /api/v1/api-keys')).json<Listed>().api_keys
+  const idOf = (apiKey: string) => `key_${apiKey.split('_')[2]}`
+  const lastUse = async (of: TestParty) => (await listed()).find(({ id }) => id === idOf(of.apiKey))?.last_used_at
+  const at = await eventually(async () => (await lastUse(party)) ?? undefined)
+  assert.ok(Date.parse(at) >= before - 1_000 && Date.parse(at) <= Date.now() + 1_000, at)
+  assert.equal(await lastUse(idle), null)
 })

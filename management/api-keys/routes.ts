@@ -157,7 +157,7 @@ async function requireKnown(sql: Sql, organizationId: string, tenantIds: string[
 }
 
 function keyJson(key: ApiKey, previousUntil: Date | null = (key as Partial<ApiKeyRow>).previousUntil ?? null) {
-  const { id, userId, name, scopes, tenantIds, createdAt, expiresAt } = key
+  const { id, userId, name, scopes, tenantIds, createdAt, expiresAt, lastUsedAt } = key
   return {
     id,
     user_id: userId,
@@ -166,6 +166,7 @@ function keyJson(key: ApiKey, previousUntil: Date | null = (key as Partial<ApiKe
     tenant_ids: tenantIds,
     created_at: createdAt.toISOString(),
     expires_at: expiresAt?.toISOString() ?? null,
+    last_used_at: lastUsedAt?.toISOString() ?? null,
     previous_until: previousUntil?.toISOString() ?? null,
   }
 }

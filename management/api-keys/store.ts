@@ -9,6 +9,8 @@ export interface ApiKey {
   tenantIds: string[] | null
   createdAt: Date
   expiresAt: Date | null
+  /** Exact to a minute. */
+  lastUsedAt?: Date | null
 }
 
 /** Of the organization in use. */
@@ -40,7 +42,7 @@ export interface ApiKeyRow extends ApiKey {
 }
 
 const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", name, scopes, tenant_ids as "tenantIds",
-  created_at as "createdAt", expires_at as "expiresAt", digest, pepper, previous_until as "previousUntil"`
+  created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt", digest, pepper, previous_until as "previousUntil"`
 
 export interface KeyFilter {
   /** Only those that this person made. */
@@ -128,4 +130,14 @@ export async function revokeKeysOf(sql: Sql, organizationId: string, userId: str
     values: [organizationId, userId],
   })
   return rowCount
+}
+
+/** Of the organization in use. */
+export async function saveKeyUses(sql: Sql, organizationId: string, uses: { id: string; at: number }[]): Promise<void> {
+  await sql.query({
+    name: 'api_keys_uses',
+    text: `update loci.api_keys k set last_used_at = greatest(k.last_used_at, u.at)
+      from unnest($2::text[], $3::timestamptz[]) as u (id, at) where k.organization_id = $1 and k.id = u.id`,
+    values: [organizationId, uses.map(({ id }) => id), uses.map(({ at }) => new Date(at))],
+  })
 }

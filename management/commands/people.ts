@@ -118,6 +118,7 @@ async function apiKeysList({ pool }: Context, given: Given): Promise<object> {
         tenant_ids: key.tenantIds,
         created_at: key.createdAt.toISOString(),
         expires_at: key.expiresAt?.toISOString() ?? null,
+        last_used_at: key.lastUsedAt?.toISOString() ?? null,
       })),
     }
   })

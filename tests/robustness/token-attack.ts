@@ -5,6 +5,7 @@ import { CapabilityError, type Delegation, mintRoot, type verifyCapability } fro
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { covers } from '@loci/capability/keyspaces.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
+import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Operation } from '@loci/contract/operations.ts'
 import { createAuthority, type Instance } from '@loci/daemon/access/authority.ts'
@@ -91,6 +92,7 @@ export async function attack(
     authority,
     failures: createFailures(Number.POSITIVE_INFINITY),
     rates: createRates(),
+    uses: createLastUses(),
     legacyJwt: undefined,
     feedStaleS: 86_400,
   })

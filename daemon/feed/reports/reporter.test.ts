@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/test-request.ts'
+import { newId } from '@loci/contract/ids.ts'
 import { type TestAuthority, testAuthority } from '../../test-authority.ts'
 import { type TestDaemon, testDaemon } from '../../test-daemon.ts'
 import { type TestFeed, testFeed } from '../../test-feed.ts'
+import { readReport, saveUses } from './store.ts'
 
 interface ListeningCell {
   feed: TestFeed
@@ -129,4 +132,35 @@ test('usage carries what the instance holds', async () => {
   const held = new Map(report.usage.map(({ svc, records, bytes }) => [svc, { records, bytes }]))
   assert.deepEqual(held.get(own.svc), { records: 6, bytes: 2 * (1 + 2 + 3 + 3 * 3) })
   assert.deepEqual(held.get(idle.svc), { records: 0, bytes: 0 })
+})
+
+// Mutant: leave out uses.note() in capability.ts (no report ever carries the token).
+test('a token that was used goes up with its moment, at most once a minute', async () => {
+  await using it = await listeningCell()
+  const own = await it.told.addInstance()
+  const used = newId('cap')
+  const usedBefore = Date.now()
+  const call = () => own.call(own.root({ jti: used }), 'GET /v1/kv/entries')
+  const failed = own.root({ jti: newId('cap') }, { key: newKeyPair().privateJwk })
+  assert.deepEqual([(await call()).status, (await own.call(failed, 'GET /v1/kv/entries')).status], [200, 401])
+
+  const rows = () => it.feed.reports.flatMap(({ last_used }) => last_used)
+  const told = await eventually(() => rows().find(({ credential }) => credential === used))
+  const at = Date.parse(told.at)
+  assert.ok(at > usedBefore - 1_000 && at < Date.now() + 1_000, told.at)
+
+  // Used again: it is noted, and waits for the minute after the telling.
+  const { pool } = it.told
+  await saveUses(pool, [{ id: used, at: Date.now() }])
+  assert.deepEqual((await readReport(pool, 0)).uses, [])
+  await it.cell.sql(`update loci.credential_uses set told_at = told_at - interval '2 minutes'`)
+  assert.deepEqual(
+    (await readReport(pool, 0)).uses.map(({ credential }) => credential),
+    [used],
+  )
+  assert.deepEqual(
+    rows().filter(({ credential }) => credential !== used),
+    [],
+    'what does not verify was not used',
+  )
 })

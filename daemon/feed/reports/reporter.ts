@@ -49,8 +49,8 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
     const rows = await readReport(pool, observedSince, [...unknown.keys()])
     const untold = [...unknown].filter(([, isTold]) => !isTold).map(([svc]) => svc)
     const described = await describeInstances(pool, untold)
-    const { observed, usage, revocations, deletions } = rows
-    if ([observed, usage, revocations, deletions, described].some(({ length }) => length > 0)) {
+    const { observed, usage, revocations, deletions, uses } = rows
+    if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
       await callManagement(options, 'POST /cell/v1/reports', {
         body: { ...reportOf(rows, unknown, totals), unknown: described },
@@ -102,7 +102,7 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
 }
 
 function reportOf(
-  { observed, usage, revocations, deletions }: ReportRows,
+  { observed, usage, revocations, deletions, uses }: ReportRows,
   unknown: ReadonlyMap<string, boolean>,
   totals: ReadonlyMap<string, Totals>,
 ): object {
@@ -131,6 +131,6 @@ function reportOf(
       ...(database === '' ? {} : { database }),
       at: at.toISOString(),
     })),
-    last_used: [],
+    last_used: uses.map(({ credential, at }) => ({ credential, at: at.toISOString() })),
   }
 }

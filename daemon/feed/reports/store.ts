@@ -15,6 +15,7 @@ export interface ReportRows {
     changeSeq: number
   }[]
   deletions: { svc: string; database: string; at: Date }[]
+  uses: { credential: string; at: Date }[]
 }
 
 const ROWS_MAX = 1_000
@@ -52,8 +53,14 @@ export async function readReport(
       where reported_at is null and instance_id <> all($1) order by at limit ${ROWS_MAX}`,
     values: [unknown],
   })
-  const more = [observed, usage, revocations, deletions].some(({ length }) => length >= ROWS_MAX)
-  return { observed, usage, revocations, deletions, more }
+  const { rows: uses } = await sql.query<ReportRows['uses'][number]>({
+    name: 'report_uses',
+    text: `select credential, at from loci.credential_uses
+      where told_at is null or (at > told_at and told_at < clock_timestamp() - interval '1 minute')
+      order by credential limit ${ROWS_MAX}`,
+  })
+  const more = [observed, usage, revocations, deletions, uses].some(({ length }) => length >= ROWS_MAX)
+  return { observed, usage, revocations, deletions, uses, more }
 }
 
 /** What the cell knows of instances that management does not. */
@@ -79,7 +86,7 @@ export interface InstanceDescription {
 }
 
 /** After management took the report: what was told is not told again, and revocations that can hit nothing any more leave. */
-export async function finishReport(pool: Pool, { usage, revocations, deletions }: ReportRows): Promise<void> {
+export async function finishReport(pool: Pool, { usage, revocations, deletions, uses }: ReportRows): Promise<void> {
   await transaction(pool, async (sql) => {
     await sql.query({
       name: 'report_usage_done',
@@ -102,9 +109,32 @@ export async function finishReport(pool: Pool, { usage, revocations, deletions }
         where l.instance_id = d.svc and l.database = d.database and l.at = d.at`,
       values: [JSON.stringify(deletions)],
     })
+    if (uses.length > 0)
+      await sql.query({
+        name: 'report_uses_done',
+        text: 'update loci.credential_uses set told_at = clock_timestamp() where credential = any($1)',
+        values: [uses.map(({ credential }) => credential)],
+      })
     await sql.query({
       name: 'revocations_prune',
       text: `delete from loci.revocations where expires_at < clock_timestamp() - interval '1 hour' and (origin = 'management' or reported_at is not null)`,
     })
   })
+}
+
+/** By the clock of the database, as everything that replicas compare. */
+export async function saveUses(sql: Sql, uses: { id: string; at: number }[]): Promise<void> {
+  const now = Date.now()
+  await sql.query({
+    name: 'uses_save',
+    text: `insert into loci.credential_uses as known (credential, at)
+      select u.id, clock_timestamp() - u.age_ms * interval '1 millisecond'
+      from unnest($1::text[], $2::float8[]) as u (id, age_ms)
+      on conflict (credential) do update set at = greatest(known.at, excluded.at)`,
+    values: [uses.map(({ id }) => id), uses.map(({ at }) => Math.max(0, now - at))],
+  })
+}
+
+export async function forgetUses(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.credential_uses where at < clock_timestamp() - interval '1 day'` })
 }
