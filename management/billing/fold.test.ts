@@ -393,9 +393,19 @@ test('after a deletion only a creation of it, or another subscription, changes t
 })
 
 test('a status that another subscription brought counts on: no second grace', () => {
-  assert.deepEqual(last(of('a', 'past_due'), of('b', 'past_due')), ['b', 'past_due', 1])
+  assert.deepEqual(last(of('a'), of('b'), of('a', 'past_due'), of('b', 'past_due')), ['b', 'past_due', 3])
   assert.deepEqual(last(of('a', 'past_due'), of('b'), of('a', 'past_due')), ['a', 'past_due', 3])
   assert.deepEqual(last(of('a', 'unpaid'), of('b'), of('a', 'unpaid')), ['a', 'unpaid', 3])
+})
+
+test('one that was never paid interrupts nobody’s run, whatever is said of it', () => {
+  const paid = [of('a'), of('a', 'past_due')]
+  const between = [of('n', 'past_due'), of('n', 'unpaid'), of('n', 'cancelled'), of('n', 'active', DELETED)]
+  assert.deepEqual(last(...paid, ...between, of('a', 'past_due')), ['a', 'past_due', 2])
+  // Once it is paid it does; created anew it has to be paid again.
+  assert.deepEqual(last(...paid, of('n'), of('n', 'unpaid'), of('a', 'past_due')), ['a', 'past_due', 5])
+  const anew = [of('n'), of('n', 'active', DELETED), of('a', 'past_due'), of('n', 'unpaid', CREATED)]
+  assert.deepEqual(last(...paid, ...anew, of('a', 'past_due')), ['a', 'past_due', 5])
 })
 
 test('the customer stays with the record, of whichever subscription', () => {

@@ -66,8 +66,8 @@ export interface SubscriptionRecord {
 }
 
 /**
- * `arrival`: the first record decides; each next one is what would decide without the subscriptions before it. They end with the
- * first one that is covered. `favour`: one record for each subscription, the most favourable decides.
+ * `arrival`: the first record decides; each next one is of the subscription that would decide without those before it. They end
+ * with the first one that is covered. `favour`: one record for each subscription, the most favourable decides.
  */
 export interface TenantFold {
   by: 'arrival' | 'favour'
@@ -78,15 +78,7 @@ export interface TenantFold {
 export function foldTenant(events: readonly BillingEvent[]): TenantFold {
   if (events.some((event) => orderingOf(event) !== 'arrival'))
     return { by: 'favour', records: [...bySubscription(events).values()].map(foldSubscription) }
-  const records: SubscriptionRecord[] = []
-  let rest = events
-  while (rest.length > 0) {
-    const record = foldStream(rest)
-    records.push(record)
-    if (record.coveredPlan !== null) break
-    rest = rest.filter(({ countsFor }) => countsFor !== record.subscriptionId)
-  }
-  return { by: 'arrival', records }
+  return { by: 'arrival', records: foldByArrival(events) }
 }
 
 /**
@@ -126,7 +118,7 @@ export function foldSubscription(events: readonly BillingEvent[]): SubscriptionR
     subscriptionId: decider.countsFor,
     customerId: customerOf(heard),
     plan: decider.plan,
-    coveredPlan: coveredPlanOf(decider, life.flat()),
+    coveredPlan: coveredPlanOf(decider, life.flat(), places.flat()),
     status: statusOf(decider),
     since: startOfRun(heard),
     currentPeriodStart: readPeriod(decider.currentPeriodStart),
@@ -137,15 +129,42 @@ export function foldSubscription(events: readonly BillingEvent[]): SubscriptionR
   }
 }
 
-/** Events without any mark, of one or more subscriptions, in the order of their arrival: the last that is heard decides. */
-function foldStream(events: readonly BillingEvent[]): SubscriptionRecord {
-  const heard = [...bySubscription(events).values()]
-    .flatMap((some) => hear(listPlaces(some).places).heard)
-    .sort(([one], [other]) => (one?.arrival ?? 0) - (other?.arrival ?? 0))
-  const decider = heard.at(-1)?.[0]
-  const record = foldSubscription(events.filter(({ countsFor }) => countsFor === decider?.countsFor))
-  // A status that another subscription brought counts on: a second failed payment begins no grace of its own.
-  return { ...record, customerId: customerOf(heard), since: startOfRun(heard) }
+/** Events without any mark: of all subscriptions the last that is heard decides. */
+function foldByArrival(events: readonly BillingEvent[]): SubscriptionRecord[] {
+  const byArrival = (one: BillingEvent, other: BillingEvent) => one.arrival - other.arrival
+  const subscriptions = [...bySubscription(events).values()]
+    .map((all) => ({ all, heard: hear(listPlaces(all).places).heard.flat() }))
+    .sort((one, other) => byArrival(other.heard.at(-1) as BillingEvent, one.heard.at(-1) as BillingEvent))
+  const heard = subscriptions.flatMap((one) => one.heard).sort(byArrival)
+  const customerId = heard.findLast((event) => event.customerId !== null)?.customerId ?? null
+  const paying = listPaying(heard)
+  const records: SubscriptionRecord[] = []
+  for (const { all, heard: own } of subscriptions) {
+    const { arrival, countsFor } = own.at(-1) as BillingEvent
+    // A status that another subscription brought counts on: a second failed payment begins no grace of its own.
+    const others = paying.filter((event) => event.countsFor !== countsFor && event.arrival < arrival)
+    const since = startOfRun([...own, ...others].sort(byArrival).map((event) => [event]))
+    records.push({ ...foldSubscription(all), customerId, since })
+    if (records.at(-1)?.coveredPlan !== null) break
+  }
+  return records
+}
+
+/**
+ * The events of subscriptions that owed nothing by then, or had been active. The others interrupt nobody's run: each new one whose
+ * first payment fails would begin the grace of the paid one anew.
+ */
+function listPaying(heard: readonly BillingEvent[]): BillingEvent[] {
+  const [owing, paid, closed] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  return heard.filter((event) => {
+    const { countsFor } = event
+    // Heard after a deletion: created anew, or deleted again.
+    if (closed.delete(countsFor)) paid.delete(countsFor)
+    if (isClosing(event)) closed.add(countsFor)
+    if (statusOf(event) === 'active') paid.add(countsFor)
+    else if (statusOf(event) !== 'cancelled') owing.add(countsFor)
+    return paid.has(countsFor) || !owing.has(countsFor)
+  })
 }
 
 function bySubscription(events: readonly BillingEvent[]): Map<string, BillingEvent[]> {
@@ -223,13 +242,17 @@ function startOfRun(heard: readonly BillingEvent[][]): Date {
  * The lesser of what is billed now and what was paid for last. Who owes and never paid is covered by nothing, whatever comes after;
  * a subscription of which nothing is known but that it was cancelled is believed.
  */
-function coveredPlanOf(decider: BillingEvent, life: readonly BillingEvent[]): PlanName | null {
+function coveredPlanOf(
+  decider: BillingEvent,
+  life: readonly BillingEvent[],
+  all: readonly BillingEvent[],
+): PlanName | null {
   const status = statusOf(decider)
   if (status === 'active') return decider.plan
   const paid = life.filter((event) => statusOf(event) === 'active')
   const lastPaid = paid.filter((event) => placeOf(event) === placeOf(paid.at(-1) as BillingEvent))[0]
   if (lastPaid) return lesser(lastPaid.plan, decider.plan)
-  return life.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null
+  return all.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null
 }
 
 function lesser(one: PlanName, other: PlanName): PlanName {

@@ -332,6 +332,17 @@ test('four subscriptions that were never paid, one after the other, give nothing
   ])
 })
 
+test('of a thousand that were never paid only the one that is shown and the one that lapses first count', () => {
+  const many = Array.from({ length: 1_000 }, (_, at) => neverPaid(-at / 20, { subscriptionId: `s${at}`, plan: 'pro' }))
+  const [shown, first] = [neverPaid(0, { subscriptionId: 'z' }), many.at(-1) as SubscriptionRecord]
+  for (const by of ['favour', 'arrival'] as const)
+    for (const at of [0, 14, 44])
+      assert.deepEqual(
+        tenantStateAt({ by, records: [shown, ...many] }, day(at)),
+        tenantStateAt({ by, records: [shown, first] }, day(at)),
+      )
+})
+
 test('an old one that was never paid begins no suspension while another entitled, nor before a later one owed', () => {
   const old = subscription('unpaid', -100, { coveredPlan: null, plan: 'enterprise' })
   const other = { subscriptionId: 'two', plan: 'starter' } as const

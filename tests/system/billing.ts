@@ -72,7 +72,7 @@ const MUTANTS: Record<string, Edit[]> = {
   'who has never paid is believed': [
     {
       file: 'management/billing/fold.ts',
-      from: `return life.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null`,
+      from: `return all.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null`,
       to: 'return decider.plan',
     },
   ],
