@@ -12,7 +12,7 @@ import {
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
-import { createAuthority } from '@loci/daemon/access/authority.ts'
+import { AGELESS, createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
 
@@ -63,7 +63,11 @@ const instance = {
   limits: { databases: 10, records: 10, bytes: 10, requests_per_second: 1e9, burst: 2e9, streams: 1 },
   config: {},
 }
-const authority = createAuthority({ loadInstance: async () => instance, loadPartnerCredential: async () => undefined })
+const authority = createAuthority({
+  loadInstance: async () => instance,
+  loadPartnerCredential: async () => undefined,
+  ...AGELESS,
+})
 authority.accept({
   changeSeq: 1,
   feedAgeS: 0,

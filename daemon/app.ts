@@ -1,6 +1,7 @@
 // Every feature of the daemon and what it is handed, on one screen.
 
 import { addressSet } from '@loci/chassis/addresses.ts'
+import { cachedFor } from '@loci/chassis/cached.ts'
 import { documentOf } from '@loci/chassis/documents.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
@@ -23,7 +24,7 @@ import { createRates } from './access/rates.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
 import { conductorRoutes } from './conductor/routes.ts'
-import { findInstance, findPartnerCredential, readChanges } from './feed/store.ts'
+import { findInstance, findPartnerCredential, readChanges, readStanding } from './feed/store.ts'
 import { type Check, healthRoutes } from './health/routes.ts'
 import { createBatches } from './kv/batches.ts'
 import { createQuota } from './kv/quota.ts'
@@ -35,6 +36,9 @@ import type { DaemonSettings } from './settings.ts'
 import { subserviceRoutes } from './subservices/routes.ts'
 import { SUBSERVICE_NAMES } from './subservices/subservices.ts'
 import { createSwitches } from './subservices/switches.ts'
+
+/** Everybody who asks within it gets the same answer: the route is open. */
+const CHECK_MS = 1_000
 
 export const MIGRATIONS = new URL('migrations', import.meta.url).pathname
 
@@ -67,8 +71,10 @@ export async function createDaemon({
     applicationName: 'loci-daemon',
     connectionsMax: settings.databaseConnectionsMax,
   })
-  // Probes, switches and upkeep must not queue behind the requests that they watch over.
+  // Probes, the feed and upkeep must not queue behind the requests that they watch over.
   const background = openPool({ ...database, applicationName: 'loci-daemon-background', connectionsMax: 2 })
+  // And nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with nobody.
+  const beat = openPool({ ...database, applicationName: 'loci-daemon-authority', connectionsMax: 2 })
   const switches = createSwitches()
 
   const admin = adminAccess({
@@ -79,6 +85,7 @@ export async function createDaemon({
   const authority = createAuthority({
     loadInstance: (id) => findInstance(pool, id),
     loadPartnerCredential: (id) => findPartnerCredential(pool, id),
+    loadStanding: (capability) => readStanding(pool, capability),
   })
   const rates = createRates()
   const failures = createFailures(settings.unauthenticatedPerMinute)
@@ -99,7 +106,8 @@ export async function createDaemon({
   const catchUp = () => {
     const read = async () => {
       waiting = undefined
-      authority.accept(await readChanges(background, authority.changeSeq))
+      const readAt = performance.now()
+      authority.accept(await readChanges(beat, authority.changeSeq), readAt)
     }
     waiting ??= reading = reading.then(read, read)
     return waiting
@@ -108,11 +116,14 @@ export async function createDaemon({
   const state = (name: string) =>
     subserviceState(name, routes, switches.isEnabled(name), lifecycle.problem('postgres') !== undefined)
   const parts = () => Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, state(name)]))
-  const postgres = (): Promise<Check> =>
-    pingDatabase(background).then(
-      ({ latencyMs }) => ({ status: 'ok', latencyMs }),
-      () => ({ status: 'down', latencyMs: 0, detail: 'does not answer' }),
-    )
+  const postgres = cachedFor(
+    CHECK_MS,
+    (): Promise<Check> =>
+      pingDatabase(background).then(
+        ({ latencyMs }) => ({ status: 'ok', latencyMs }),
+        () => ({ status: 'down', latencyMs: 0, detail: 'does not answer' }),
+      ),
+  )
   const inFlight = () => servers.reduce((sum, server) => sum + server.inFlight(), 0)
 
   const routes: Route[] = [
@@ -128,7 +139,7 @@ export async function createDaemon({
     ...conductorRoutes({ systemRead: access.capability('system:read'), version, routes: () => routes }),
     ...subserviceRoutes({ admin, pool: background, switches, state }),
     ...auditRoutes({ admin, operator: access.operator(), pool }),
-    ...revocationRoutes({ admin, pool: background, catchUp }),
+    ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...kvRoutes({
       access,
       pool,
@@ -181,6 +192,11 @@ export async function createDaemon({
     'Requests that wait for a database connection.',
     () => pool.counts().waiting,
   )
+  metrics.gauge(
+    'loci_authority_age_seconds',
+    'Since this replica last read revocations, keys and instances from its database.',
+    () => authority.ageS(),
+  )
   metrics.gauge('loci_ready', '1 while readiness answers 200.', () =>
     lifecycle.state === 'ready' || lifecycle.state === 'degraded' ? 1 : 0,
   )
@@ -214,6 +230,7 @@ export async function createDaemon({
       lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
       starting = startBackground({
         sql: background,
+        beat,
         settings,
         lifecycle,
         log,
@@ -234,7 +251,7 @@ export async function createDaemon({
       stopping.abort()
       const stopBackground = await starting
       await stopBackground?.()
-      await Promise.all([pool.close(), background.close()])
+      await Promise.all([pool.close(), background.close(), beat.close()])
     },
   }
 }

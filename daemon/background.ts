@@ -22,6 +22,8 @@ import type { Switches } from './subservices/switches.ts'
 
 interface BackgroundOptions {
   sql: Pool
+  /** For what every replica must hear in time, and for nothing that could keep it waiting. */
+  beat: Pool
   settings: DaemonSettings
   lifecycle: Lifecycle
   log: Log
@@ -37,6 +39,7 @@ interface BackgroundOptions {
 
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
 const BEAT_MS = 300
+const AGE_MS = 1_000
 const RATES_MS = 1_000
 const USAGE_MS = 5_000
 const USES_MS = 5_000
@@ -58,6 +61,7 @@ const RESTORED =
 /** Reads everything once, then keeps it up to date; resolves with how to stop, or with undefined when it was stopped before. */
 export async function startBackground({
   sql,
+  beat,
   settings,
   lifecycle,
   log,
@@ -91,12 +95,12 @@ export async function startBackground({
   requireOwnLife()
 
   const watch = watchDatabase({
-    sql,
+    sql: beat,
     everyMs: BEAT_MS,
     report: (problem) => lifecycle.report('postgres', problem),
     onError: (error) => log.warn({ error, component: 'postgres' }, 'the database does not answer'),
     also: async () => {
-      switches.accept(await freshSwitches(sql, log))
+      switches.accept(await freshSwitches(beat, log))
       await catchUp()
       requireOwnLife()
       const ageS = authority.feedAgeS()
@@ -109,6 +113,13 @@ export async function startBackground({
   const replica = randomUUID()
   const usage = createUsage(sql, replica, rates)
   const timers = [
+    every(AGE_MS, 'authority', log, async () => {
+      const isOld = authority.isStale()
+      lifecycle.report(
+        'authority',
+        isOld ? `not read for ${Math.round(authority.ageS())} s: each request asks` : undefined,
+      )
+    }),
     every(RATES_MS, 'rates', log, () => usage.second()),
     every(USAGE_MS, 'usage', log, () => usage.flush()),
     every(USES_MS, 'last use', log, () => writeLastUses(uses, (taken) => saveUses(sql, taken))),

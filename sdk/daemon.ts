@@ -75,7 +75,7 @@ export type DaemonOperations = {
       200: StartupResponse
     }
   }
-  /** Prometheus metrics. */
+  /** Prometheus metrics, at most a second old. */
   'GET /metrics': {
     given: {}
     answers: {
@@ -108,7 +108,7 @@ export type DaemonOperations = {
       200: ConductorEndpoints
     }
   }
-  /** Every dependency and sub-service, each really asked. */
+  /** Every dependency and sub-service, each really asked, at most a second ago. */
   'GET /v1/health/all': {
     given: {}
     answers: {

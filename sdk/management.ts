@@ -711,7 +711,7 @@ export type ManagementOperations = {
       200: StartupResponse
     }
   }
-  /** Prometheus metrics. */
+  /** Prometheus metrics, at most a second old. */
   'GET /metrics': {
     given: {}
     answers: {

@@ -5,6 +5,7 @@ import { findInstance, readChanges } from '../feed/store.ts'
 import { testAuthority } from '../test-authority.ts'
 import { testDaemon } from '../test-daemon.ts'
 import {
+  AGELESS,
   type AuthorityChanges,
   createAuthority,
   type Instance,
@@ -30,6 +31,7 @@ function slowAuthority() {
   const authority = createAuthority({
     loadInstance: () => new Promise((resolve) => loads.push(resolve)),
     loadPartnerCredential: async () => undefined,
+    ...AGELESS,
   })
   return { authority, loads }
 }
@@ -75,6 +77,7 @@ test('loads and changes in any order leave the picture as the database is', asyn
   const authority = createAuthority({
     loadInstance: (id) => findInstance(feed.pool, id),
     loadPartnerCredential: async () => undefined,
+    ...AGELESS,
   })
   const catchUp = async () => authority.accept(await readChanges(feed.pool, authority.changeSeq))
   const change = (plan: string) =>
@@ -97,6 +100,7 @@ test('the first change of a cell reaches what was loaded before it', async () =>
   const authority = createAuthority({
     loadInstance: async () => instance('active'),
     loadPartnerCredential: async () => undefined,
+    ...AGELESS,
   })
   const catchUp = async () => authority.accept(await readChanges(feed.pool, authority.changeSeq))
   await using feed = { pool: (await testAuthority(daemon)).pool, [Symbol.asyncDispose]: () => feed.pool.close() }
@@ -119,7 +123,11 @@ test('with every change of an instance its partner credentials are asked for aga
     ...{ id: 'ptr_1', instanceId: 'svc_1', organizationId: 'org_1', tenantId: 'ten_1', partner: 'p', database: 'd' },
     ...{ projectionClasses: [], routes: [], digest: Buffer.alloc(32), state: 'active', expiresAt: null },
   }
-  const authority = createAuthority({ loadInstance: async () => undefined, loadPartnerCredential: async () => stored })
+  const authority = createAuthority({
+    loadInstance: async () => undefined,
+    loadPartnerCredential: async () => stored,
+    ...AGELESS,
+  })
   authority.accept(changes(1))
   assert.ok(await authority.findPartnerCredential('ptr_1'))
   stored = undefined

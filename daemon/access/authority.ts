@@ -2,6 +2,9 @@
 // Postgres, so a replica that starts while management is down knows as much as the others. The picture is brought up to date
 // at every beat; what is not in it (an instance never asked for) is loaded on first use.
 //
+// A picture that is older than PICTURE_MS_MAX decides nothing: each credential is then asked for in the database, or refused with
+// 503. So a revocation holds after that time whatever keeps a replica from its beat.
+//
 // A revocation is never keyed on the text of a credential: the text of an Ed25519 signature has several spellings.
 
 import type { KeyObject } from 'node:crypto'
@@ -70,14 +73,29 @@ export interface AuthorityChanges {
   partnerCredentials: PartnerCredential[]
 }
 
+/** What the database says of one capability at this moment. */
+export interface Standing {
+  isRevoked: boolean
+  isKeyGood: boolean
+  /** The database is of an earlier time, and can not say. */
+  isRestored: boolean
+}
+
 export interface Authority {
   /** Rises with every change: whoever remembers the number need not ask again until it differs. */
   readonly version: number
   readonly changeSeq: number
-  accept(changes: AuthorityChanges): void
+  /** `readAt`: when the reading of them began, by performance.now(); now, unless given. */
+  accept(changes: AuthorityChanges, readAt?: number): void
+  /** Seconds since the picture was true. */
+  ageS(): number
+  /** Too old to decide: see loadStanding(). */
+  isStale(): boolean
+  /** Past the picture: asks the database. */
+  loadStanding(capability: Pick<Capability, 'root' | 'jtis' | 'kid'>): Promise<Standing>
   findKey(kid: string, nowMs: number): KeyObject | undefined
   isRevoked(capability: Pick<Capability, 'root' | 'jtis'>): boolean
-  /** At once when it is in the picture. */
+  /** At once when it is in the picture, unless that is stale. */
   findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
   findPartnerCredential(id: string): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
   /** Seconds since management was last heard, by now; null when the cell has no management. */
@@ -86,9 +104,11 @@ export interface Authority {
   readonly isRestored: boolean
 }
 
-interface Loaders {
+interface AuthorityOptions extends Pick<Authority, 'loadStanding'> {
   loadInstance(id: string): Promise<Instance | undefined>
   loadPartnerCredential(id: string): Promise<PartnerCredential | undefined>
+  /** Older than this the picture decides nothing. */
+  pictureMsMax?: number
 }
 
 /** Below the number of a cell in which nothing has changed yet: that one is a picture too, an empty one. */
@@ -96,10 +116,23 @@ export const NOTHING_READ = -1
 
 /** Of instances and partner credentials; at about 500 bytes each this stays below 20 MB. */
 const REMEMBERED_MAX = 20_000
+/** Ten missed beats. A revocation must hold 5 s after it was made, and has a way to go before it is in the database. */
+const PICTURE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
 const HOUR_MS = 3_600_000
 
-export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders): Authority {
+/** For a picture that nobody brings up to date and that decides all the same: tests of what is in it, and benches. */
+export const AGELESS = {
+  pictureMsMax: Number.POSITIVE_INFINITY,
+  loadStanding: () => Promise.reject(new Error('a picture that does not age is not asked past')),
+}
+
+export function createAuthority({
+  loadInstance,
+  loadPartnerCredential,
+  loadStanding,
+  pictureMsMax = PICTURE_MS_MAX,
+}: AuthorityOptions): Authority {
   const keys = new Map<string, { key: KeyObject; retireAt: number }>()
   /** With the moment, in milliseconds, after which no token that it could hit can still be valid. */
   const revokedJtis = new Map<string, number>()
@@ -108,6 +141,7 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
   const partners = new Map<string, PartnerCredential>()
   let version = 0
   let changeSeq = NOTHING_READ
+  let readAt = Number.NEGATIVE_INFINITY
   let heard: { ageS: number; at: number } | undefined
   let isRestored = false
 
@@ -146,7 +180,10 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
     get changeSeq() {
       return changeSeq
     },
-    accept(changes) {
+    ageS: () => (performance.now() - readAt) / 1000,
+    isStale,
+    loadStanding,
+    accept(changes, at = performance.now()) {
       for (const key of changes.keys) acceptKey(key)
       for (const revocation of changes.revocations) acceptRevocation(revocation)
       for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
@@ -157,6 +194,7 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
       if (changes.changeSeq !== changeSeq) version += 1
       changeSeq = changes.changeSeq
       isRestored = changes.isRestored
+      readAt = at
       heard = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
     },
     findKey(kid, nowMs) {
@@ -170,12 +208,20 @@ export function createAuthority({ loadInstance, loadPartnerCredential }: Loaders
         (scope) => root.iat <= (notBefore.get(scope) ?? -1),
       )
     },
-    findInstance: (id) => instances.get(id) ?? remember(instances, id, loadInstance),
-    findPartnerCredential: (id) => partners.get(id) ?? remember(partners, id, loadPartnerCredential),
+    findInstance: (id) => find(instances, id, loadInstance),
+    findPartnerCredential: (id) => find(partners, id, loadPartnerCredential),
     get isRestored() {
       return isRestored
     },
     feedAgeS: () => (heard ? heard.ageS + (performance.now() - heard.at) / 1000 : null),
+  }
+
+  function isStale(): boolean {
+    return performance.now() - readAt > pictureMsMax
+  }
+
+  function find<Value>(map: Map<string, Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
+    return isStale() ? load(id) : (map.get(id) ?? remember(map, id, load))
   }
 
   async function remember<Value>(

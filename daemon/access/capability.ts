@@ -94,19 +94,31 @@ export function capabilityAccess({
     const digest = hash('sha256', text, 'base64')
     const cached = cache.get(digest)
     const capability =
-      cached?.capability ?? verifyCapability(text, { now: now / 1000, findKey: (kid) => authority.findKey(kid, now) })
+      cached?.capability ?? verifyCapability(text, { now: now / 1000, findKey: (kid) => findKey(kid, now) })
     requireInTime(capability, now / 1000)
     // Both are asked again whenever anything changed; a key's own retirement needs no change, only time.
-    if (!authority.findKey(capability.kid, now))
-      throw new CapabilityError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
-    if (cached?.checkedAt !== authority.version && authority.isRevoked(capability))
-      throw new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
+    if (!findKey(capability.kid, now)) throw keyGone()
+    if (cached?.checkedAt !== authority.version && authority.isRevoked(capability)) throw revoked()
     if (cached) cached.checkedAt = authority.version
     else {
       if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value as string)
       cache.set(digest, { capability, checkedAt: authority.version })
     }
     return capability
+  }
+
+  /** A key that an old picture lacks may be one that was made since: that is no fault of the credential's. */
+  function findKey(kid: string, now: number) {
+    const key = authority.findKey(kid, now)
+    if (key || !authority.isStale()) return key
+    throw pictureOld()
+  }
+
+  /** Where the picture is too old to decide, the database does, and a database that does not answer refuses (503). */
+  async function requireStanding(arrival: Arrival, capability: Capability): Promise<void> {
+    const { isRevoked, isKeyGood, isRestored } = await authority.loadStanding(capability)
+    if (isRestored) throw pictureOld()
+    if (isRevoked || !isKeyGood) throw refused(arrival, isRevoked ? revoked() : keyGone())
   }
 
   function authenticate(arrival: Arrival): Capability {
@@ -196,7 +208,9 @@ export function capabilityAccess({
 
     function byCapability(arrival: Arrival): Caller | Promise<Caller> {
       const capability = authenticate(arrival)
-      const instance = authority.findInstance(capability.root.svc)
+      const instance = authority.isStale()
+        ? requireStanding(arrival, capability).then(() => authority.findInstance(capability.root.svc))
+        : authority.findInstance(capability.root.svc)
       if (instance instanceof Promise)
         return instance.then((loaded) =>
           admit(arrival, capability, loaded, operation, domain, servedByHandler, operatorOf),
@@ -210,6 +224,24 @@ export function capabilityAccess({
       access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], servedByHandler),
     operator: (of) => access('operator', 'operator', ['OPERATOR_REQUIRED'], false, of),
   }
+}
+
+function revoked(): ApiError {
+  return new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
+}
+
+function pictureOld(): ApiError {
+  return new ApiError(
+    'AUTHORITY_STALE',
+    'This replica could not read keys and revocations for some seconds. Try again.',
+    {
+      retryAfterMs: 1_000,
+    },
+  )
+}
+
+function keyGone(): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
 }
 
 /** Deleted and never heard of are the same to a caller; also to one whose write comes while the instance is being erased. */

@@ -9,7 +9,7 @@ import { testHttpServer } from '@loci/chassis/test-server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { anyObject } from '@loci/contract/wire.ts'
-import { createAuthority, type Instance, type PartnerCredential } from './authority.ts'
+import { AGELESS, createAuthority, type Instance, type PartnerCredential } from './authority.ts'
 import { partnerAccess } from './partner.ts'
 import { createRates } from './rates.ts'
 
@@ -56,6 +56,7 @@ async function partnerServer({
   const authority = createAuthority({
     loadInstance: async (asked) => (asked === 'svc_a' ? { ...INSTANCE, ...instance } : undefined),
     loadPartnerCredential: async (asked) => (asked === id ? known : undefined),
+    ...AGELESS,
   })
   const partner = partnerAccess({
     authority,

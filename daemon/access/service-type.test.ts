@@ -12,7 +12,7 @@ import { anyObject } from '@loci/contract/wire.ts'
 import { testAuthority } from '../test-authority.ts'
 import { testDaemon } from '../test-daemon.ts'
 import type { Instance } from './authority.ts'
-import { createAuthority } from './authority.ts'
+import { AGELESS, createAuthority } from './authority.ts'
 import { capabilityAccess } from './capability.ts'
 import { createRates } from './rates.ts'
 
@@ -44,6 +44,7 @@ test('whatever a capability says, an instance of type kv opens nothing else: 403
   const authority = createAuthority({
     loadInstance: async (id) => ({ id, serviceType: types.get(id), state: 'active', limits: full.limits }) as Instance,
     loadPartnerCredential: async () => undefined,
+    ...AGELESS,
   })
   const key = { kid: known.kid, x: known.key.x, state: 'active' as const, retireAt: null }
   const none = { revocations: [], instances: [], partnerCredentials: [] }

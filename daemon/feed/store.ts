@@ -1,5 +1,6 @@
 // What management says, kept in the cell's Postgres: applied by the one replica that holds the lease, read by all.
 
+import type { Capability } from '@loci/capability/capability.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -11,6 +12,7 @@ import {
   type PartnerCredential,
   type Revocation,
   type SigningKey,
+  type Standing,
 } from '../access/authority.ts'
 import { appendAudit } from '../audit/store.ts'
 
@@ -81,6 +83,24 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
     partnerCredentials:
       since === NOTHING_READ ? [] : await changed<PartnerCredential>('partners', PARTNER, 'partner_credentials'),
   }
+}
+
+/** What authority.isRevoked() and findKey() say of the picture, asked of the tables themselves. */
+export async function readStanding(
+  sql: Sql,
+  { root, jtis, kid }: Pick<Capability, 'root' | 'jtis' | 'kid'>,
+): Promise<Standing> {
+  const { rows } = await sql.query<Standing>({
+    name: 'standing_read',
+    text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2))
+        or exists (select from loci.revocations where (kind, value) in (('org', $3), ('ten', $4), ('svc', $1)) and svc in ('', '*')
+          and not_before >= to_timestamp($5)) as "isRevoked",
+      exists (select from loci.signing_keys where kid = $6 and state <> 'removed'
+        and (retire_at is null or retire_at > clock_timestamp())) as "isKeyGood",
+      (select ${IS_RESTORED} from loci.cell) as "isRestored"`,
+    values: [root.svc, jtis, root.org, root.ten, root.iat, kid],
+  })
+  return rows[0] as Standing
 }
 
 export interface Lease {

@@ -37,6 +37,19 @@ test('/v1/health/all really asks PostgreSQL and tells each sub-service', async (
   assert.equal(checks.kv?.status, 'running')
 })
 
+// Mutant: no cachedFor() around the ping in app.ts: two hundred latencies.
+test('however many ask /v1/health/all at once, PostgreSQL is asked once a second', async () => {
+  await using daemon = await testDaemon()
+  const startedAt = performance.now()
+  const answers = await Promise.all(Array.from({ length: 200 }, () => daemon.get('/v1/health/all')))
+  const seconds = (performance.now() - startedAt) / 1000
+  const latencies = new Set(answers.map((answer) => answer.json<HealthAll>().checks.postgres?.latencyMs))
+  assert.ok(
+    latencies.size <= Math.ceil(seconds) + 1,
+    `${latencies.size} different latencies in ${seconds.toFixed(1)} s`,
+  )
+})
+
 test('a sub-service that is switched off is told as disabled, and the daemon stays ready', async () => {
   await using daemon = await testDaemon()
   await daemon.admin('POST /admin/services/disable', { services: ['mcp'] })

@@ -12,7 +12,10 @@ export interface Check {
 interface HealthOptions {
   lifecycle: Lifecycle
   inFlight(): number
-  /** Everything worth checking, by name: what app.ts knows. No check may throw. */
+  /**
+   * Everything worth checking, by name: what app.ts knows. None may throw, and none may cost a statement for each that asks: the
+   * route is open.
+   */
   checks: Record<string, () => Check | Promise<Check>>
 }
 
@@ -25,8 +28,9 @@ export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Ro
         access: open,
         tag: 'health',
         deadline: 'probe',
-        summary: 'Every dependency and sub-service, each really asked.',
+        summary: 'Every dependency and sub-service, each really asked, at most a second ago.',
         answers: { 200: healthAllResponse },
+        errors: ['OVERLOADED'],
       },
       async () => {
         const startedAt = performance.now()

@@ -78,13 +78,28 @@ test('metrics are Prometheus text, and 500 without the reason when they can not 
   assert.match(String(headers['content-type']), /^text\/plain/)
   assert.match(text, /^# HELP loci_/m)
 
-  server.metrics.gauge('loci_test_broken', 'x', () => {
+  await using unwell = await probed()
+  unwell.metrics.gauge('loci_test_broken', 'x', () => {
     throw new Error('canary')
   })
-  const broken = await server.ask('GET /metrics')
+  const broken = await unwell.ask('GET /metrics')
   assert.deepEqual([broken.status, broken.error.code], [500, 'INTERNAL_ERROR'])
   assert.equal(broken.error.message, 'The metrics could not be collected.')
   assert.ok(!broken.text.includes('canary'))
+})
+
+// Mutant: registry.metrics() for each that asks: the gauge is read fifty times.
+test('metrics are collected once a second, however many ask', async () => {
+  await using server = await probed()
+  let collected = 0
+  server.metrics.gauge('loci_test_collected', 'x', () => {
+    collected += 1
+    return collected
+  })
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: 50 }, () => server.ask('GET /metrics')))
+  const seconds = (performance.now() - startedAt) / 1000
+  assert.ok(collected >= 1 && collected <= Math.ceil(seconds) + 1, `${collected} times in ${seconds.toFixed(1)} s`)
 })
 
 test('the documents are made once, when they are first asked for', async () => {

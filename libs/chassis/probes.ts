@@ -2,6 +2,7 @@
 
 import { healthResponse, notReadyResponse, readyResponse, startupResponse } from '@loci/contract/health.ts'
 import { ApiError } from './api-error.ts'
+import { cachedFor } from './cached.ts'
 import { docsPage } from './docs-page.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Metrics } from './metrics.ts'
@@ -9,6 +10,9 @@ import { type Access, type Route, reply, route } from './route.ts'
 
 /** Nobody is asked (CONTRACT 1). */
 export const open: Access<undefined> = { class: 'open', schemes: [], errors: [], authorize: () => undefined }
+
+/** A scrape costs milliseconds of the one thread that everybody shares, and anyone may ask for it. */
+const METRICS_MS = 1_000
 
 interface ProbeOptions {
   lifecycle: Lifecycle
@@ -20,6 +24,7 @@ interface ProbeOptions {
 }
 
 export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOptions): Route[] {
+  const scrape = cachedFor(METRICS_MS, () => metrics.registry.metrics())
   // Once started it stays so, also when it must warm up again: it is not to be restarted for that.
   let hasServed = false
   lifecycle.onMove(({ to }) => {
@@ -85,12 +90,12 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
         access: open,
         tag: 'health',
         deadline: 'probe',
-        summary: 'Prometheus metrics.',
+        summary: 'Prometheus metrics, at most a second old.',
         answers: { 200: { contentType: 'text/plain', description: 'Prometheus text format.' } },
-        errors: ['INTERNAL_ERROR'],
+        errors: ['INTERNAL_ERROR', 'OVERLOADED'],
         failureMessage: 'The metrics could not be collected.',
       },
-      async () => reply(200, await metrics.registry.metrics(), { 'content-type': metrics.registry.contentType }),
+      async () => reply(200, await scrape(), { 'content-type': metrics.registry.contentType }),
     ),
   ]
 }

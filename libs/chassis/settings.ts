@@ -104,7 +104,7 @@ export const SETTINGS = {
   databaseConnectionsMax: setting({
     env: 'LOCI_DATABASE_CONNECTIONS_MAX',
     programs: BOTH,
-    doc: 'Connections for requests; background work has a few of its own (daemon two, management ten).',
+    doc: 'Connections for requests; background work has a few of its own (daemon four, management ten).',
     fallback: '16',
     parse: integer(2, 200),
   }),

@@ -1,13 +1,18 @@
+import { cachedFor } from '@loci/chassis/cached.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { capabilityKeys } from '@loci/contract/capability-keys.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { listKeyRows } from './store.ts'
 
-/** Shorter than the time between publishing a key and signing with it (see keys.ts), or a verifier meets a key it can not know. */
-const CACHE_S = 2
+/**
+ * Here and at whoever asked, one after the other: together shorter than the time between publishing a key and signing with it (see
+ * keys.ts), or a verifier meets a key it can not know. Here, because the route is open: a stranger's thousand questions are one.
+ */
+const CACHE_S = 1
 
 export function keyRoutes({ pool }: { pool: Pool }): Route[] {
+  const list = cachedFor(CACHE_S * 1000, () => listKeyRows(pool))
   return [
     route(
       {
@@ -20,7 +25,7 @@ export function keyRoutes({ pool }: { pool: Pool }): Route[] {
         errors: ['STORE_UNAVAILABLE'],
       },
       async () => {
-        const rows = await listKeyRows(pool)
+        const rows = await list()
         const keys = rows
           .filter(({ state }) => state !== 'removed')
           .map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }))

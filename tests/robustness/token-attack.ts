@@ -8,7 +8,7 @@ import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Operation } from '@loci/contract/operations.ts'
-import { createAuthority, type Instance } from '@loci/daemon/access/authority.ts'
+import { AGELESS, createAuthority, type Instance } from '@loci/daemon/access/authority.ts'
 import { type Caller, capabilityAccess } from '@loci/daemon/access/capability.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
 import { NARROW, type Origin, planAttack } from './hostile-tokens.ts'
@@ -78,6 +78,7 @@ export async function attack(
   const authority = createAuthority({
     loadInstance: async (id) => instances.get(id),
     loadPartnerCredential: async () => undefined,
+    ...AGELESS,
   })
   authority.accept({
     changeSeq: 1,

@@ -11,6 +11,7 @@ import { inspectCapability, seal, verifyCapability } from '@loci/capability/capa
 import { publicKeyOf } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { planAttack } from '../robustness/hostile-tokens.ts'
+import { revokesUnderFlood } from '../robustness/open-flood.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
 import { attack, ownGround } from '../robustness/token-attack.ts'
 import {
@@ -38,6 +39,7 @@ const REVOKED_BY_MANAGEMENT = isShort ? 4 : 20
 const REVOKED_BY_ADMINISTRATION = isShort ? 26 : 40
 const REACH_MS_MAX = 5_000
 const LOAD_CLIENTS = isShort ? 6 : 12
+const FLOOD_CONNECTIONS = isShort ? 1_000 : 3_000
 /** Two beats of a replica and something for a busy machine. */
 const BEATS_MS = 1_000
 const CANARY = 'canary-of-the-vault-5b1e'
@@ -61,6 +63,7 @@ await reportOn(async (report) => {
     ])
     await hostileByHttp(report, world, a, b)
     await revokesUnderLoad(report, world, a, b)
+    await revokesUnderFlood(report, world, a, FLOOD_CONNECTIONS)
     await rotatesUnderLoad(report, world, a)
     await goesOnWithoutManagement(report, world, a)
   } finally {
@@ -148,6 +151,7 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
   // A third replica that reads authority when it starts and never again.
   await using mutant = await plantMutant([
     { file: 'daemon/background.ts', from: '      await catchUp()\n      const ageS', to: '      const ageS' },
+    { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > pictureMsMax', to: 'false' },
   ])
   const deaf = await mutant.startProgram('daemon', world.daemonSettings())
   await untilReady(deaf.url)
@@ -162,11 +166,11 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
       timeRevocation(world, a, (jti) => revokeByAdmin(world, world.daemons[at % 2] as LociProcess, { jti })),
     )
     const bound = await report.within(REACH_MS_MAX)
-    for (const [name, all] of [
-      ['management, from the start of its command', byManagement],
-      ['POST /admin/revocations', byAdministration],
+    // The command is a process whose start is not the promise's: on a busy machine that alone took 9 s.
+    for (const [name, all, times] of [
+      ['management, from the end of its command', byManagement, byManagement.flatMap(({ afterMs }) => afterMs)],
+      ['POST /admin/revocations, from the request', byAdministration, byAdministration.flatMap(({ ms }) => ms)],
     ] as const) {
-      const times = all.flatMap(({ ms }) => ms)
       const back = all.filter(({ isBack }) => isBack).length
       report.promise(
         `a revocation by ${name} reaches both replicas under load`,
@@ -175,7 +179,7 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
       )
     }
     const wholly = byManagement.length + byAdministration.length
-    const times = [...byManagement, ...byAdministration].flatMap(({ ms }) => ms)
+    const times = [...byManagement, ...byAdministration].flatMap(({ afterMs }) => afterMs)
     report.promise(
       'over all of them p99 is within the promise',
       wholly >= 30 && percentile(times, 0.99) <= bound.ms,

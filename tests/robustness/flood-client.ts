@@ -1,0 +1,51 @@
+// A stranger with many connections, as a process of its own: each connection asks the open routes one after the other, without end.
+// Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to end.
+
+import { connect } from 'node:net'
+
+export interface FloodTarget {
+  url: string
+  paths: string[]
+  connections: number
+}
+
+const { targets } = JSON.parse(process.argv[2] as string) as { targets: FloodTarget[] }
+/** Loopback is a whole network: a stranger with one address would be told apart by it. */
+const ADDRESSES = 30
+const BURST = 100
+let answers = 0
+
+for (const { url, paths, connections } of targets) {
+  const { hostname, port, host } = new URL(url)
+  const ask = (at: number, turn: number) => `GET ${paths[(at + turn) % paths.length]} HTTP/1.1\r\nhost: ${host}\r\n\r\n`
+  for (let at = 0; at < connections; at += 1) {
+    open(at)
+    if (at % BURST === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  function open(at: number): void {
+    const socket = connect({ host: hostname, port: Number(port), localAddress: `127.0.0.${2 + (at % ADDRESSES)}` })
+    let turn = 0
+    let text = ''
+    socket.setEncoding('latin1')
+    socket.on('connect', () => socket.write(ask(at, turn)))
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      const end = text.indexOf('\r\n\r\n')
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+      if (end < 0 || text.length < end + 4 + length) return
+      text = ''
+      answers += 1
+      turn += 1
+      socket.write(ask(at, turn))
+    })
+    socket.on('error', () => {})
+    // Whoever floods comes again.
+    socket.on('close', () => setTimeout(() => open(at), 200))
+  }
+}
+console.log('flooding')
+process.on('SIGTERM', () => {
+  console.log(String(answers))
+  process.exit(0)
+})
