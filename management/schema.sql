@@ -284,7 +284,8 @@ CREATE TABLE loci.api_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone
+    last_used_at timestamp with time zone,
+    made_by text
 );
 
 ALTER TABLE ONLY loci.api_keys FORCE ROW LEVEL SECURITY;
@@ -531,7 +532,8 @@ CREATE TABLE loci.partner_credentials (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
-    rotated_at timestamp with time zone
+    rotated_at timestamp with time zone,
+    made_by text
 );
 
 ALTER TABLE ONLY loci.partner_credentials FORCE ROW LEVEL SECURITY;
@@ -577,7 +579,7 @@ CREATE TABLE loci.revocations (
     audit_id text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT revocations_check CHECK (((kind = 'jti'::text) = (not_before IS NULL))),
-    CONSTRAINT revocations_kind_check CHECK ((kind = ANY (ARRAY['jti'::text, 'org'::text, 'ten'::text, 'svc'::text]))),
+    CONSTRAINT revocations_kind_check CHECK ((kind = ANY (ARRAY['jti'::text, 'org'::text, 'ten'::text, 'svc'::text, 'sub'::text]))),
     CONSTRAINT revocations_origin_check CHECK ((origin = ANY (ARRAY['management'::text, 'cell'::text])))
 );
 
@@ -710,7 +712,8 @@ CREATE TABLE loci.tokens (
     expires_at timestamp with time zone NOT NULL,
     delegation_depth integer NOT NULL,
     revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone
+    last_used_at timestamp with time zone,
+    made_by text
 );
 
 ALTER TABLE ONLY loci.tokens FORCE ROW LEVEL SECURITY;
@@ -845,6 +848,8 @@ ALTER TABLE ONLY loci.users
 
 CREATE INDEX api_keys_by_id ON loci.api_keys USING btree (id);
 
+CREATE INDEX api_keys_by_maker ON loci.api_keys USING btree (organization_id, made_by) WHERE (made_by IS NOT NULL);
+
 CREATE UNIQUE INDEX billing_events_inbox ON loci.billing_events USING btree (inbox_key) WHERE (inbox_key IS NOT NULL);
 
 CREATE INDEX billing_events_of_tenant ON loci.billing_events USING btree (organization_id, tenant_id, arrival DESC);
@@ -868,6 +873,8 @@ CREATE INDEX operations_of_service ON loci.operations USING btree (organization_
 CREATE INDEX organizations_by_name ON loci.organizations USING btree (name);
 
 CREATE INDEX partner_credentials_by_id ON loci.partner_credentials USING btree (id);
+
+CREATE INDEX partner_credentials_by_maker ON loci.partner_credentials USING btree (organization_id, made_by) WHERE (revoked_at IS NULL);
 
 CREATE INDEX partner_credentials_listed ON loci.partner_credentials USING btree (organization_id, service_id, id DESC) WHERE (revoked_at IS NULL);
 
@@ -900,6 +907,8 @@ CREATE UNIQUE INDEX tenants_one_default ON loci.tenants USING btree (organizatio
 CREATE INDEX token_children_of_parent ON loci.token_children USING btree (organization_id, parent_jti, registered_at DESC);
 
 CREATE INDEX tokens_by_jti ON loci.tokens USING btree (jti);
+
+CREATE INDEX tokens_by_sub ON loci.tokens USING btree (organization_id, sub) WHERE (revoked_at IS NULL);
 
 CREATE INDEX tokens_listed ON loci.tokens USING btree (organization_id, tenant_id, jti DESC);
 
@@ -1137,6 +1146,8 @@ GRANT UPDATE(revoked_at) ON TABLE loci.partner_credentials TO loci_app;
 GRANT UPDATE(last_used_at) ON TABLE loci.partner_credentials TO loci_app;
 
 GRANT UPDATE(rotated_at) ON TABLE loci.partner_credentials TO loci_app;
+
+GRANT UPDATE(made_by) ON TABLE loci.partner_credentials TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.quarantine TO loci_app;
 

@@ -30,12 +30,15 @@ export type ManagementOperations = {
       201: ApiKeyIssued
     }
   }
-  /** Delete an API key; it stops working at once. */
+  /** Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, and what those made. */
   'DELETE /api/v1/api-keys/{id}': {
     given: {
       path: {
         id: string
       }
+      query?: {
+        made?: 'delete' | 'keep' | undefined
+      } | undefined
       idempotencyKey?: string | undefined
     }
     answers: {
@@ -227,7 +230,7 @@ export type ManagementOperations = {
       200: Member
     }
   }
-  /** Remove a member, and with it the API keys that the member made. */
+  /** Remove a member, and with it every API key, token and partner credential that the member made in the organization. */
   'DELETE /api/v1/organizations/{id}/members/{user_id}': {
     given: {
       path: {
@@ -765,6 +768,7 @@ type Other = string & {}
 export type ApiKey = {
   id: string
   user_id: string
+  made_by: string | null
   name: string
   scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
   tenant_ids: string[] | null
@@ -777,6 +781,7 @@ export type ApiKey = {
 export type ApiKeyIssued = {
   id: string
   user_id: string
+  made_by: string | null
   name: string
   scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
   tenant_ids: string[] | null
@@ -1005,7 +1010,7 @@ export type FeedResponse = {
       jti: string
       expires_at: string
     } | {
-      kind: 'org' | 'ten' | 'svc' | Other
+      kind: 'org' | 'ten' | 'svc' | 'sub' | Other
       id: string
       not_before: string
       expires_at: string
@@ -1216,6 +1221,7 @@ export type PartnerCredentialIssued = {
   id: string
   service_id: string
   name: string
+  made_by: string | null
   partner: string
   database: string
   projection_classes: string[]
@@ -1232,6 +1238,7 @@ export type PartnerCredentialList = {
     id: string
     service_id: string
     name: string
+    made_by: string | null
     partner: string
     database: string
     projection_classes: string[]
@@ -1437,6 +1444,7 @@ export type TokenList = {
     ops: string[]
     keyspaces: string[]
     sub: string | null
+    made_by: string | null
     max_delegation_depth: number
     issued_at: string
     expires_at: string

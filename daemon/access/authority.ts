@@ -51,7 +51,7 @@ export interface SigningKey {
 }
 
 export interface Revocation {
-  kind: 'jti' | 'org' | 'ten' | 'svc'
+  kind: 'jti' | 'org' | 'ten' | 'svc' | 'sub'
   /** '*' = made by the administration of the cell: hits the jti in any instance. */
   svc: string
   value: string
@@ -204,7 +204,8 @@ export function createAuthority({
     isRevoked({ root, jtis }) {
       if (jtis.some((jti) => revokedJtis.has(`${root.svc}:${jti}`) || revokedJtis.has(`*:${jti}`))) return true
       // The root's iat, never a child's: a child is signed by its holder, who may write any time into it.
-      return [`org:${root.org}`, `ten:${root.ten}`, `svc:${root.svc}`].some(
+      // Who asked is somebody only within an organization: the same person goes on in another.
+      return [`org:${root.org}`, `ten:${root.ten}`, `svc:${root.svc}`, `sub:${root.org}/${root.sub}`].some(
         (scope) => root.iat <= (notBefore.get(scope) ?? -1),
       )
     },

@@ -99,6 +99,28 @@ test('a moment revokes every root issued up to it, by organization, tenant or se
   }
 })
 
+// Mutant: `sub:` without the organization in isRevoked().
+test('a moment revokes what one key or person asked for, in one organization, and nothing of others', async () => {
+  const elsewhere = await authority.addInstance()
+  const at = nowS() - 600
+  const from = { iat: at, nbf: at - 60 }
+  const [key, person] = [newId('key'), newId('usr')]
+  const tokens = () => [
+    seal(own.delegation({ sub: key, ...from })),
+    own.root({ sub: key, ...from, iat: at + 1 }),
+    own.root({ sub: person, ...from }),
+    own.root(from),
+    elsewhere.root({ sub: key, ...from }),
+  ]
+  const outcomes = async () => Promise.all(tokens().map((token) => outcome(token)))
+  assert.deepEqual(await outcomes(), ['200', '200', '200', '200', '200'])
+  const epoch = { kind: 'sub' as const, not_before: new Date(at * 1000).toISOString(), expires_at: until() }
+  await authority.tell({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${key}` } })
+  assert.deepEqual(await outcomes(), ['401 CAPABILITY_REVOKED', '200', '200', '200', '200'])
+  await authority.tell({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${person}` } })
+  assert.deepEqual(await outcomes(), ['401 CAPABILITY_REVOKED', '200', '401 CAPABILITY_REVOKED', '200', '200'])
+})
+
 test('a key that is removed takes its tokens with it, used before or not, and does not come back', async () => {
   const { privateJwk: key } = newKeyPair()
   const body = { kid: 'k_removed', x: key.x, retire_at: null }

@@ -27,6 +27,9 @@ const apiKey = z
   .object({
     id: idOf('key'),
     user_id: idOf('usr').meta({ description: 'Who made it: it never does more than this person may do today.' }),
+    made_by: z.string().nullable().meta({
+      description: 'The API key, gateway or command that made it or its present secret: it ends with that key.',
+    }),
     name: z.string(),
     scopes: z.array(scope),
     tenant_ids: z.array(idOf('ten')).nullable().meta({ description: 'Null = every tenant of the organization.' }),
@@ -53,6 +56,11 @@ export const apiKeyList = z
   .meta({ id: 'ApiKeyList' })
 
 export const apiKeyListQuery = pageQuery('key')
+export const apiKeyDeleteQuery = z.strictObject({
+  made: z.enum(['delete', 'keep']).default('delete').meta({
+    description: 'Whether the API keys, tokens and partner credentials that it made end with it, and what those made.',
+  }),
+})
 export const apiKeyParams = z.object({ id: pathId })
 
 /** The body may be left out. */

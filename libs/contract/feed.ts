@@ -39,10 +39,18 @@ const keyBody = z.object({
   retire_at: timestamp.nullable(),
 })
 
-/** One token, or everything of an organization, tenant or service whose root was issued at or before `not_before`. */
+/**
+ * One token, or everything of an organization, tenant or service whose root was issued at or before `not_before`; `sub` with the id
+ * `<organization>/<sub of the root>`: everything that one key or person of it asked for.
+ */
 const revocationBody = z.union([
   z.object({ svc: z.union([idOf('svc'), z.literal('*')]), jti: z.string(), expires_at: timestamp }),
-  z.object({ kind: z.enum(['org', 'ten', 'svc']), id: z.string(), not_before: timestamp, expires_at: timestamp }),
+  z.object({
+    kind: z.enum(['org', 'ten', 'svc', 'sub']),
+    id: z.string(),
+    not_before: timestamp,
+    expires_at: timestamp,
+  }),
 ])
 
 const partnerCredentialBody = z.object({

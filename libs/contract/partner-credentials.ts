@@ -34,6 +34,7 @@ const shared = {
   id: idOf('ptr'),
   service_id: idOf('svc'),
   name: z.string(),
+  made_by: z.string().nullable().meta({ description: 'The API key, gateway or command that made its present secret.' }),
   partner: z.string(),
   database: z.string(),
   projection_classes: z.array(z.string()),

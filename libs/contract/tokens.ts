@@ -83,6 +83,7 @@ export const tokenList = z
         ops: z.array(z.string()),
         keyspaces: z.array(z.string()),
         sub: z.string().nullable(),
+        made_by: z.string().nullable().meta({ description: 'The API key, gateway or command that asked for it.' }),
         max_delegation_depth: z.int(),
         issued_at: timestamp,
         expires_at: timestamp,

@@ -6,7 +6,7 @@ import { isId } from '@loci/contract/ids.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from './caller.ts'
-import { hasTenant, useOrganization } from './store.ts'
+import { hasTenant, lockCallersKey, useOrganization } from './store.ts'
 
 /** Reads in a transaction that has the caller's organization in use. */
 export function readOwn<T>(pool: Pool, caller: Caller, work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -31,6 +31,15 @@ export function requireOwnService<Found extends { tenantId: string; status: stri
   if (!service || service.status === 'deleted' || !mayUseTenant(caller, service.tenantId))
     throw new ApiError('NOT_FOUND', 'There is no such service. GET /api/v1/services lists yours.')
   return service
+}
+
+/**
+ * Before a credential is made, and before anything else is locked: the key that makes it is not deleted before that is committed, so
+ * that its deletion finds all that it made.
+ */
+export async function requireStillKey(sql: Sql, { kind, organizationId, id }: Caller): Promise<void> {
+  if (kind === 'key' && !(await lockCallersKey(sql, organizationId, id)))
+    throw new ApiError('UNAUTHENTICATED', 'The API key was deleted meanwhile. Nothing was done.')
 }
 
 export function mayUseTenant({ tenantIds }: Caller, id: string): boolean {

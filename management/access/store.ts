@@ -49,6 +49,17 @@ export async function findApiKey(sql: Sql, id: string): Promise<StoredKey | unde
   return rows[0]
 }
 
+/** Whether the API key is still one, and stays so to the end of the transaction. */
+export async function lockCallersKey(sql: Sql, organizationId: string, id: string): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'access_lock_key',
+    // `key share`: whoever notes that the key was used need not wait, whoever deletes it must.
+    text: 'select from loci.api_keys where organization_id = $1 and id = $2 and revoked_at is null for key share',
+    values: [organizationId, id],
+  })
+  return rowCount === 1
+}
+
 /** Of the organization in use. */
 export async function hasTenant(sql: Sql, organizationId: string, id: string): Promise<boolean> {
   const { rowCount } = await sql.query({

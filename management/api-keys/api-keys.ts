@@ -18,8 +18,9 @@ import {
   insertApiKey,
   type KeyFilter,
   replaceDigest,
-  revokeApiKey,
+  revokeApiKeys,
 } from './store.ts'
+import { takeBack } from './take-back.ts'
 
 const KEYS_MAX = 100
 
@@ -41,7 +42,7 @@ export async function issueApiKey(
   act: Act,
   now: Date = new Date(),
 ): Promise<{ key: ApiKey; secret: string }> {
-  const key: ApiKey = { ...request, id: newId('key', now.getTime()), createdAt: now }
+  const key: ApiKey = { ...request, madeBy: act.actor, id: newId('key', now.getTime()), createdAt: now }
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   await insertApiKey(sql, key, { digest, pepper })
@@ -78,16 +79,34 @@ export async function rotateApiKey(
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   const previousUntil = overlapSeconds === 0 ? null : new Date(now.getTime() + overlapSeconds * 1_000)
-  await replaceDigest(sql, key, { digest, pepper }, previousUntil)
+  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it.
+  const madeBy = act.actor === subject ? key.madeBy : act.actor
+  await replaceDigest(sql, key, { digest, pepper }, previousUntil, madeBy)
   const detail = { overlap_seconds: overlapSeconds }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.rotate', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.rotated', subject, data: {} })
-  return { key: { ...key, digest, pepper, previousUntil }, secret: text }
+  return { key: { ...key, digest, pepper, previousUntil, madeBy }, secret: text }
 }
 
-export async function deleteApiKey(sql: Sql, { organizationId, id: subject }: ApiKey, act: Act): Promise<void> {
-  await revokeApiKey(sql, organizationId, subject)
-  await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail: {} })
+/** With what it made, unless that is to be kept. */
+export async function deleteApiKey(
+  sql: Sql,
+  { organizationId, id: subject }: ApiKey,
+  made: 'delete' | 'keep',
+  act: Act,
+): Promise<void> {
+  const keyIds = [subject]
+  const taken = made === 'keep' ? undefined : await takeBack(sql, { organizationId, keyIds }, act)
+  if (!taken) await revokeApiKeys(sql, organizationId, keyIds)
+  const detail = taken
+    ? {
+        made,
+        api_keys: taken.apiKeys - 1,
+        tokens: taken.tokens,
+        partner_credentials: taken.partnerCredentials,
+      }
+    : { made }
+  await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
 }
 

@@ -2,6 +2,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import {
+  apiKeyDeleteQuery,
   apiKeyIssued,
   apiKeyList,
   apiKeyListQuery,
@@ -15,6 +16,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requirePerson } from '../access/organization.ts'
+import { requireStillKey } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { listKnownTenants } from '../tenants/store.ts'
@@ -83,6 +85,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         const { organizationId } = caller
         const repeat = { route: 'POST /api/v1/api-keys', headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
+          await requireStillKey(sql, caller)
           const { name, scopes, tenant_ids: tenantIds, expires_in: expiresIn } = body
           const grant = grantOf(caller, { scopes, tenantIds, expiresIn })
           if (tenantIds) await requireKnown(sql, organizationId, tenantIds)
@@ -99,15 +102,17 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         path: '/api/v1/api-keys/{id}',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary: 'Delete an API key; it stops working at once.',
+        summary:
+          'Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, and what those made.',
         params: apiKeyParams,
+        query: apiKeyDeleteQuery,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', ...REPEATED],
+        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATED],
       },
-      async ({ caller, params: { id }, headers, requestId }) => {
-        const repeat = { route: `DELETE /api/v1/api-keys/${id}`, headers, request: null }
+      async ({ caller, params: { id }, query: { made }, headers, requestId }) => {
+        const repeat = { route: `DELETE /api/v1/api-keys/${id}`, headers, request: { made } }
         return idempotency.once(caller, repeat, async (sql) => {
-          await deleteApiKey(sql, await requireKey(sql, caller, id), { actor: caller.id, requestId })
+          await deleteApiKey(sql, await requireKey(sql, caller, id), made, { actor: caller.id, requestId })
           return { status: 200, body: { deleted: true } }
         })
       },
@@ -129,6 +134,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         requirePerson(caller)
         const repeat = { route: `POST /api/v1/api-keys/${id}/rotate`, headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
+          await requireStillKey(sql, caller)
           const found = await requireKey(sql, caller, id)
           requireMayRotate(caller, found)
           const act = { actor: caller.id, requestId }
@@ -157,10 +163,11 @@ async function requireKnown(sql: Sql, organizationId: string, tenantIds: string[
 }
 
 function keyJson(key: ApiKey, previousUntil: Date | null = (key as Partial<ApiKeyRow>).previousUntil ?? null) {
-  const { id, userId, name, scopes, tenantIds, createdAt, expiresAt, lastUsedAt } = key
+  const { id, userId, madeBy, name, scopes, tenantIds, createdAt, expiresAt, lastUsedAt } = key
   return {
     id,
     user_id: userId,
+    made_by: madeBy,
     name,
     scopes,
     tenant_ids: tenantIds,

@@ -4,6 +4,8 @@ export interface ApiKey {
   id: string
   organizationId: string
   userId: string
+  /** `key_…`, `gateway:…` or `command:…`: who made it, or its present secret. Null: before that was noted. */
+  madeBy: string | null
   name: string
   scopes: string[]
   tenantIds: string[] | null
@@ -17,8 +19,9 @@ export interface ApiKey {
 export async function insertApiKey(sql: Sql, key: ApiKey, kept: { digest: string; pepper: string }): Promise<void> {
   await sql.query({
     name: 'api_keys_insert',
-    text: `insert into loci.api_keys (id, organization_id, user_id, name, scopes, tenant_ids, digest, pepper, created_at, expires_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    text: `insert into loci.api_keys (id, organization_id, user_id, name, scopes, tenant_ids, digest, pepper, created_at, expires_at,
+        made_by)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     values: [
       key.id,
       key.organizationId,
@@ -30,6 +33,7 @@ export async function insertApiKey(sql: Sql, key: ApiKey, kept: { digest: string
       kept.pepper,
       key.createdAt,
       key.expiresAt,
+      key.madeBy,
     ],
   })
 }
@@ -41,7 +45,7 @@ export interface ApiKeyRow extends ApiKey {
   previousUntil: Date | null
 }
 
-const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", name, scopes, tenant_ids as "tenantIds",
+const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", made_by as "madeBy", name, scopes, tenant_ids as "tenantIds",
   created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt", digest, pepper, previous_until as "previousUntil"`
 
 export interface KeyFilter {
@@ -103,33 +107,64 @@ export async function replaceDigest(
   { organizationId, id }: { organizationId: string; id: string },
   kept: { digest: string; pepper: string },
   previousUntil: Date | null,
+  madeBy: string | null,
 ): Promise<void> {
   await sql.query({
     name: 'api_keys_rotate',
-    text: `update loci.api_keys set digest = $3, pepper = $4, previous_until = $5,
+    text: `update loci.api_keys set digest = $3, pepper = $4, previous_until = $5, made_by = $6,
         previous_digest = case when $5::timestamptz is null then null else digest end,
         previous_pepper = case when $5::timestamptz is null then null else pepper end
       where organization_id = $1 and id = $2`,
-    values: [organizationId, id, kept.digest, kept.pepper, previousUntil],
+    values: [organizationId, id, kept.digest, kept.pepper, previousUntil, madeBy],
   })
 }
 
-export async function revokeApiKey(sql: Sql, organizationId: string, id: string): Promise<void> {
-  await sql.query({
-    name: 'api_keys_revoke',
-    text: 'update loci.api_keys set revoked_at = now() where organization_id = $1 and id = $2',
-    values: [organizationId, id],
-  })
-}
-
-/** All that the person made; how many there were. */
-export async function revokeKeysOf(sql: Sql, organizationId: string, userId: string): Promise<number> {
-  const { rowCount } = await sql.query({
-    name: 'api_keys_revoke_of',
-    text: 'update loci.api_keys set revoked_at = now() where organization_id = $1 and user_id = $2 and revoked_at is null',
+/** Every key that the person ever had, deleted ones too. */
+export async function listKeysOf(sql: Sql, organizationId: string, userId: string): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'api_keys_list_of',
+    text: 'select id from loci.api_keys where organization_id = $1 and user_id = $2 order by id',
     values: [organizationId, userId],
   })
-  return rowCount
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * These, those that they made, those that these made, and so on, through deleted ones too. Locked; asked again until it has locked
+ * all, because a key that is not locked yet may just be making another.
+ */
+export async function lockKeysMadeBy(sql: Sql, organizationId: string, keyIds: string[]): Promise<string[]> {
+  for (let locked = 0; ; ) {
+    const { rows } = await sql.query<{ id: string }>({
+      name: 'api_keys_lock_made',
+      text: `select id from loci.api_keys where organization_id = $1 and id in (
+          with recursive made (id) as (
+            select unnest($2::text[])
+            union
+            select k.id from loci.api_keys k join made m on k.organization_id = $1 and k.made_by = m.id
+          )
+          select id from made
+        ) order by id for update`,
+      values: [organizationId, keyIds],
+    })
+    if (rows.length === locked) return rows.map(({ id }) => id)
+    locked = rows.length
+  }
+}
+
+/** Those of them that were not deleted yet. */
+export async function revokeApiKeys(
+  sql: Sql,
+  organizationId: string,
+  ids: string[],
+): Promise<{ id: string; madeBy: string | null }[]> {
+  const { rows } = await sql.query<{ id: string; madeBy: string | null }>({
+    name: 'api_keys_revoke_all',
+    text: `update loci.api_keys set revoked_at = now() where organization_id = $1 and id = any($2) and revoked_at is null
+      returning id, made_by as "madeBy"`,
+    values: [organizationId, ids],
+  })
+  return rows
 }
 
 /** Of the organization in use. */

@@ -5,7 +5,8 @@ import { isId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import { revokeKeysOf } from '../api-keys/store.ts'
+import { listKeysOf } from '../api-keys/store.ts'
+import { takeBack } from '../api-keys/take-back.ts'
 import { type Act, appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { appendEvent } from '../events/store.ts'
 import { insertOrganization, insertTenant, type Tenant } from '../tenants/store.ts'
@@ -125,8 +126,9 @@ export async function removeMember(sql: Sql, of: MemberName, act: Act): Promise<
   const { organizationId, userId } = of
   const { role } = await lockMember(sql, of, undefined)
   await deleteMember(sql, organizationId, userId)
-  const keys = await revokeKeysOf(sql, organizationId, userId)
-  const detail = { role, keys }
+  const keyIds = await listKeysOf(sql, organizationId, userId)
+  const { apiKeys: keys, tokens, partnerCredentials } = await takeBack(sql, { organizationId, keyIds, userId }, act)
+  const detail = { role, keys, tokens, partner_credentials: partnerCredentials }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'member.remove', subject: userId, detail })
   await appendEvent(sql, { organizationId, type: 'member.removed', subject: userId, data: {} })
 }

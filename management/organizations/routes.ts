@@ -164,7 +164,8 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
         path: '/api/v1/organizations/{id}/members/{user_id}',
         access: access.scope('members:write', 'write'),
         tag: 'organizations',
-        summary: 'Remove a member, and with it the API keys that the member made.',
+        summary:
+          'Remove a member, and with it every API key, token and partner credential that the member made in the organization.',
         params: memberParams,
         answers: { 200: deleted },
         errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATED],

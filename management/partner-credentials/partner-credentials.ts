@@ -7,12 +7,13 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit } from '../audit/store.ts'
+import { type Act, appendAudit } from '../audit/store.ts'
 import { publish } from '../feed/store.ts'
-import type { Service } from '../services/store.ts'
+import { findService, type Service } from '../services/store.ts'
 import {
   findPartnerCredential,
   insertPartnerCredential,
+  listCredentialsMadeBy,
   markPartnerCredentialRevoked,
   type PartnerCredential,
   replaceDigest,
@@ -54,6 +55,7 @@ export async function mintPartnerCredential(
     tenantId: service.tenantId,
     serviceId: service.id,
     name,
+    madeBy: actor,
     partner,
     database,
     projectionClasses: requireSome('projection classes', request.projectionClasses, PROJECTION_CLASSES),
@@ -84,7 +86,7 @@ export async function rotatePartnerCredential(
   if (expiresAt && expiresAt <= now)
     throw new ApiError('INVALID_STATE', 'The partner credential has expired: delete it and make a new one.')
   const { token, digest } = makeSecret(id)
-  const credential = await replaceDigest(sql, service.organizationId, id, digest, now)
+  const credential = await replaceDigest(sql, service.organizationId, id, digest, actor, now)
   await publishCredential(sql, service, credential)
   await audit(sql, 'partner_credential.rotate', credential, actor, requestId)
   return { credential, token }
@@ -103,6 +105,21 @@ export async function revokePartnerCredential(
   await publishCredential(sql, service, credential)
   await audit(sql, 'partner_credential.revoke', credential, actor, requestId)
   return credential
+}
+
+/** All that these keys made; how many. In a transaction that has the feeds of all cells locked. */
+export async function revokePartnerCredentialsOf(
+  sql: Sql,
+  organizationId: string,
+  makers: string[],
+  { actor, requestId }: Act,
+): Promise<number> {
+  const made = await listCredentialsMadeBy(sql, organizationId, makers)
+  for (const { id, serviceId } of made) {
+    const service = await findService(sql, organizationId, serviceId)
+    if (service) await revokePartnerCredential(sql, service, id, actor, requestId)
+  }
+  return made.length
 }
 
 async function requireCurrent(sql: Sql, service: Service, id: string): Promise<PartnerCredential> {

@@ -13,7 +13,7 @@ import {
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
-import { readOwn, requireOwnService } from '../access/own.ts'
+import { readOwn, requireOwnService, requireStillKey } from '../access/own.ts'
 import { appendEvent } from '../events/store.ts'
 import type { Idempotency, Outcome, Repeat } from '../idempotency/idempotency.ts'
 import { lockHome, requirePlaced } from '../services/home.ts'
@@ -151,6 +151,7 @@ async function change(
 ) {
   let cellId: string | null = null
   const answer = await idempotency.once(caller, repeat, async (sql) => {
+    await requireStillKey(sql, caller)
     const found = isId('svc', id) ? await lockHome(sql, caller.organizationId, id) : undefined
     const service = requireOwnService(caller, found)
     cellId = service.cellId
@@ -185,6 +186,7 @@ function shown(credential: PartnerCredential): object {
     id: credential.id,
     service_id: credential.serviceId,
     name: credential.name,
+    made_by: credential.madeBy,
     partner: credential.partner,
     database: credential.database,
     projection_classes: credential.projectionClasses,

@@ -1,6 +1,6 @@
 import type { Sql } from '@loci/postgres/pool.ts'
 
-export type RevocationKind = 'jti' | 'org' | 'ten' | 'svc'
+export type RevocationKind = 'jti' | 'org' | 'ten' | 'svc' | 'sub'
 
 export interface RevocationName {
   kind: RevocationKind
@@ -52,7 +52,7 @@ export async function listEpochs(sql: Sql): Promise<RevocationName[]> {
   const { rows } = await sql.query<RevocationName>({
     name: 'revocations_epochs',
     text: `select kind, svc, value from loci.revocations
-      where cell_id = '' and kind in ('org', 'ten') and expires_at > now() order by kind, value`,
+      where cell_id = '' and kind in ('org', 'ten', 'sub') and expires_at > now() order by kind, value`,
   })
   return rows
 }

@@ -84,7 +84,7 @@ test('a token is 201, signed for the service and by the key set, and names who a
   const findKey = (kid: string) =>
     publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x: keys.find((key) => key.kid === kid)?.x })
   const { root } = verifyCapability(token.token, { now: Date.now() / 1000, findKey })
-  assert.deepEqual([root.svc, root.sub, root.jti], [own.service.id, own.ownerId, token.token_id])
+  assert.deepEqual([root.svc, root.sub, root.jti], [own.service.id, `key_${own.apiKey.split('_')[2]}`, token.token_id])
   const [audited] = await management.sql(
     `select actor, request_id from loci.audit where action = 'token.mint' and subject = $1`,
     [token.token_id],

@@ -15,7 +15,7 @@ import {
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
-import { readOwn, requireOwnService, requireOwnTenant } from '../access/own.ts'
+import { readOwn, requireOwnService, requireOwnTenant, requireStillKey } from '../access/own.ts'
 import { operationsOf } from '../access/roles.ts'
 import { appendEvent } from '../events/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
@@ -64,6 +64,7 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
       ({ caller, params: { id }, body, headers, requestId }) => {
         const repeat = { route: `POST /api/v1/tenants/${id}/tokens`, headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
+          await requireStillKey(sql, caller)
           await requireOwnTenant(sql, caller, id)
           const service = await requireServiceOf(sql, caller, id, body.service_id)
           const request = {
@@ -214,9 +215,9 @@ function fail(error: ApiError): never {
   throw error
 }
 
-/** `usr_…` or `key_…`; a gateway's caller is neither. */
+/** The API key itself, so that all that it asked for can be ended at once; a gateway's caller is nobody we know. */
 function subOf({ kind, id, userId }: Caller): string | undefined {
-  return userId ?? (kind === 'key' ? id : undefined)
+  return kind === 'key' ? id : (userId ?? undefined)
 }
 
 /** Seconds beyond what a Date can hold are later than any token ends. */
@@ -242,6 +243,7 @@ function listedToken(token: ListedToken, children: ListedChild[]): object {
     ops: token.ops,
     keyspaces: token.ks,
     sub: token.sub,
+    made_by: token.madeBy,
     max_delegation_depth: token.delegationDepth,
     issued_at: token.issuedAt,
     expires_at: token.expiresAt,

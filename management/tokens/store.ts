@@ -11,6 +11,8 @@ export interface TokenRow {
   ops: string[]
   ks: string[]
   sub: string | null
+  /** Null: before that was noted. */
+  madeBy: string | null
   issuedAt: Date
   expiresAt: Date
   delegationDepth: number
@@ -20,8 +22,8 @@ export async function insertToken(sql: Sql, token: TokenRow): Promise<void> {
   await sql.query({
     name: 'tokens_insert',
     text: `insert into loci.tokens (jti, organization_id, tenant_id, service_id, name, kid, ops, ks, sub, issued_at, expires_at,
-        delegation_depth)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+        delegation_depth, made_by)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     values: [
       token.jti,
       token.organizationId,
@@ -35,6 +37,7 @@ export async function insertToken(sql: Sql, token: TokenRow): Promise<void> {
       token.issuedAt,
       token.expiresAt,
       token.delegationDepth,
+      token.madeBy,
     ],
   })
 }
@@ -70,6 +73,34 @@ export async function markRevoked(
         where organization_id = $1 and jti = $2 and service_id = $4`,
       values: [organizationId, jti, at, id],
     })
+}
+
+export async function hasTokensOf(sql: Sql, organizationId: string, subs: string[], at: Date): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'tokens_has_of',
+    text: `select from loci.tokens where organization_id = $1 and sub = any($2) and revoked_at is null and expires_at > $3 limit 1`,
+    values: [organizationId, subs, at],
+  })
+  return rowCount > 0
+}
+
+/** Marks all that these keys or persons asked for; how many of each are ended by that, and until when they would have lived. */
+export async function revokeTokensOf(
+  sql: Sql,
+  organizationId: string,
+  subs: string[],
+  at: Date,
+): Promise<{ sub: string; count: number; until: Date }[]> {
+  const { rows } = await sql.query<{ sub: string; count: number; until: Date }>({
+    name: 'tokens_revoke_of',
+    text: `with ended as (
+        update loci.tokens set revoked_at = $3
+        where organization_id = $1 and sub = any($2) and revoked_at is null and expires_at > $3 returning sub, expires_at
+      )
+      select sub, count(*)::int as count, max(expires_at) as until from ended group by sub order by sub`,
+    values: [organizationId, subs, at],
+  })
+  return rows
 }
 
 /** The services of a jti that the tenant knows, by id: that of a token, and each that it was registered in as a child. */
@@ -114,7 +145,7 @@ export async function listTokens(
 ): Promise<ListedToken[]> {
   const { rows } = await sql.query<ListedToken>({
     text: `select jti, organization_id as "organizationId", tenant_id as "tenantId", service_id as "serviceId", name, kid, ops, ks, sub,
-        issued_at as "issuedAt", expires_at as "expiresAt", delegation_depth as "delegationDepth", revoked_at as "revokedAt",
+        made_by as "madeBy", issued_at as "issuedAt", expires_at as "expiresAt", delegation_depth as "delegationDepth", revoked_at as "revokedAt",
         last_used_at as "lastUsedAt", (select count(*) from loci.token_children c
           where c.organization_id = t.organization_id and c.parent_jti = t.jti) as "childrenTotal"
       from loci.tokens t

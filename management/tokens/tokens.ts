@@ -115,6 +115,7 @@ export async function mintToken(
     ops: grant.ops,
     ks: grant.keyspaces,
     sub: grant.sub ?? null,
+    madeBy: actor,
     issuedAt,
     expiresAt,
     delegationDepth: grant.depth,
@@ -297,27 +298,32 @@ export async function revokeToken(
 }
 
 export interface Epoch {
-  kind: 'org' | 'ten' | 'svc'
+  kind: 'org' | 'ten' | 'svc' | 'sub'
+  /** Of `sub`: `<organization>/<key or person>`. */
   id: string
   organizationId: string
   /** Of a service. */
   cellId: string | null
   notBefore: Date
+  /** When the last token ends that it can hit, where that is known. */
+  until?: Date | undefined
 }
 
 /** Everything whose root was issued at or before a moment. */
 export async function revokeEpoch(
   sql: Sql,
-  { kind, id, organizationId, cellId, notBefore }: Epoch,
+  { kind, id, organizationId, cellId, notBefore, until }: Epoch,
   actor: string,
   now: Date = new Date(),
+  requestId?: string,
 ): Promise<{ expiresAt: Date; auditId: string }> {
   if (notBefore.getTime() > now.getTime() + TOLERANCE_MS)
     throw new ApiError(
       'VALIDATION_ERROR',
       'not_before lies in the future: it would refuse tokens that are not issued yet.',
     )
-  const expiresAt = new Date(notBefore.getTime() + TOKEN_SECONDS_MAX * 1000 + TOLERANCE_MS)
+  const last = until?.getTime() ?? notBefore.getTime() + TOKEN_SECONDS_MAX * 1000
+  const expiresAt = new Date(last + TOLERANCE_MS)
   const cells = kind === 'svc' ? (cellId === null ? [] : [cellId]) : 'all'
   await lockFeeds(sql, cells)
   const auditId = await appendAudit(sql, {
@@ -325,6 +331,7 @@ export async function revokeEpoch(
     actor,
     action: 'token.revoke_epoch',
     subject: id,
+    requestId,
     detail: { kind, not_before: notBefore.toISOString() },
   })
   await revoke(sql, { kind, svc: '', value: id, cellId: '', notBefore, expiresAt, auditId }, cells)

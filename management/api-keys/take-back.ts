@@ -1,0 +1,75 @@
+// What a key made ends with it: the keys it made, and those that they made, every token that one of them asked for, and the partner
+// credentials. Whoever stole a key has made more than one thing with it, and its owner can not be expected to find them all.
+//
+// Locks: the rows of the keys first, then the cells, then the audit. Who makes something with a key holds its row too
+// (requireStillKey), so nothing that a key is making at this moment slips through.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import { type Act, appendAudit } from '../audit/store.ts'
+import { appendEvent } from '../events/store.ts'
+import { revokePartnerCredentialsOf } from '../partner-credentials/partner-credentials.ts'
+import { hasCredentialsMadeBy } from '../partner-credentials/store.ts'
+import { lockFeeds } from '../revocations/revocations.ts'
+import { hasTokensOf, revokeTokensOf } from '../tokens/store.ts'
+import { revokeEpoch } from '../tokens/tokens.ts'
+import { lockKeysMadeBy, revokeApiKeys } from './store.ts'
+
+export interface Makers {
+  organizationId: string
+  keyIds: string[]
+  /** A member who leaves: what the person asked for without a key ends too. */
+  userId?: string
+}
+
+export interface TakenBack {
+  apiKeys: number
+  tokens: number
+  partnerCredentials: number
+}
+
+/** In a transaction that has the organization in use. The keys themselves are among what is taken back. */
+export async function takeBack(sql: Sql, { organizationId, keyIds, userId }: Makers, act: Act): Promise<TakenBack> {
+  const keys = await lockKeysMadeBy(sql, organizationId, keyIds)
+  if (keys.includes(act.actor) && !keyIds.includes(act.actor))
+    throw new ApiError(
+      'INVALID_STATE',
+      'The API key that you call with was made with this one and would end with it. Call with another key, or with ?made=keep, ' +
+        'which leaves everything that the key made.',
+    )
+  const now = new Date()
+  const subs = userId === undefined ? keys : [...keys, userId]
+  // Every cell waits for us meanwhile, so only for those who made something that cells know.
+  const isKnownToCells =
+    (await hasTokensOf(sql, organizationId, subs, now)) || (await hasCredentialsMadeBy(sql, organizationId, keys))
+  if (userId !== undefined || isKnownToCells) await lockFeeds(sql, 'all')
+  const tokens = await revokeTokensOf(sql, organizationId, subs, now)
+  for (const { sub, until } of tokens) await endTokensOf(sql, organizationId, sub, now, until, act)
+  // A token of the person's that is being issued at this moment is older than this.
+  if (userId !== undefined && !tokens.some(({ sub }) => sub === userId))
+    await endTokensOf(sql, organizationId, userId, now, undefined, act)
+  const partnerCredentials = await revokePartnerCredentialsOf(sql, organizationId, keys, act)
+  const revoked = await revokeApiKeys(sql, organizationId, keys)
+  for (const { id, madeBy } of revoked.filter((key) => !keyIds.includes(key.id))) {
+    const detail = { made_by: madeBy }
+    await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject: id, detail })
+    await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject: id, data: {} })
+  }
+  return {
+    apiKeys: revoked.length,
+    tokens: tokens.reduce((sum, { count }) => sum + count, 0),
+    partnerCredentials,
+  }
+}
+
+async function endTokensOf(
+  sql: Sql,
+  organizationId: string,
+  sub: string,
+  notBefore: Date,
+  until: Date | undefined,
+  act: Act,
+): Promise<void> {
+  const epoch = { kind: 'sub' as const, id: `${organizationId}/${sub}`, organizationId, cellId: null, notBefore, until }
+  await revokeEpoch(sql, epoch, act.actor, notBefore, act.requestId)
+}
