@@ -15,6 +15,7 @@ import { startApplier } from './feed/applier.ts'
 import { startJoining } from './feed/join.ts'
 import { forgetUses, saveUses } from './feed/reports/store.ts'
 import { addUsage, exchangeRates, forgetReplicas } from './feed/store.ts'
+import { sweepAnswers } from './idempotency/store.ts'
 import { expireSome, listTotals } from './kv/store.ts'
 import type { DaemonSettings } from './settings.ts'
 import { listSwitches, revertDue } from './subservices/store.ts'
@@ -48,6 +49,8 @@ const BUSY = 0.25
 const SHARE_MIN = 0.05
 const EXPIRY_MS = 1_000
 const EXPIRE_MAX = 500
+const ANSWERS_MS = 10_000
+const ANSWERS_SWEPT_MAX = 1_000
 /** Of every EXPIRY_MS. A million entries that expire together are removed in about a minute, and half of the time is left to others. */
 const EXPIRY_WORK_MS = 500
 const UPKEEP_MS = 3_600_000
@@ -124,6 +127,7 @@ export async function startBackground({
     every(USAGE_MS, 'usage', log, () => usage.flush()),
     every(USES_MS, 'last use', log, () => writeLastUses(uses, (taken) => saveUses(sql, taken))),
     every(EXPIRY_MS, 'expiry', log, () => expireDue(sql, EXPIRY_WORK_MS)),
+    every(ANSWERS_MS, 'keyed answers', log, () => sweepDue(sql, EXPIRY_WORK_MS)),
     every(UPKEEP_MS, 'upkeep', log, async () => {
       await keepAuditPartitions(sql)
       await forgetReplicas(sql)
@@ -181,6 +185,11 @@ async function freshSwitches(sql: Pool, log: Log) {
 export async function expireDue(sql: Sql, workMs: number): Promise<void> {
   const endsAt = performance.now() + workMs
   while ((await expireSome(sql, EXPIRE_MAX)) >= EXPIRE_MAX && performance.now() < endsAt);
+}
+
+async function sweepDue(sql: Sql, workMs: number): Promise<void> {
+  const endsAt = performance.now() + workMs
+  while ((await sweepAnswers(sql, ANSWERS_SWEPT_MAX)) >= ANSWERS_SWEPT_MAX && performance.now() < endsAt);
 }
 
 /** What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance. */

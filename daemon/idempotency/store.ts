@@ -10,25 +10,23 @@ export interface Scope {
 }
 
 /**
- * True for the first. A second one waits here until the first has committed or gone. An answer older than 24 hours counts as
- * none, and its row is taken over.
+ * `isFirst`: nobody has claimed the key. A second one waits here until the first has committed or gone. An answer older than 24 hours
+ * counts as none, and its row is taken over. `answers`: how many the instance keeps.
  */
-export async function claimKey(sql: Sql, scope: Scope, fingerprint: Buffer, sealedWith: string): Promise<boolean> {
-  const { rows } = await sql.query<{ isThere: boolean }>({
-    name: 'instance_enter',
-    text: 'select loci.enter_instance($1) as "isThere"',
+export async function claimKey(
+  sql: Sql,
+  scope: Scope,
+  fingerprint: Buffer,
+  sealedWith: string,
+): Promise<{ isFirst: boolean; answers: number }> {
+  const { rows } = await sql.query<{ isThere: boolean; answers: number }>({
+    name: 'instance_enter_keyed',
+    text: `select loci.enter_instance($1) as "isThere",
+      coalesce((select keyed_answers from loci.instances where id = $1), 0)::int as answers`,
     values: [scope.instanceId],
   })
-  if (!rows[0]?.isThere) throw instanceGone()
-  // A few of the instance's old ones go with each new one, so that they never pile up and nobody has to sweep.
-  await sql.query({
-    name: 'idempotency_prune',
-    // now(), not clock_timestamp(), which would never be a condition on the index.
-    text: `delete from loci.idempotency where (instance_id, database, route, holder, key) in (
-      select instance_id, database, route, holder, key from loci.idempotency
-      where instance_id = $1 and created_at < now() - interval '24 hours' order by created_at limit 20 for update skip locked)`,
-    values: [scope.instanceId],
-  })
+  const [instance] = rows
+  if (!instance?.isThere) throw instanceGone()
   const { rowCount } = await sql.query({
     name: 'idempotency_claim',
     text: `insert into loci.idempotency as old (instance_id, database, route, holder, key, fingerprint, sealed_with, status, answer, created_at)
@@ -38,15 +36,41 @@ export async function claimKey(sql: Sql, scope: Scope, fingerprint: Buffer, seal
         where old.created_at < clock_timestamp() - interval '24 hours'`,
     values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key, fingerprint, sealedWith],
   })
-  return rowCount === 1
+  return { isFirst: rowCount === 1, answers: instance.answers }
 }
 
-export async function storeAnswer(sql: Sql, scope: Scope, status: number, answer: object): Promise<void> {
+/** Counted into what the instance holds. In the transaction of the claim. */
+export async function keepAnswer(sql: Sql, scope: Scope, status: number, kept: object): Promise<void> {
   await sql.query({
-    name: 'idempotency_store',
-    text: `update loci.idempotency set status = $6, answer = $7 where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5`,
-    values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key, status, JSON.stringify(answer)],
+    name: 'idempotency_keep',
+    text: 'select loci.keep_answer($1, $2, $3, $4, $5, $6, $7)',
+    values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key, status, JSON.stringify(kept)],
   })
+}
+
+/** Removes answers that are older than a day, of up to 20 instances; how many there were. */
+export async function sweepAnswers(sql: Sql, limit: number): Promise<number> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'idempotency_old_instances',
+    text: `select id from loci.instances where keyed_since < now() - interval '24 hours' order by keyed_since limit 20`,
+  })
+  let removed = 0
+  let failure: unknown
+  for (const { id } of rows) {
+    try {
+      const swept = await sql.query<{ removed: number }>({
+        name: 'idempotency_sweep',
+        text: 'select loci.sweep_answers($1, $2) as removed',
+        values: [id, limit],
+      })
+      removed += swept.rows[0]?.removed ?? 0
+    } catch (error) {
+      // One instance in trouble must not keep the sweeper from the others; whoever called logs it.
+      failure ??= error
+    }
+  }
+  if (failure) throw new Error('sweep keyed answers', { cause: failure })
+  return removed
 }
 
 export async function findAnswer(

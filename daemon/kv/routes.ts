@@ -18,8 +18,9 @@ import { idempotencyKeyOf, once } from '../idempotency/idempotency.ts'
 import type { Batches } from './batches.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
+import { type KeptBatch, keepBatch, outcomesOf } from './kept-batch.ts'
 import { databasesExceeded, type Quota } from './quota.ts'
-import { type DamagedRow, type EntryRow, type Write, type WriteOutcome, writeEntries } from './store.ts'
+import { type DamagedRow, digestsOf, type EntryRow, type Write, type WriteOutcome, writeEntries } from './store.ts'
 import { isUnreadable } from './unreadable.ts'
 
 interface KvOptions {
@@ -174,9 +175,18 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         )
         const work = async (sql: Sql) => {
           // Behind the claim: a repeat of what was done before the quota was used up is still answered.
-          const room = roomOf(writes)
+          const room = roomOf(writes, idempotencyKey)
           if (room.records > 0) await quota.requireRoom(caller.instance, room, sql)
-          return { status: 200, answer: await writeBatch(sql, caller, writes) }
+          const outcomes = await writeBatch(sql, caller, writes)
+          return { status: 200, answer: batchAnswer(writes, outcomes), kept: keepBatch(writes, outcomes) }
+        }
+        const fill = async (sql: Sql, kept: object) => {
+          const outcomes = outcomesOf(kept as KeptBatch, writes)
+          const digests = await digestsOf(sql, caller.instance.id, writes, outcomes)
+          return batchAnswer(
+            writes,
+            outcomes.map((outcome, at) => ({ ...outcome, digest: digests[at] as Buffer })),
+          )
         }
         if (idempotencyKey === undefined) return (await transaction(pool, work)).answer
         return once(
@@ -185,26 +195,31 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
           caller,
           { route: 'POST /v1/kv/entries/batch', key: idempotencyKey, request: body.operations },
           work,
+          fill,
         )
       },
     ),
   ]
 }
 
-/** What the puts would add if none of them were there yet. */
-function roomOf(writes: Write[]): { records: number; bytes: number } {
+/** What the puts would add if none of them were there yet, and about what is kept of the answer. */
+function roomOf(writes: Write[], idempotencyKey?: string): { records: number; bytes: number } {
+  const kept = idempotencyKey === undefined ? 0 : 800 + 2 * idempotencyKey.length + 6 * writes.length
   const puts = writes.filter(({ op }) => op === 'put')
   const bytes = puts.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
-  return { records: puts.length, bytes }
+  return { records: puts.length, bytes: bytes + kept }
 }
 
-async function writeBatch(sql: Sql, caller: Caller, writes: Write[]): Promise<object> {
-  const outcomes =
-    writes.length === 0 ? [] : await writeEntries(sql, caller.instance.id, caller.instance.limits.databases, writes)
+async function writeBatch(sql: Sql, caller: Caller, writes: Write[]): Promise<WriteOutcome[]> {
+  if (writes.length === 0) return []
+  const outcomes = await writeEntries(sql, caller.instance.id, caller.instance.limits.databases, writes)
+  for (const [at, outcome] of outcomes.entries()) requireDone(caller, writes[at] as Write, outcome)
+  return outcomes
+}
+
+function batchAnswer(writes: Write[], outcomes: WriteOutcome[]): object {
   const results = outcomes.map((outcome, at) => {
-    const write = writes[at] as Write
-    const { op, key } = write
-    requireDone(caller, write, outcome)
+    const { op, key } = writes[at] as Write
     return op === 'delete'
       ? { op, key, version: outcome.version, deleted: outcome.outcome === 'done' }
       : {

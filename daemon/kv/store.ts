@@ -181,6 +181,33 @@ function writeStatement(instanceId: string, databasesMax: number, writes: Write[
   }
 }
 
+/** Of what was put, as the server computed them then. */
+export async function digestsOf(
+  sql: Sql,
+  instanceId: string,
+  writes: Write[],
+  outcomes: Omit<WriteOutcome, 'digest'>[],
+): Promise<Buffer[]> {
+  const { rows } = await sql.query<{ digest: Buffer }>({
+    name: 'kv_digests',
+    text: `select case when w.value is null then ''::bytea
+        else loci.entry_digest($1, w.database, w.key, w.value, w.version, w.created, w.updated, w.expires) end as digest
+      from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[], $7::timestamptz[], $8::timestamptz[])
+        with ordinality as w(database, key, value, version, created, updated, expires, n) order by w.n`,
+    values: [
+      instanceId,
+      writes.map(({ database }) => database),
+      writes.map(({ key }) => key),
+      writes.map(({ value }) => value),
+      outcomes.map(({ version }) => version),
+      outcomes.map(({ createdAt }) => createdAt),
+      outcomes.map(({ updatedAt }) => updatedAt),
+      outcomes.map(({ expiresAt }) => expiresAt),
+    ],
+  })
+  return rows.map(({ digest }) => digest)
+}
+
 export interface Usage {
   databases: number
   keys: number
