@@ -34,7 +34,7 @@ import { commitEntries, findEach, readUsage } from './kv/store.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import type { DaemonSettings } from './settings.ts'
 import { subserviceRoutes } from './subservices/routes.ts'
-import { SUBSERVICE_NAMES } from './subservices/subservices.ts'
+import { SUBSERVICE_NAMES, subserviceAt } from './subservices/subservices.ts'
 import { createSwitches } from './subservices/switches.ts'
 
 /** Everybody who asks within it gets the same answer: the route is open. */
@@ -172,6 +172,10 @@ export async function createDaemon({
     trustedProxies,
     requireHttps: settings.requireHttps,
     subservices: switches,
+    unbuilt: (path: string) => {
+      const name = subserviceAt(path)
+      return name && state(name) === 'not_built' ? `${name} is not built in ${version}` : undefined
+    },
     verifyAnswers,
     ...tlsOf(settings),
   }

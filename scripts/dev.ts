@@ -9,17 +9,38 @@ import { addTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
 import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    world: { type: 'string' },
-    replicas: { type: 'string', default: '2' },
-    verbose: { type: 'boolean', default: false },
-  },
-})
+const USAGE = 'usage: npm run dev -- [--replicas N] [--world FILE] [--verbose]'
+const options = readOptions()
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        world: { type: 'string' },
+        replicas: { type: 'string', default: '2' },
+        verbose: { type: 'boolean', default: false },
+      },
+    })
+    if (/^[1-9]\d?$/.test(values.replicas)) return values
+    console.error(`--replicas is a number from 1 to 99, not '${values.replicas}'. ${USAGE}`)
+  } catch (error) {
+    // Node's advice about positional arguments is of no use here.
+    console.error(`${(error as Error).message.split('. ', 1)[0]}. ${USAGE}`)
+  }
+  process.exit(64)
+}
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-dev-'))
 const tokenFile = join(directory, 'admin-token')
-const world = await startWorld({ replicas: Number(options.replicas), isBilled: true, log: (line) => console.log(line) })
+const world = await startWorld({
+  replicas: Number(options.replicas),
+  isBilled: true,
+  log: (line) => console.log(line),
+}).catch((error: Error) => {
+  console.error(`npm run dev could not start: ${error.message}`)
+  rmSync(directory, { recursive: true, force: true })
+  process.exit(69)
+})
 writeFileSync(tokenFile, `${world.adminToken}\n`)
 chmodSync(tokenFile, 0o600)
 
@@ -42,7 +63,7 @@ if (options.world) {
   console.log(`  curl -s ${header} -H 'content-type: application/json' -X PUT ${url} -d '{"value":"tea"}'`)
   console.log(`  curl -s ${header} ${url}\n`)
 }
-console.log('Ctrl-C drains and removes everything.')
+console.log(`Ctrl-C drains and removes everything${options.world ? ' but the world file' : ''}.`)
 
 for (const process_ of [...world.daemons, ...(world.management ? [world.management] : [])]) {
   if (options.verbose) process_.child.stdout?.pipe(process.stdout)

@@ -340,3 +340,16 @@ test('a credential stands in no url and in no error', async () => {
     (error: LociError) => /x-api-key/.test(error.message) && !/loci_sk/.test(String(error.stack)),
   )
 })
+
+test('a server that is not there is told with the cause, and a path parameter that was left out with its name', async () => {
+  const gone = await scripted()
+  await gone[Symbol.asyncDispose]()
+  const error = await errorOf(daemonAt(gone.url, { attemptsMax: 1 }).call(GET, { path: { key: 'a' } }))
+  assert.equal(error.code, 'NETWORK_FAILURE')
+  assert.match(error.message, /could not be reached, or went away before it had answered \(ECONNREFUSED\)\.$/)
+  const missing = await errorOf(daemonAt(gone.url).call(GET, { path: {} as { key: string } }))
+  assert.deepEqual(
+    [missing.code, missing.message],
+    ['INVALID_REQUEST', 'path.key is missing: it stands in the path as {key}.'],
+  )
+})

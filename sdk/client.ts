@@ -176,7 +176,8 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
 
 /** `.` and `..` can not be sent, encoded or not: a URL drops them, and the request would go to another route. */
 function segmentOf(parameter: string, value: string | number | undefined): string {
-  const text = value === undefined ? '' : String(value)
+  if (value === undefined) throw invalid(`path.${parameter} is missing: it stands in the path as {${parameter}}.`)
+  const text = String(value)
   if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {
     throw invalid(`'${text}' can not stand in a path as {${parameter}}; choose another one.`)
   }
@@ -248,11 +249,15 @@ async function ask(
     signal?.throwIfAborted()
     return timeout.signal.aborted
       ? new LociError('TIMEOUT', `${base} did not answer within ${Math.round(ms)} ms.`, { status: 0, retryable: true })
-      : new LociError('NETWORK_FAILURE', `${base} could not be reached, or went away before it had answered.`, {
-          status: 0,
-          retryable: true,
-          cause,
-        })
+      : new LociError(
+          'NETWORK_FAILURE',
+          `${base} could not be reached, or went away before it had answered${reasonOf(cause)}.`,
+          {
+            status: 0,
+            retryable: true,
+            cause,
+          },
+        )
   } finally {
     clearTimeout(timer)
   }
@@ -316,4 +321,13 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
     }, ms)
     signal?.addEventListener('abort', stop, { once: true })
   })
+}
+
+/** Where the runtime says it: fetch hides it in the cause of its cause. */
+function reasonOf(error: unknown): string {
+  for (let next = error; next instanceof Error; next = next.cause) {
+    const { code } = next as { code?: unknown }
+    if (typeof code === 'string') return ` (${code})`
+  }
+  return ''
 }

@@ -2,7 +2,14 @@
 // handler knows of its caller comes from here, and everything here comes from the verified credential; headers only narrow.
 
 import { hash } from 'node:crypto'
-import { type Capability, CapabilityError, requireInTime, verifyCapability } from '@loci/capability/capability.ts'
+import {
+  type Capability,
+  CapabilityError,
+  ROOT_TYPE,
+  requireInTime,
+  verifyCapability,
+} from '@loci/capability/capability.ts'
+import { decodeJws } from '@loci/capability/jws.ts'
 import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
 import { type AddressSet, addressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -49,6 +56,7 @@ const CACHE_MAX = 20_000
 
 const REFUSALS: ErrorCode[] = [
   'UNAUTHENTICATED',
+  'CREDENTIAL_MISPLACED',
   'CAPABILITY_UNSEALED',
   'CAPABILITY_EXPIRED',
   'CAPABILITY_REVOKED',
@@ -124,8 +132,9 @@ export function capabilityAccess({
   function authenticate(arrival: Arrival): Capability {
     const text = arrival.headers[HEADER.capability]
     try {
-      if (typeof text !== 'string')
-        throw new ApiError('UNAUTHENTICATED', `This route needs a capability in the header ${HEADER.capability}.`)
+      if (typeof text !== 'string') throw noCapability(arrival.headers)
+      const other = otherCredential(text)
+      if (other) throw new ApiError('CREDENTIAL_MISPLACED', `${HEADER.capability} holds ${other}`)
       return requireCapability(text)
     } catch (error) {
       throw refused(arrival, error)
@@ -253,6 +262,36 @@ export function instanceGone(): ApiError {
 }
 
 type Headers = Arrival['headers']
+
+const WHERE_FROM = 'Management makes one: POST /api/v1/tenants/{id}/tokens with an API key.'
+
+function noCapability({ authorization }: Headers): ApiError {
+  const bearer = /^Bearer\s+(\S+)$/i.exec(String(authorization ?? ''))?.[1]
+  const isCapability = decodeJws(bearer?.split('~', 1)[0] ?? '')?.header.typ === ROOT_TYPE
+  if (isCapability)
+    return new ApiError(
+      'CREDENTIAL_MISPLACED',
+      `Send the capability in the header ${HEADER.capability}, not in Authorization.`,
+    )
+  // A partner credential stands where it belongs; it only opens other routes.
+  const other = bearer === undefined || bearer.startsWith('loci_ptr_') ? undefined : otherCredential(bearer)
+  if (other) return new ApiError('CREDENTIAL_MISPLACED', `Authorization holds ${other}`)
+  return new ApiError(
+    'UNAUTHENTICATED',
+    `This route needs a capability in the header ${HEADER.capability}. ${WHERE_FROM}`,
+  )
+}
+
+/** Credentials that begin with a name of ours say themselves what they are. */
+function otherCredential(text: string): string | undefined {
+  if (text.startsWith('loci_sk_'))
+    return `an API key (loci_sk_), which is for management. A daemon takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  if (text.startsWith('loci_ptr_'))
+    return `a partner credential (loci_ptr_), which opens the partner's routes alone, in Authorization: Bearer. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  if (text.startsWith('loci_adm_'))
+    return `an admin token (loci_adm_), which opens /admin alone, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  return undefined
+}
 
 /** Behind a proxy the peer is the proxy: strangers must not share its count with everybody else. */
 export function addressOf({ peer, headers }: Arrival, trustedProxies: AddressSet): string {

@@ -173,7 +173,7 @@ test('a row whose route is gone is found', async () => {
 
 test('an access check that lets everyone in is found', async () => {
   const routes = daemon.daemon.routes.filter(systemInfo).map(({ spec }) => {
-    const access = { ...spec.access, authorize: () => ({ name: 'anyone' }) }
+    const access = { ...spec.access, authorize: () => ({ name: 'anyone' }), shareOf: () => 'anyone' }
     return route({ ...spec, access }, () => info)
   })
   const problems = await problemsWith(routes, onlySystemInfo)

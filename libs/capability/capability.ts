@@ -203,7 +203,10 @@ function decodeChain(text: string): DecodedJws[] {
   if (text.length > BYTES_MAX) throw refused('the capability is over 8 KiB')
   const parts = text.split('~')
   if (parts.length > LINKS_MAX) throw refused('the chain has more than five links')
-  return parts.map((part) => decodeJws(part) ?? fail('this is not a chain of signed links'))
+  return parts.map(
+    (part) =>
+      decodeJws(part) ?? fail('this is not a capability. Management makes one: POST /api/v1/tenants/{id}/tokens'),
+  )
 }
 
 function requireRoot(

@@ -63,8 +63,11 @@ function malformed(message: string): ApiError {
   return new ApiError('VALIDATION_ERROR', message, { headers: { connection: 'close' } })
 }
 
-export function noRoute({ allow, isMalformed }: Mismatch): ApiError {
+/** `unbuilt` names what the path will belong to, where that is known and not there yet. */
+export function noRoute({ allow, isMalformed }: Mismatch, unbuilt?: string): ApiError {
   if (isMalformed) return new ApiError('VALIDATION_ERROR', 'The path is not percent-encoded UTF-8.')
+  if (allow.length === 0 && unbuilt)
+    return new ApiError('NOT_FOUND', `${unbuilt}. GET /openapi.json lists what there is.`)
   if (allow.length === 0)
     return new ApiError('NOT_FOUND', 'There is nothing at this path. GET /openapi.json lists what there is.')
   const methods = allow.join(', ')

@@ -3,6 +3,8 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { queryInteger } from '@loci/contract/wire.ts'
 import { z } from 'zod'
+import type { ApiError } from './api-error.ts'
+import { parseInput } from './input.ts'
 import { open } from './probes.ts'
 import { route } from './route.ts'
 import { testHttpServer } from './test-server.ts'
@@ -150,4 +152,23 @@ test('a parameter of a path is decoded once, and one that can not be is 400', as
   assert.equal((await server.ask('GET /path/a%2Fb%20%C3%A4%2525')).text, JSON.stringify({ key: 'a/b ä%25' }))
   assert.equal((await server.ask('GET /path/%E0%A4%A')).status, 400)
   assert.equal((await server.ask(`GET /path/${'x'.repeat(301)}`)).status, 400)
+})
+
+test('what is missing is told in the same words everywhere, and an option is told with its choices', () => {
+  const schema = z.object({ name: z.string(), kind: z.enum(['a', 'b']), inner: z.object({ at: z.int() }) })
+  const problems = (value: unknown) => {
+    try {
+      parseInput(schema, value, 'body')
+    } catch (error) {
+      const { details } = (error as ApiError).options as { details: { field: string; problem: string }[] }
+      return details.map(({ field, problem }) => `${field} ${problem}`)
+    }
+    return []
+  }
+  assert.deepEqual(problems({ inner: {} }), [
+    'body.name is required',
+    'body.kind is required: one of "a"|"b"',
+    'body.inner.at is required',
+  ])
+  assert.match(String(problems({ name: 5, kind: 'a', inner: { at: 1 } })), /expected string, received number/)
 })

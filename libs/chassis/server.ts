@@ -47,6 +47,8 @@ export interface ServerOptions {
   /** Others than those of route.ts: tests have no time. */
   deadlinesMs?: Partial<Record<DeadlineClass, number>>
   bodiesMs?: Partial<Record<DeadlineClass, number>>
+  /** What a path that leads nowhere will belong to, as the start of a sentence. */
+  unbuilt?(path: string): string | undefined
   /** Holds every answer against its schema and fails the request otherwise: tests and development, never production. */
   verifyAnswers?: boolean
 }
@@ -159,7 +161,7 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
   const match = 'route' in found ? found : undefined
   try {
     requireArrival(exchange.request, options)
-    if (!match) throw noRoute(found as Mismatch)
+    if (!match) throw noRoute(found as Mismatch, options.unbuilt?.(pathOf(exchange.request.url as string)))
     const admitted = admit(serving, exchange, match.route.spec)
     if (admitted) admitted.then(() => serve(serving, exchange, match)).catch((error) => fail(options, exchange, error))
     else serve(serving, exchange, match)

@@ -12,6 +12,7 @@ import type { TestAnswer } from './test-request.ts'
 export type Expectation =
   | `${number} ${ErrorCode}`
   | `${number} without a code`
+  | '302'
   | 'admitted'
   | 'admitted or 404'
   | 'as none'

@@ -43,6 +43,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /health/lifecycle': open,
     'GET /metrics': open,
     'GET /openapi.json': open,
+    // A redirect to /docs: nothing to be admitted to.
+    'GET /': { class: 'open', expected: { none: '302' } },
     'GET /docs': open,
     'GET /.well-known/loci-capability-keys.json': open,
 

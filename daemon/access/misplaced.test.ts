@@ -1,0 +1,78 @@
+// What a developer meets first: the right credential in the wrong header, the wrong credential in the right one, and none.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type TestAuthority, testAuthority } from '../test-authority.ts'
+import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+
+let daemon: TestDaemon
+let authority: TestAuthority
+before(async () => {
+  daemon = await testDaemon()
+  authority = await testAuthority(daemon)
+})
+after(async () => {
+  await authority?.[Symbol.asyncDispose]()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const refusal = async (headers: Record<string, string>) => {
+  const { status, error } = await daemon.get('/v1/kv/entries', headers)
+  return { status, code: error.code, message: error.message }
+}
+
+test('a capability in Authorization is told where it belongs', async () => {
+  const own = await authority.addInstance()
+  for (const text of [own.root(), own.delegation().chain]) {
+    const { status, code, message } = await refusal({ authorization: `Bearer ${text}` })
+    assert.deepEqual([status, code], [401, 'CREDENTIAL_MISPLACED'])
+    assert.equal(message, 'Send the capability in the header x-loci-capability, not in Authorization.')
+  }
+})
+
+test('another credential of ours says what it is, what is needed instead, and never itself', async () => {
+  for (const [prefix, said] of [
+    ['loci_sk_', /^x-loci-capability holds an API key \(loci_sk_\), which is for management/],
+    ['loci_ptr_', /^x-loci-capability holds a partner credential \(loci_ptr_\)/],
+    ['loci_adm_', /^x-loci-capability holds an admin token \(loci_adm_\), which opens \/admin alone/],
+  ] as const) {
+    const { status, code, message } = await refusal({ 'x-loci-capability': `${prefix}0123456789_hunter22` })
+    assert.deepEqual([status, code], [401, 'CREDENTIAL_MISPLACED'])
+    assert.match(message, said)
+    assert.match(message, /POST \/api\/v1\/tenants\/\{id\}\/tokens/)
+    assert.ok(!message.includes('hunter22'))
+  }
+  const bearer = await refusal({ authorization: 'Bearer loci_sk_0123456789_hunter22' })
+  assert.deepEqual([bearer.code, bearer.message.includes('an API key (loci_sk_)')], ['CREDENTIAL_MISPLACED', true])
+})
+
+test('none, or something else, says where a capability comes from', async () => {
+  const none = await refusal({})
+  assert.deepEqual([none.status, none.code], [401, 'UNAUTHENTICATED'])
+  assert.match(none.message, /needs a capability in the header x-loci-capability\. Management makes one: POST/)
+  const other = await refusal({ 'x-loci-capability': 'something' })
+  assert.deepEqual([other.status, other.code], [401, 'UNAUTHENTICATED'])
+  assert.match(other.message, /this is not a capability\. Management makes one: POST/)
+})
+
+test('the address in a browser leads to the documentation', async () => {
+  const { status, headers } = await daemon.get('/')
+  assert.deepEqual([status, headers.location], [302, '/docs'])
+})
+
+test('a path of something that is not built yet says so, and another one does not', async () => {
+  for (const [path, name] of [
+    ['/v1/memory/search', 'memory'],
+    ['/v1/working-memory/slots/x', 'working_memory'],
+    ['/v1/cognitive/cycles', 'cognitive'],
+    ['/v1/partner/projections', 'projections'],
+    ['/mcp', 'mcp'],
+    ['/v1/events', 'events'],
+  ] as const) {
+    const { status, error } = await daemon.get(path)
+    assert.deepEqual([status, error.code], [404, 'NOT_FOUND'], path)
+    assert.equal(error.message, `${name} is not built in 0.0.0-test. GET /openapi.json lists what there is.`)
+  }
+  for (const path of ['/v1/memoryless', '/v1/kv/nothing', '/v2'])
+    assert.match((await daemon.get(path)).error.message, /^There is nothing at this path/)
+})
