@@ -39,6 +39,16 @@ test('from another address it is 403, whether the token is right or wrong', asyn
   assert.equal((await daemon.get('/health/live')).status, 200)
 })
 
+// Mutant: ADMIN_TOKEN.test() left out.
+test('a token that is not of the form that admin-token makes opens nothing, though its digest is configured', async () => {
+  const weak = ['hunter2', 'loci_adm_hunter2', `loci_adm_${'x'.repeat(44)}`, `${'x'.repeat(52)}`]
+  for (const token of weak) {
+    await using daemon = await testDaemon({ settings: { adminTokenDigests: [digest(token)] } })
+    const { status, error } = await daemon.ask(STATUS, { headers: { 'x-loci-admin-token': token } })
+    assert.deepEqual([status, error.code], [401, 'UNAUTHENTICATED'], token)
+  }
+})
+
 test('an empty allow-list is nobody', async () => {
   await using daemon = await testDaemon({ settings: { adminAllowlist: [] } })
   assert.equal((await daemon.admin(STATUS)).error.code, 'ADDRESS_NOT_ALLOWED')
@@ -46,9 +56,10 @@ test('an empty allow-list is nobody', async () => {
 
 // seed 128
 test('while a token is rotated both open, and the audit tells them apart', async () => {
-  const digests = [digest('loci_adm_old'), digest('loci_adm_new')]
+  const tokens = ['old', 'new'].map((name) => `loci_adm_${name.padEnd(43, '-')}`)
+  const digests = tokens.map(digest)
   await using daemon = await testDaemon({ settings: { adminTokenDigests: digests } })
-  for (const [at, token] of ['loci_adm_old', 'loci_adm_new'].entries()) {
+  for (const [at, token] of tokens.entries()) {
     const headers = { 'x-loci-admin-token': token }
     const body = { services: ['mcp'] }
     const line = at === 0 ? '/admin/services/disable' : '/admin/services/enable'

@@ -46,6 +46,8 @@ function requireAddress({ peer, headers }: Arrival, { allowlist, trustedProxies 
   return address
 }
 
+const ADMIN_TOKEN = /^loci_adm_[A-Za-z0-9_-]{43}$/
+
 function requireToken({ headers }: Arrival, tokenDigests: Buffer[]): Buffer {
   const sent = headers[HEADER.adminToken]
   const digest = createHash('sha256')
@@ -53,7 +55,8 @@ function requireToken({ headers }: Arrival, tokenDigests: Buffer[]): Buffer {
     .digest()
   // Every digest is compared, equal or not: the time tells neither whether nor which.
   const matches = tokenDigests.filter((known) => timingSafeEqual(known, digest))
-  if (typeof sent !== 'string' || matches.length === 0) {
+  // Of the form that `daemon admin-token` makes: whoever configured the digest of a word has a token that opens nothing.
+  if (typeof sent !== 'string' || !ADMIN_TOKEN.test(sent) || matches.length === 0) {
     throw new ApiError('UNAUTHENTICATED', `The administration needs its token in the header ${HEADER.adminToken}.`)
   }
   return digest

@@ -235,6 +235,25 @@ test('demanding https where no request could arrive by it is refused', () => {
   assert.deepEqual(daemon({ LOCI_REQUIRE_HTTPS: 'true', LOCI_TRUSTED_PROXIES: '10.0.0.1' }).problems, [])
 })
 
+// Mutant: `isDecided` always true.
+test('plain http off loopback needs TLS, a trusted proxy, or the word that the network is private', () => {
+  const off = { LOCI_LISTEN: '0.0.0.0:4410' }
+  assert.match(daemon(off).problems.join(), /^LOCI_LISTEN would serve plain http on 0\.0\.0\.0/)
+  assert.match(daemon({ LOCI_LISTEN: '[::]:4410' }).problems.join(), /^LOCI_LISTEN would serve plain http/)
+  assert.match(
+    daemon({ LOCI_ADMIN_LISTEN: '10.0.0.5:4411' }).problems.join(),
+    /^LOCI_ADMIN_LISTEN would serve plain http/,
+  )
+  const { cert, key } = selfSigned()
+  for (const decision of [
+    { LOCI_TLS_CERT: cert, LOCI_TLS_KEY: key },
+    { LOCI_TRUSTED_PROXIES: '10.0.0.1' },
+    { LOCI_REQUIRE_HTTPS: 'false' },
+  ])
+    assert.deepEqual(daemon({ ...off, ...decision }).problems, [], JSON.stringify(Object.keys(decision)))
+  assert.deepEqual(daemon({ LOCI_LISTEN: '[::1]:4410' }).problems, [])
+})
+
 test('/admin off loopback with the loopback allow-list is warned about', () => {
   assert.equal(daemon({ LOCI_LISTEN: '0.0.0.0:4410' }).warnings.length, 1)
   assert.equal(daemon({ LOCI_LISTEN: '0.0.0.0:4410', LOCI_ADMIN_LISTEN: '127.0.0.1:4411' }).warnings.length, 0)

@@ -4,6 +4,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { isLoopback } from './addresses.ts'
 import { type Program, type Required, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
 
 type Source = 'flag' | 'environment' | 'environment file' | 'configuration file' | 'default' | 'not set'
@@ -193,7 +194,7 @@ const TOGETHER = [
 ]
 
 /** Rules about more than one setting; `given` are those that somebody set, well or not. */
-function checkTogether({ values, problems, warnings }: Config, given: ReadonlySet<string>): void {
+function checkTogether({ values, problems, warnings, shown }: Config, given: ReadonlySet<string>): void {
   for (const group of TOGETHER) {
     const missing = group.filter((env) => !given.has(env))
     if (missing.length === 0 || missing.length === group.length) continue
@@ -217,6 +218,18 @@ function checkTogether({ values, problems, warnings }: Config, given: ReadonlySe
   if (values.requireHttps && !values.tlsCert && values.trustedProxies?.length === 0) {
     problems.push(
       'LOCI_REQUIRE_HTTPS would refuse every request: give LOCI_TLS_CERT and LOCI_TLS_KEY, or name your proxy in LOCI_TRUSTED_PROXIES',
+    )
+  }
+  const isSaid = shown.some(({ env, source }) => env === 'LOCI_REQUIRE_HTTPS' && source !== 'default')
+  const isDecided = values.tlsCert !== undefined || isSaid || values.trustedProxies?.length !== 0
+  for (const [env, address] of [
+    ['LOCI_LISTEN', values.listen],
+    ['LOCI_ADMIN_LISTEN', values.adminListen],
+  ] as const) {
+    if (isDecided || !address || isLoopback(address.host)) continue
+    problems.push(
+      `${env} would serve plain http on ${address.host}, where credentials can be read on their way: give LOCI_TLS_CERT and ` +
+        'LOCI_TLS_KEY, name the proxy that ends TLS in LOCI_TRUSTED_PROXIES, or say LOCI_REQUIRE_HTTPS=false if the network is yours alone',
     )
   }
   const serving = values.adminListen ?? values.listen

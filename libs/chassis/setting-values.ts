@@ -163,7 +163,7 @@ function list(text: string): string[] {
     .filter((part) => part !== '')
 }
 
-export function cidrs(text: string): string[] {
+function cidrs(text: string): string[] {
   const entries = list(text)
   addressSet(entries)
   return entries
@@ -173,6 +173,13 @@ export function proxies(text: string): string[] {
   const entries = list(text)
   if (coversEveryone(entries))
     throw new Error('trusts everyone: name the addresses of your own proxies, such as 10.0.3.0/24')
+  return cidrs(text)
+}
+
+/** Address and token are two locks; a list that lets everybody in leaves one. */
+export function allowlist(text: string): string[] {
+  if (coversEveryone(list(text)))
+    throw new Error('answers everyone: name the addresses of your operators, such as 10.0.9.0/24')
   return cidrs(text)
 }
 

@@ -99,6 +99,10 @@ test('a proxy list that trusts everyone is refused, however it is written', () =
   assert.deepEqual(SETTINGS.trustedProxies.parse(''), [])
 })
 
+test('an allow-list that lets everybody in is refused', () => {
+  refuses(SETTINGS.adminAllowlist, ['0.0.0.0/0', '::/0', '*', '127.0.0.1, 0.0.0.0/1, 128.0.0.0/1'], /answers everyone/)
+})
+
 test('an allow-list may be empty, and a wrong entry is named', () => {
   assert.deepEqual(SETTINGS.adminAllowlist.parse(''), [])
   refuses(SETTINGS.adminAllowlist, ['127.0.0.1, office'], /'office' is not an address/)

@@ -4,9 +4,9 @@
 
 import {
   adminTokenDigests,
+  allowlist,
   boolean,
   cellId,
-  cidrs,
   databaseUrl,
   emails,
   integer,
@@ -120,7 +120,7 @@ export const SETTINGS = {
     programs: ['daemon'],
     doc: 'Addresses or CIDRs that may reach /admin; empty = nobody.',
     fallback: '127.0.0.0/8, ::1',
-    parse: cidrs,
+    parse: allowlist,
   }),
   trustedProxies: setting({
     env: 'LOCI_TRUSTED_PROXIES',
