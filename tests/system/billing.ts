@@ -3,11 +3,22 @@
 // with duplicates and replays, and between them what a stranger would send. Then the same with kill -9 in the middle. P8 rides on
 // it: every event that was stored has exactly one audit entry.
 
-import { createHmac, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
-import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { type BillingSet, countNew, expectedStatus, makeSet, orderOf, type Sent } from '../robustness/billing-sets.ts'
+import { openPool } from '@loci/postgres/pool.ts'
+import {
+  addTenant,
+  countAudit,
+  deliver,
+  forget,
+  HOOK,
+  recordOf,
+  type Scene,
+  SIGNING,
+  signatureOf,
+  type Target,
+} from '../robustness/billing-provider.ts'
+import { type BillingSet, type Body, countNew, expectedStatus, makeSet, orderOf } from '../robustness/billing-sets.ts'
 import { type PlainClient, plainClient } from '../robustness/plain-client.ts'
 import { type Random, seeded, seedOfRun } from '../robustness/seeded.ts'
 import { addCallers, type WorldCaller } from '../world/callers.ts'
@@ -23,21 +34,7 @@ const KILLED_SETS = isShort ? 8 : 24
 const MUTANT_SETS = 24
 const ORDERS = 4
 const WIDTH = 8
-const HOOK = '/api/webhooks/billing'
-const SIGNING = randomBytes(32)
 const ANCHORS = 4
-
-interface Target {
-  url: string
-  /** Whether it wants a signature: then every delivery has an id. */
-  isSigned: boolean
-}
-
-interface Scene {
-  world: World
-  callers: WorldCaller[]
-  sql: Pool
-}
 
 interface Findings {
   sets: number
@@ -116,6 +113,7 @@ await reportOn(async (report) => {
     const scene = { world, callers, sql }
     await anyOrder(report, scene)
     await secondPayment(report, scene)
+    await reopened(report, scene)
     await neverPaid(report, scene)
     await killed(report, scene)
     await mutants(report, scene)
@@ -185,47 +183,6 @@ async function run(scene: Scene, target: Target, sets: number, seed: number): Pr
   return found
 }
 
-/** The tenant as if nothing had been said yet. The same one for every order: ties are told apart by the body, which names it. */
-async function forget(sql: Pool, tenantId: string): Promise<void> {
-  await sql.query({ text: 'delete from loci.billing_events where tenant_id = $1', values: [tenantId] })
-  await sql.query({ text: 'delete from loci.due_tenants where tenant_id = $1', values: [tenantId] })
-  await sql.query({
-    text: `update loci.tenants set plan = 'free', status = 'active', status_reason = null, access = 'full', billing_status = null,
-        billed_plan = null, customer_id = null, subscription_id = null, current_period_start = null, current_period_end = null, grace_ends_at = null, last_event_at = null,
-        arrivals = 0, notices = '{}' where id = $1`,
-    values: [tenantId],
-  })
-}
-
-async function addTenant(sql: Pool, { organizationId }: WorldCaller): Promise<string> {
-  const id = newId('ten')
-  await sql.query({
-    text: `insert into loci.tenants (id, organization_id, name, slug, plan, status) values ($1, $2, $1, $1, 'free', 'active')`,
-    values: [id, organizationId],
-  })
-  return id
-}
-
-async function deliver(client: PlainClient, target: Target, { body, id }: Sent): Promise<number> {
-  const bytes = JSON.stringify(body)
-  const headers = { authorization: `Bearer ${BILLING_SECRET}`, ...signatureOf(target, id, bytes, Date.now()) }
-  const outcome = await client.send(target.url, { method: 'POST', path: HOOK, headers, body: bytes })
-  return outcome.kind === 'answer' ? outcome.status : 0
-}
-
-function signatureOf(
-  { isSigned }: Target,
-  id: string | undefined,
-  bytes: string,
-  atMs: number,
-): Record<string, string> {
-  if (id === undefined) return {}
-  if (!isSigned) return { 'webhook-id': id }
-  const at = Math.floor(atMs / 1000)
-  const signature = createHmac('sha256', SIGNING).update(`${id}.${at}.${bytes}`).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': `v1,${signature}` }
-}
-
 /** What would change the record if it were believed. */
 async function strangers(
   client: PlainClient,
@@ -261,29 +218,6 @@ async function strangers(
   else found.failures.push(`a stranger was answered ${JSON.stringify(outcome)}`)
 }
 
-/** All of the record that may not depend on the delivery, as text. */
-async function recordOf(
-  { sql }: Scene,
-  client: PlainClient,
-  url: string,
-  { apiKey }: WorldCaller,
-  tenantId: string,
-  { isTimed }: BillingSet,
-): Promise<string> {
-  const request = { method: 'GET', path: `/api/v1/tenants/${tenantId}/status`, headers: { 'x-api-key': apiKey } }
-  const outcome = await client.send(url, request)
-  if (outcome.kind !== 'answer' || outcome.status !== 200) throw new Error(`no status: ${JSON.stringify(outcome)}`)
-  const { plan, covered_plan, status, status_reason, limits, billing } = JSON.parse(outcome.body)
-  const { last_event_at: _, grace_ends_at, ...facts } = billing
-  const { rows } = await sql.query<{ access: string }>({
-    text: 'select access from loci.tenants where id = $1',
-    values: [tenantId],
-  })
-  const grace = isTimed ? { grace_ends_at } : {}
-  const record = { ...facts, ...grace }
-  return JSON.stringify({ plan, covered_plan, status, status_reason, limits, billing: record, access: rows[0]?.access })
-}
-
 async function secondPayment(report: Report, scene: Scene): Promise<void> {
   const swallowed = await countSwallowed(scene, (scene.world.management as LociProcess).url)
   report.promise(
@@ -307,6 +241,43 @@ async function countSwallowed(scene: Scene, url: string): Promise<number> {
     return JSON.parse(record).status as string
   })
   return ended.filter((status) => status !== 'active').length
+}
+
+async function reopened(report: Report, scene: Scene): Promise<void> {
+  const shut = await countShut(scene, (scene.world.management as LociProcess).url)
+  report.promise(
+    'a deleted subscription that is created later in order is open again, and no other event opens it',
+    shut === 0,
+    `${shut} wrong of ${MUTANT_SETS}`,
+  )
+}
+
+/** Tenants whose subscription was deleted and then created, by arrival or by sequence in either order, and is not open; or is too early. */
+async function countShut(scene: Scene, url: string): Promise<number> {
+  const ended = await mapWidth(Array.from({ length: MUTANT_SETS }), WIDTH, async (_, at) => {
+    const caller = scene.callers[at % scene.callers.length] as WorldCaller
+    const tenantId = await addTenant(scene.sql, caller)
+    const client = plainClient()
+    const event = (eventType: string, sequence: number): Body => {
+      const metadata = at % 3 === 0 ? {} : { metadata: { sequence: String(sequence) } }
+      return { eventType, tenantId, subscriptionId: 's', plan: 'pro', status: 'active', ...metadata }
+    }
+    const deleted = event('subscription.deleted', 1)
+    const paid = event('payment.succeeded', 2)
+    const created = event('subscription.created', 3)
+    const say = (body: Body) => deliver(client, { url, isSigned: false }, { body, id: undefined })
+    const statusNow = async (bodies: Body[]) => {
+      for (const body of bodies) await say(body)
+      const set = { isMarked: false, isTimed: false, bodies }
+      return JSON.parse(await recordOf(scene, client, url, caller, tenantId, set)).billing.status as string
+    }
+    const isShut = at % 3 === 2 || (await statusNow([deleted, paid])) === 'cancelled'
+    // The third kind hears of the creation first.
+    const after = await statusNow(at % 3 === 2 ? [created, paid, deleted] : [created])
+    client.close()
+    return isShut && after === 'active'
+  })
+  return ended.filter((isRight) => !isRight).length
 }
 
 async function neverPaid(report: Report, scene: Scene): Promise<void> {
@@ -396,12 +367,14 @@ async function mutants(report: Report, scene: Scene): Promise<void> {
       const { differing, failures, sets, deliveries } = await run(scene, target, MUTANT_SETS, SEED + 2)
       const entries = (await countAudit(scene.sql)) - before
       const swallowed = isSigned ? 0 : await countSwallowed(scene, target.url)
+      const shut = isSigned ? 0 : await countShut(scene, target.url)
       const given = isSigned ? 0 : await countGiven(scene, target.url)
       const how = [
         differing.length > 0 ? `${differing.length} findings in ${sets} sets` : '',
         failures.length > 0 ? `${failures.length} wrong answers, e.g. to strangers` : '',
         entries !== deliveries ? `${entries} audit entries for ${deliveries} events` : '',
         swallowed > 0 ? `${swallowed} of ${MUTANT_SETS} second payments swallowed` : '',
+        shut > 0 ? `${shut} of ${MUTANT_SETS} created anew and not open` : '',
         given > 0 ? `${given} tenants given what they never paid for` : '',
       ].filter(Boolean)
       report.mutant(name, how.length > 0 ? how.join(', ') : undefined)
@@ -425,12 +398,4 @@ async function startPlain(
   const process = await start('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }))
   await untilReady(process.url)
   return { url: process.url, isSigned: false, process }
-}
-
-async function countAudit(sql: Pool, tenantId?: string): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>({
-    text: `select count(*)::int as count from loci.audit where action = 'billing.event' and ($1::text is null or subject = $1)`,
-    values: [tenantId ?? null],
-  })
-  return rows[0]?.count ?? 0
 }
