@@ -428,7 +428,11 @@ test('a signing key that leaked is removed at once; the one that signs must be r
 
 test('organizations and their API keys are listed, without a secret', async () => {
   await using management = await testManagement()
-  const env = settings(management.database.appUrl)
+  const [sealing] = management.settings.sealingKeys
+  const env = {
+    ...settings(management.database.appUrl),
+    LOCI_SEALING_KEYS: `${sealing?.id}:${sealing?.key.toString('base64')}`,
+  }
   const first = await management.organization({ name: 'First' })
   const second = await management.organization({ name: 'Second' })
   const { organizations } = JSON.parse((await inside(env, 'organizations', 'list')).stdout)
@@ -439,7 +443,8 @@ test('organizations and their API keys are listed, without a secret', async () =
       [first.organizationId, 'First'],
     ],
   )
-  const { stdout } = await inside(env, 'api-keys', 'list', '--org', 'First')
+  const { stdout, stderr } = await inside(env, 'api-keys', 'list', '--org', 'First')
+  assert.equal(stderr, '')
   const listed = JSON.parse(stdout)
   assert.deepEqual([listed.organization_id, listed.api_keys.length], [first.organizationId, 1])
   assert.ok(first.apiKey.includes(listed.api_keys[0].id.slice(4)))

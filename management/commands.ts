@@ -73,6 +73,9 @@ async function runVerb(
     ...(databaseCa ? { ca: databaseCa } : {}),
     applicationName: `loci-management-${name}`,
     connectionsMax: 2,
+    // Somebody waits for one command, not a thousand clients for a server: better late than not.
+    connectMs: 10_000,
+    statementMs: 10_000,
     onError: () => {}, // The statement that needed the connection fails by itself.
   })
   try {

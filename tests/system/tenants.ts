@@ -231,7 +231,12 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
       call: `loci.kv_write(${id}, 100, array['default'], array['put'], array['plan'], array['1'], array[null::float8], array[null::bigint])`,
       needs: [/Index Cond: \(\(instance_id = .*name = /, /Index Cond: \(\(instance_id = .*key = /],
     },
-    { call: `loci.kv_databases(${id}, 10)`, needs: [/entries_expiring/, inOneDatabase] },
+    { call: `loci.kv_databases(${id}, 10)`, needs: [/Index Cond: \(id = /, /Index Cond: \(instance_id = /] },
+    {
+      call: `loci.kv_expired(${id}, 'default', now(), null, null)`,
+      settings: `set loci.instance = ${id};`,
+      needs: [/entries_expiring/, inOneDatabase],
+    },
     { call: `loci.kv_expire(${id}, 10)`, needs: [/entries_expiring/] },
     // The statement of kv_walk, which itself keeps quiet; as there, without table scans.
     {
@@ -307,7 +312,7 @@ async function sourceMutants(report: Report, scene: Scene): Promise<void> {
       name: 'the path instead of its template in metrics and log',
       file: 'libs/chassis/server.ts',
       from: `('route' in found ? found.route.spec.path : found.template) ?? UNMATCHED`,
-      to: 'path',
+      to: 'pathOf(request.url as string)',
     },
     {
       name: 'headers in the log',
