@@ -1026,6 +1026,7 @@ CREATE TABLE loci.revocations (
     audit_id text,
     reported_at timestamp with time zone,
     change_seq bigint NOT NULL,
+    revoked_at timestamp with time zone,
     CONSTRAINT revocations_kind_check CHECK ((kind = ANY (ARRAY['jti'::text, 'org'::text, 'ten'::text, 'svc'::text, 'sub'::text]))),
     CONSTRAINT revocations_origin_check CHECK ((origin = ANY (ARRAY['management'::text, 'cell'::text])))
 );

@@ -1009,6 +1009,7 @@ export type FeedResponse = {
       svc: string | '*'
       jti: string
       expires_at: string
+      revoked_at?: string
     } | {
       kind: 'org' | 'ten' | 'svc' | 'sub' | Other
       id: string

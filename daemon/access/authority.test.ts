@@ -148,6 +148,7 @@ test('a revocation of a moment is never moved back, and a removed key is gone', 
     value: 'ten_1',
     notBefore: new Date(at * 1000),
     expiresAt: until,
+    revokedAt: null,
   })
   const isRevoked = (iat: number) =>
     authority.isRevoked({ root: { org: 'org_1', ten: 'ten_1', svc: 'svc_1', iat } as never, jtis: [] })
@@ -160,6 +161,26 @@ test('a revocation of a moment is never moved back, and a removed key is gone', 
   assert.equal(authority.findKey('k', 5_000), undefined)
   authority.accept(changes(4, { keys: [{ ...key, state: 'removed' }] }))
   assert.equal(authority.findKey('k', 0), undefined)
+})
+
+// Mutants: forgetCovered() without its minute (the second comes back), or for rows without a time (the third does).
+test('an epoch of a service takes the place of what it covers, and of nothing else', () => {
+  const { authority } = slowAuthority()
+  const until = new Date(Date.now() + 1e6)
+  const jti = (value: string, revokedAtS: number | null, svc = 'svc_1'): Revocation => ({
+    ...{ kind: 'jti', svc, value, notBefore: null, expiresAt: until },
+    revokedAt: revokedAtS === null ? null : new Date(revokedAtS * 1000),
+  })
+  const isRevoked = (value: string, iat: number, svc = 'svc_1') =>
+    authority.isRevoked({ root: { org: 'org_1', ten: 'ten_1', svc, iat } as never, jtis: [value] })
+  const told = [jti('old', 100), jti('recent', 150), jti('untimed', null), jti('other', 100, 'svc_2')]
+  authority.accept(changes(1, { revocations: told }))
+  const epoch = { kind: 'svc' as const, svc: '', value: 'svc_1', notBefore: new Date(200_000), expiresAt: until }
+  authority.accept(changes(2, { revocations: [{ ...epoch, revokedAt: null }] }))
+  // The first is gone by itself, and refused by the epoch; a token of a later root that bears its jti is another one.
+  assert.deepEqual([isRevoked('old', 99), isRevoked('old', 201)], [true, false])
+  assert.deepEqual([isRevoked('recent', 201), isRevoked('untimed', 201)], [true, true])
+  assert.equal(isRevoked('other', 201, 'svc_2'), true)
 })
 
 test('the age of the feed grows by itself between two looks', async () => {

@@ -57,6 +57,8 @@ export interface Revocation {
   value: string
   notBefore: Date | null
   expiresAt: Date
+  /** When management took a jti back, by its own clock. */
+  revokedAt: Date | null
 }
 
 /** Everything that changed since the picture was last brought up to date. */
@@ -120,6 +122,19 @@ const REMEMBERED_MAX = 20_000
 const PICTURE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
 const HOUR_MS = 3_600_000
+/** Clocks of management and its database may differ by less than this. */
+const COVERED_S = 60
+
+/** What an epoch may name to end a capability, in the picture as in the database. */
+export function scopesOf({ org, ten, svc, sub }: Capability['root']): [Revocation['kind'], string][] {
+  return [
+    ['org', org],
+    ['ten', ten],
+    ['svc', svc],
+    // Who asked is somebody only within an organization: the same person goes on in another.
+    ['sub', `${org}/${sub}`],
+  ]
+}
 
 /** For a picture that nobody brings up to date and that decides all the same: tests of what is in it, and benches. */
 export const AGELESS = {
@@ -135,7 +150,7 @@ export function createAuthority({
 }: AuthorityOptions): Authority {
   const keys = new Map<string, { key: KeyObject; retireAt: number }>()
   /** With the moment, in milliseconds, after which no token that it could hit can still be valid. */
-  const revokedJtis = new Map<string, number>()
+  const revokedJtis = new Map<string, { expiresAt: number; revokedAt: number }>()
   const notBefore = new Map<string, number>()
   const instances = new Map<string, Instance>()
   const partners = new Map<string, PartnerCredential>()
@@ -151,8 +166,12 @@ export function createAuthority({
     else keys.delete(kid)
   }
 
-  function acceptRevocation({ kind, svc, value, notBefore: before, expiresAt }: Revocation): void {
-    if (kind === 'jti') revokedJtis.set(`${svc}:${value}`, expiresAt.getTime())
+  function acceptRevocation({ kind, svc, value, notBefore: before, expiresAt, revokedAt }: Revocation): void {
+    if (kind === 'jti')
+      revokedJtis.set(`${svc}:${value}`, {
+        expiresAt: expiresAt.getTime(),
+        revokedAt: revokedAt?.getTime() ?? Number.POSITIVE_INFINITY,
+      })
     // A later word may come with an earlier time (a restored control database): what was revoked stays revoked.
     else
       notBefore.set(
@@ -170,7 +189,18 @@ export function createAuthority({
 
   function forgetExpired(): void {
     if (revokedJtis.size < PRUNE_ABOVE) return
-    for (const [jti, expiresAt] of revokedJtis) if (expiresAt < Date.now() - HOUR_MS) revokedJtis.delete(jti)
+    for (const [jti, { expiresAt }] of revokedJtis) if (expiresAt < Date.now() - HOUR_MS) revokedJtis.delete(jti)
+  }
+
+  /** As the feed's applier does in the database (dropCovered), whose rows are gone and tell nobody. */
+  function forgetCovered(changed: Revocation[]): void {
+    const services = new Set(changed.flatMap(({ kind, value }) => (kind === 'svc' ? [value] : [])))
+    if (services.size === 0) return
+    for (const [jti, { revokedAt }] of revokedJtis) {
+      const svc = jti.slice(0, jti.indexOf(':'))
+      if (!services.has(svc)) continue
+      if (revokedAt / 1000 + COVERED_S <= (notBefore.get(`svc:${svc}`) ?? 0)) revokedJtis.delete(jti)
+    }
   }
 
   return {
@@ -191,6 +221,7 @@ export function createAuthority({
       for (const credential of changes.partnerCredentials)
         if (partners.has(credential.id)) partners.set(credential.id, credential)
       if (changes.revocations.length > 0) forgetExpired()
+      forgetCovered(changes.revocations)
       if (changes.changeSeq !== changeSeq) version += 1
       changeSeq = changes.changeSeq
       isRestored = changes.isRestored
@@ -204,10 +235,7 @@ export function createAuthority({
     isRevoked({ root, jtis }) {
       if (jtis.some((jti) => revokedJtis.has(`${root.svc}:${jti}`) || revokedJtis.has(`*:${jti}`))) return true
       // The root's iat, never a child's: a child is signed by its holder, who may write any time into it.
-      // Who asked is somebody only within an organization: the same person goes on in another.
-      return [`org:${root.org}`, `ten:${root.ten}`, `svc:${root.svc}`, `sub:${root.org}/${root.sub}`].some(
-        (scope) => root.iat <= (notBefore.get(scope) ?? -1),
-      )
+      return scopesOf(root).some(([kind, value]) => root.iat <= (notBefore.get(`${kind}:${value}`) ?? -1))
     },
     findInstance: (id) => find(instances, id, loadInstance),
     findPartnerCredential: (id) => find(partners, id, loadPartnerCredential),

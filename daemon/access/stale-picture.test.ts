@@ -65,6 +65,12 @@ test('a replica that can not read authority serves nothing on its old picture', 
   ) as Record<'good' | 'jti' | 'cell', string>
   const jtiOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()).jti
   const other = await authority.addInstance()
+  const ended = [await authority.addInstance(), await authority.addInstance(), await authority.addInstance()] as const
+  const epochs = [
+    ['org', ended[0].org],
+    ['ten', ended[1].ten],
+    ['sub', `${ended[2].org}/key_1`],
+  ] as const
   const late = newKeyPair().privateJwk
   for (const token of Object.values(tokens)) assert.equal(await outcome(token), '200')
   assert.equal((await other.call(other.root(), 'GET /v1/kv/entries')).status, 200)
@@ -80,6 +86,7 @@ test('a replica that can not read authority serves nothing on its old picture', 
     await revoke('jti', instance.svc, jtiOf(tokens.jti), null)
     await revoke('jti', '*', jtiOf(tokens.cell), null)
     await revoke('svc', '', other.svc, new Date())
+    for (const [kind, value] of epochs) await revoke(kind, '', value, new Date())
     await daemon.sql(
       `insert into loci.signing_keys (kid, x, state, change_seq) values ('k_late', $1, 'active', 1000)`,
       [late.x],
@@ -88,6 +95,8 @@ test('a replica that can not read authority serves nothing on its old picture', 
     assert.equal(await outcome(tokens.jti), '401 CAPABILITY_REVOKED')
     assert.equal(await outcome(tokens.cell), '401 CAPABILITY_REVOKED')
     assert.equal((await other.call(other.root(), 'GET /v1/kv/entries')).error.code, 'CAPABILITY_REVOKED')
+    for (const one of ended)
+      assert.equal((await one.call(one.root({ sub: 'key_1' }), 'GET /v1/kv/entries')).error.code, 'CAPABILITY_REVOKED')
     // Made since, and nobody's fault: come back.
     assert.equal(await outcome(instance.root({}, { kid: 'k_late', key: late })), '503 AUTHORITY_STALE')
     await daemon.sql(`update loci.instances set state = 'deleted' where id = $1`, [instance.svc])

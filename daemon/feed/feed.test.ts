@@ -4,7 +4,7 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/test-request.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestAuthority, testAuthority } from '../test-authority.ts'
+import { nowS, type TestAuthority, testAuthority } from '../test-authority.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
 import type { Told } from '../test-feed.ts'
 import { finishReport, readReport } from './reports/store.ts'
@@ -243,4 +243,45 @@ test('what is older than what the cell has changes nothing', async () => {
   assert.deepEqual(await read(), { plan: 'pro', state: 'active', generation: 5 })
   await told(6, 'free')
   assert.deepEqual(await read(), { plan: 'free', state: 'active', generation: 6 })
+})
+
+// Mutants: no dropCovered(); without its minute; of every service.
+test('what an epoch of its service covers leaves the cell, and stays refused', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const [instance, other] = [await authority.addInstance(), await authority.addInstance()]
+  const at = (agoS: number) => new Date(Date.now() - agoS * 1000).toISOString()
+  const expires_at = new Date(Date.now() + 86_400_000).toISOString()
+  const jti = (name: string, svc: string, revoked_at?: string) =>
+    ({ kind: 'revocation', body: { svc, jti: name, expires_at, ...(revoked_at ? { revoked_at } : {}) } }) as const
+  await authority.tell(
+    jti('old', instance.svc, at(7_200)),
+    jti('recent', instance.svc, at(3_630)),
+    jti('untimed', instance.svc),
+    jti('others', other.svc, at(7_200)),
+  )
+  await authority.tell({
+    kind: 'revocation',
+    body: { kind: 'svc', id: instance.svc, not_before: at(3_600), expires_at },
+  })
+
+  const rows = await daemon.sql<{ value: string }>(
+    `select value from loci.revocations where kind = 'jti' and origin = 'management' order by value`,
+  )
+  assert.deepEqual(
+    rows.map(({ value }) => value),
+    ['others', 'recent', 'untimed'],
+  )
+  const status = async (one: typeof instance, name: string, agoS: number) =>
+    (await one.call(one.root({ jti: name, iat: nowS() - agoS, nbf: nowS() - agoS }), 'GET /v1/kv/entries')).status
+  assert.deepEqual(
+    [
+      await status(instance, 'old', 7_300),
+      await status(instance, 'recent', 3_640),
+      await status(instance, 'untimed', 10),
+      await status(other, 'others', 7_300),
+      await status(instance, 'new', 10),
+    ],
+    [401, 401, 401, 401, 200],
+  )
 })

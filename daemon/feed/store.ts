@@ -13,6 +13,7 @@ import {
   type Revocation,
   type SigningKey,
   type Standing,
+  scopesOf,
 } from '../access/authority.ts'
 import { appendAudit } from '../audit/store.ts'
 
@@ -75,7 +76,7 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
     keys: await changed<SigningKey>('keys', `kid, x, state, retire_at as "retireAt"`, 'signing_keys'),
     revocations: await changed<Revocation>(
       'revocations',
-      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt"`,
+      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt", revoked_at as "revokedAt"`,
       'revocations',
     ),
     // At the start the picture is empty, so nothing of it needs to be brought up to date: instances load on first use.
@@ -90,15 +91,16 @@ export async function readStanding(
   sql: Sql,
   { root, jtis, kid }: Pick<Capability, 'root' | 'jtis' | 'kid'>,
 ): Promise<Standing> {
+  const scopes = scopesOf(root)
   const { rows } = await sql.query<Standing>({
     name: 'standing_read',
     text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2))
-        or exists (select from loci.revocations where (kind, value) in (('org', $3), ('ten', $4), ('svc', $1)) and svc in ('', '*')
-          and not_before >= to_timestamp($5)) as "isRevoked",
+        or exists (select from unnest($3::text[], $4::text[]) as s(kind, value) join loci.revocations r using (kind, value)
+          where r.svc in ('', '*') and r.not_before >= to_timestamp($5)) as "isRevoked",
       exists (select from loci.signing_keys where kid = $6 and state <> 'removed'
         and (retire_at is null or retire_at > clock_timestamp())) as "isKeyGood",
       (select ${IS_RESTORED} from loci.cell) as "isRestored"`,
-    values: [root.svc, jtis, root.org, root.ten, root.iat, kid],
+    values: [root.svc, jtis, scopes.map(([kind]) => kind), scopes.map(([, value]) => value), root.iat, kid],
   })
   return rows[0] as Standing
 }
@@ -177,7 +179,10 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
       if (told.length === 0) continue
       const { name, text } = APPLY[kind]
       const { rows } = await sql.query<AppliedRevocation>({ name, text, values: [JSON.stringify(told), seq] })
-      if (kind === 'revocation') await auditRevocations(sql, rows)
+      if (kind === 'revocation') {
+        await auditRevocations(sql, rows)
+        await dropCovered(sql, rows)
+      }
     }
     return { changed: changed + again, isAnyRevived }
   })
@@ -220,6 +225,22 @@ async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number
     values: [instances.filter(({ state }) => state === 'deleted').map(({ svc }) => svc), seq],
   })
   return rowCount
+}
+
+/**
+ * What an epoch of the service covers need not be kept by jti: the root was issued before it was revoked, and a minute of difference
+ * between clocks does not matter. So management may put an epoch in the place of many.
+ */
+async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
+  const services = changed.flatMap(({ kind, value }) => (kind === 'svc' ? [value] : []))
+  if (services.length === 0) return
+  await sql.query({
+    name: 'feed_drop_covered',
+    text: `delete from loci.revocations r using loci.revocations e
+      where e.kind = 'svc' and e.svc = '' and e.value = any($1) and r.kind = 'jti' and r.svc = e.value
+        and r.revoked_at <= e.not_before - interval '1 minute'`,
+    values: [services],
+  })
 }
 
 interface AppliedRevocation {
@@ -272,11 +293,12 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
   },
   revocation: {
     name: 'feed_revocations',
-    text: `insert into loci.revocations as old (kind, svc, value, not_before, expires_at, origin, change_seq)
-      select coalesce(kind, 'jti'), coalesce(svc, ''), coalesce(jti, id), not_before, expires_at, 'management', $2
-      from jsonb_to_recordset($1::jsonb) as i(kind text, svc text, jti text, id text, not_before timestamptz, expires_at timestamptz)
+    text: `insert into loci.revocations as old (kind, svc, value, not_before, expires_at, revoked_at, origin, change_seq)
+      select coalesce(kind, 'jti'), coalesce(svc, ''), coalesce(jti, id), not_before, expires_at, revoked_at, 'management', $2
+      from jsonb_to_recordset($1::jsonb)
+        as i(kind text, svc text, jti text, id text, not_before timestamptz, expires_at timestamptz, revoked_at timestamptz)
       on conflict (kind, svc, value) do update set not_before = greatest(old.not_before, excluded.not_before),
-        expires_at = greatest(old.expires_at, excluded.expires_at), change_seq = excluded.change_seq
+        expires_at = greatest(old.expires_at, excluded.expires_at), revoked_at = excluded.revoked_at, change_seq = excluded.change_seq
       where excluded.not_before > old.not_before or excluded.expires_at > old.expires_at
       returning kind, svc, value`,
   },

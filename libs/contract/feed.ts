@@ -44,7 +44,15 @@ const keyBody = z.object({
  * `<organization>/<sub of the root>`: everything that one key or person of it asked for.
  */
 const revocationBody = z.union([
-  z.object({ svc: z.union([idOf('svc'), z.literal('*')]), jti: z.string(), expires_at: timestamp }),
+  z.object({
+    svc: z.union([idOf('svc'), z.literal('*')]),
+    jti: z.string(),
+    expires_at: timestamp,
+    revoked_at: timestamp.optional().meta({
+      description:
+        'When management took it back. An epoch of the service whose `not_before` is a minute or more later covers it: a cell then drops it.',
+    }),
+  }),
   z.object({
     kind: z.enum(['org', 'ten', 'svc', 'sub']),
     id: z.string(),

@@ -18,6 +18,15 @@ export async function publish(sql: Sql, cellId: string, change: FeedChange): Pro
   if (rowCount !== 1) throw new Error(`there is no cell ${cellId} to publish to`)
 }
 
+/** Takes items out of the feed of a cell, where something else that is published in the same transaction says as much. */
+export async function withdraw(sql: Sql, cellId: string, kind: FeedChange['kind'], keys: string[]): Promise<void> {
+  await sql.query({
+    name: 'feed_withdraw',
+    text: 'delete from loci.feed_items where cell_id = $1 and kind = $2 and key = any($3)',
+    values: [cellId, kind, keys],
+  })
+}
+
 type InstanceBody = Extract<FeedChange, { kind: 'instance' }>['body']
 
 /** An instance, and how many the cell holds: its place is taken with the first word of it and free with the word that it is deleted. */

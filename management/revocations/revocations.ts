@@ -2,8 +2,19 @@
 
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { lockCell, lockCells, publish } from '../feed/store.ts'
-import { findRevocation, listEpochs, type Revocation, type RevocationName, upsertRevocation } from './store.ts'
+import { lockCell, lockCells, publish, withdraw } from '../feed/store.ts'
+import {
+  type Folded,
+  findRevocation,
+  listEpochs,
+  type Revocation,
+  type RevocationName,
+  takeOldest,
+  upsertRevocation,
+} from './store.ts'
+
+/** Each replica of a cell keeps them in memory, and a full resync tells them all: 10,000 are about a megabyte. */
+const BY_JTI_MAX = 10_000
 
 /** Before anything else of the same transaction is locked: every change of a feed begins with the cell's row. */
 export async function lockFeeds(sql: Sql, cellIds: string[] | 'all'): Promise<void> {
@@ -18,22 +29,39 @@ export async function revoke(sql: Sql, revocation: Revocation, cellIds: string[]
   for (const cellId of cells) await publishRevocation(sql, cellId, revocation)
 }
 
+/**
+ * A service keeps a bounded number of revocations by jti. Beyond it the older half goes, and whoever calls puts an epoch in their place:
+ * it also ends tokens of that age that nobody revoked, and none that was issued since.
+ */
+export async function foldOldest(sql: Sql, serviceId: string, cellIds: string[]): Promise<Folded | undefined> {
+  const folded = await takeOldest(sql, serviceId, { max: BY_JTI_MAX, keep: BY_JTI_MAX / 2 })
+  if (!folded) return undefined
+  const keys = folded.jtis.map((jti) => keyOf({ kind: 'jti', svc: serviceId, value: jti }))
+  for (const cellId of cellIds) await withdraw(sql, cellId, 'revocation', keys)
+  return folded
+}
+
 /** For a cell that is new. */
 export async function publishEpochs(sql: Sql, cellId: string): Promise<void> {
   for (const epoch of await listEpochs(sql)) await publishRevocation(sql, cellId, epoch)
 }
 
 async function publishRevocation(sql: Sql, cellId: string, name: RevocationName): Promise<void> {
-  const { notBefore, expiresAt } = await findRevocation(sql, cellId, name)
+  const { notBefore, expiresAt, revokedAt } = await findRevocation(sql, cellId, name)
   const { kind, svc, value } = name
+  const key = keyOf(name)
   const expires_at = expiresAt.toISOString()
   const change: FeedChange =
     kind === 'jti'
-      ? { kind: 'revocation', key: `jti:${svc}:${value}`, body: { svc, jti: value, expires_at } }
+      ? { kind: 'revocation', key, body: { svc, jti: value, expires_at, revoked_at: revokedAt.toISOString() } }
       : {
           kind: 'revocation',
-          key: `epoch:${kind}:${value}`,
+          key,
           body: { kind, id: value, not_before: (notBefore as Date).toISOString(), expires_at },
         }
   await publish(sql, cellId, change)
+}
+
+function keyOf({ kind, svc, value }: RevocationName): string {
+  return kind === 'jti' ? `jti:${svc}:${value}` : `epoch:${kind}:${value}`
 }

@@ -199,6 +199,55 @@ test('a revoked token reaches its cell, with the time after which nobody can hol
   ])
 })
 
+// Mutants: foldOldest() never called (10,001 stay); without the minute in takeOldest (a thousand that are too young go as well).
+test('beyond 10,000 revocations of a service the older ones become an epoch, and what was issued since goes on', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  const minted = await mint(management, service, { databases: ['*'], ttlSeconds: 600 })
+  // A second apart from each other, two hours and more ago; the newest 6,000 within the last minute.
+  await management.sql(
+    `insert into loci.revocations (cell_id, kind, svc, value, expires_at, origin, created_at)
+     select '', 'jti', $1, 'jti-' || n, now() + interval '1 day', 'management',
+       case when n <= 6000 then now() - interval '30 seconds' else now() - interval '2 hours' - n * interval '1 second' end
+     from generate_series(1, 10000) as n`,
+    [service.id],
+  )
+  await management.sql(
+    `insert into loci.feed_items (cell_id, kind, key, seq, body, changed_at)
+     select $2, 'revocation', 'jti:' || $1 || ':jti-' || n, n - 20000,
+       json_build_object('svc', $1::text, 'jti', 'jti-' || n, 'expires_at', '2030-01-01T00:00:00.000Z'), now()
+     from generate_series(1, 10000) as n`,
+    [service.id, cell.id],
+  )
+  const heard = await cell.pull()
+
+  await management.within(service, (sql) => revokeToken(sql, service, newId('cap'), ACTOR))
+
+  const [left] = await management.sql<{ count: number; oldest: number; young: number; items: number }>(
+    `select count(*)::int as count, max(substr(value, 5)::int) filter (where value like 'jti-%') as oldest,
+       count(*) filter (where created_at > now() - interval '1 hour')::int as young,
+       (select count(*)::int from loci.feed_items where kind = 'revocation' and key like 'jti:%') as items
+     from loci.revocations where kind = 'jti' and svc = $1`,
+    [service.id],
+  )
+  // Half would be 5,000; what is younger than a minute stays.
+  assert.deepEqual(left, { count: 6_001, oldest: 6_000, young: 6_001, items: 6_001 })
+  const news = (await cell.pull(heard)).items.map(({ body }) => body as { id?: string; not_before?: string })
+  const epoch = news.find(({ id }) => id === service.id)
+  assert.ok(epoch?.not_before, JSON.stringify(news))
+  const agoS = (Date.now() - Date.parse(epoch.not_before)) / 1000
+  // The newest that was folded is 7,200 + 6,001 s old, and a minute for the clocks.
+  assert.ok(agoS > 13_100 && agoS < 13_300, String(agoS))
+  const verify = await verifier(management)
+  assert.ok(verify(minted.token).root.iat > Date.parse(epoch.not_before) / 1000)
+  const [entry] = await management.sql<{ count: number }>(
+    `select count(*)::int as count from loci.audit where action = 'token.revoke_epoch' and subject = $1 and actor = 'management'`,
+    [service.id],
+  )
+  assert.equal(entry?.count, 1)
+})
+
 test('a jti that we never saw is revoked for as long as any token may live, in that service alone', async () => {
   await using management = await testManagement()
   const cell = await management.cell()

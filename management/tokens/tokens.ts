@@ -21,7 +21,7 @@ import { appendAudit } from '../audit/store.ts'
 import { requireSigningKey } from '../keys/keys.ts'
 import type { Sealer } from '../keys/sealing.ts'
 import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'
-import { lockFeeds, revoke } from '../revocations/revocations.ts'
+import { foldOldest, lockFeeds, revoke } from '../revocations/revocations.ts'
 import type { Service } from '../services/store.ts'
 import { findTokenEnd, insertToken, markRevoked } from './store.ts'
 
@@ -294,6 +294,11 @@ export async function revokeToken(
   })
   const name = { kind: 'jti' as const, svc: service.id, value: jti }
   await revoke(sql, { ...name, cellId: '', notBefore: null, expiresAt, auditId }, cells)
+  const folded = await foldOldest(sql, service.id, cells)
+  if (folded) {
+    const { id, organizationId, cellId } = service
+    await revokeEpoch(sql, { kind: 'svc', id, organizationId, cellId, notBefore: folded.notBefore }, 'management')
+  }
   return { expiresAt, auditId }
 }
 
