@@ -60,14 +60,26 @@ test('a change that is read after an instance was loaded replaces it', async () 
   assert.equal((authority.findInstance('svc_1') as Instance).state, 'suspended')
 })
 
-test('an instance that does not exist is asked for again, not remembered as missing', async () => {
+// Mutant: isMissed() that answers false. A token of another cell then asks the database with every request.
+test('that there is no such instance is known for a second, or until anything changes', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
   const { authority, loads } = slowAuthority()
+  authority.accept(changes(1))
   const first = authority.findInstance('svc_1')
   loads[0]?.(undefined)
   assert.equal(await first, undefined)
+  now = 999
+  assert.equal(authority.findInstance('svc_1'), undefined, 'without a look')
+  assert.equal(loads.length, 1)
+  authority.accept(changes(2))
   const second = authority.findInstance('svc_1')
-  loads[1]?.(instance('active'))
-  assert.equal((await second)?.state, 'active')
+  loads[1]?.(undefined)
+  await second
+  now = 1_999
+  const third = authority.findInstance('svc_1')
+  loads[2]?.(instance('active'))
+  assert.equal((await third)?.state, 'active')
 })
 
 test('loads and changes in any order leave the picture as the database is', async () => {

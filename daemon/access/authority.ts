@@ -121,6 +121,9 @@ const REMEMBERED_MAX = 20_000
 /** Ten missed beats. A revocation must hold 5 s after it was made, and has a way to go before it is in the database. */
 const PICTURE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
+/** That there is no such instance is known for so long: a token of another cell must not ask the database with each request. */
+const MISS_MS = 1_000
+const MISSES_MAX = 10_000
 const HOUR_MS = 3_600_000
 /** Clocks of management and its database may differ by less than this. */
 const COVERED_S = 60
@@ -154,6 +157,8 @@ export function createAuthority({
   const notBefore = new Map<string, number>()
   const instances = new Map<string, Instance>()
   const partners = new Map<string, PartnerCredential>()
+  /** Until when nobody need ask for them again. */
+  const misses = new Map<string, number>()
   let version = 0
   let changeSeq = NOTHING_READ
   let readAt = Number.NEGATIVE_INFINITY
@@ -216,6 +221,8 @@ export function createAuthority({
     accept(changes, at = performance.now()) {
       for (const key of changes.keys) acceptKey(key)
       for (const revocation of changes.revocations) acceptRevocation(revocation)
+      // What is new may be one of them.
+      if (changes.changeSeq !== changeSeq) misses.clear()
       for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
       forgetPartnersOf(changes.instances)
       for (const credential of changes.partnerCredentials)
@@ -250,7 +257,13 @@ export function createAuthority({
   }
 
   function find<Value>(map: Map<string, Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
-    return isStale() ? load(id) : (map.get(id) ?? remember(map, id, load))
+    if (isStale()) return load(id)
+    return map.get(id) ?? (isMissed(id) ? undefined : remember(map, id, load))
+  }
+
+  function isMissed(id: string): boolean {
+    const until = misses.get(id)
+    return until !== undefined && performance.now() < until
   }
 
   async function remember<Value>(
@@ -261,7 +274,12 @@ export function createAuthority({
     const seqBefore = changeSeq
     const value = await load(id)
     // A change that was read while we loaded may be newer than what we loaded: then the next request loads again.
-    if (value === undefined || changeSeq !== seqBefore) return value
+    if (changeSeq !== seqBefore) return value
+    if (value === undefined) {
+      if (misses.size >= MISSES_MAX) misses.clear()
+      misses.set(id, performance.now() + MISS_MS)
+      return undefined
+    }
     if (map.size >= REMEMBERED_MAX) map.delete(map.keys().next().value as string)
     map.set(id, value)
     return value

@@ -320,3 +320,19 @@ test('a cell that has not heard of management for too long refuses writes and op
   assert.equal(refused.headers['retry-after'], '60')
   assert.deepEqual(await all(0), ['200', '200', '200', '200', '200'])
 })
+
+// Mutant: complete() before rates.take(). 3,000 new chains of five links of one free instance filled a core, 93 % of them refused.
+test('a new chain of many links is asked for the rate of its instance before its signatures are verified', async () => {
+  const limits = { databases: 1, records: 10, bytes: 1e6, streams: 1, requests_per_second: 0.01, burst: 1 }
+  const busy = await authority.addInstance({ limits })
+  assert.equal((await busy.call(busy.root(), LIST)).status, 200)
+  let link = busy.delegation({ del_max: 4 })
+  for (let depth = 0; depth < 3; depth += 1) link = attenuate(link)
+  const good = seal(link)
+  // Whether its last signature is good is not looked at while the instance has no room.
+  const forged = `${good.slice(0, -8)}AAAAAAAA`
+  for (const token of [good, forged]) assert.equal((await busy.call(token, LIST)).error.code, 'RATE_LIMITED')
+  await busy.change({ limits: { ...limits, requests_per_second: 1_000, burst: 1_000_000 } })
+  assert.equal((await busy.call(good, LIST)).status, 200)
+  assert.equal((await busy.call(forged, LIST)).error.code, 'UNAUTHENTICATED')
+})

@@ -5,9 +5,11 @@ import { hash } from 'node:crypto'
 import {
   type Capability,
   CapabilityError,
+  type OpenedChain,
   ROOT_TYPE,
   requireInTime,
-  verifyCapability,
+  verifyChildren,
+  verifyRoot,
 } from '@loci/capability/capability.ts'
 import { decodeJws } from '@loci/capability/jws.ts'
 import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
@@ -20,6 +22,7 @@ import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { DOMAINS_OF, type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
 import type { Authority, Instance } from './authority.ts'
+import { createCache } from './cache.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
 import type { Rates } from './rates.ts'
 
@@ -51,8 +54,9 @@ export interface CapabilityOptions {
   nowMs?: () => number
 }
 
-/** 20,000 credentials of about 1.5 KB verified are some 30 MB. */
-const CACHE_MAX = 20_000
+/** In bytes of their text, which is about half of what they take in memory. */
+const CREDENTIALS_BYTES_MAX = 12 * 2 ** 20
+const LINKS_BYTES_MAX = 4 * 2 ** 20
 
 const REFUSALS: ErrorCode[] = [
   'UNAUTHENTICATED',
@@ -73,7 +77,14 @@ export interface CapabilityAccess {
   /**
    * With `servedByHandler` the handler must call requireServed() itself: what is asked for stands in the body, which is read later.
    */
-  capability(operation: Exclude<Operation, 'operator'>, options?: { servedByHandler: boolean }): Access<Caller>
+  capability(
+    operation: Exclude<Operation, 'operator'>,
+    options?: {
+      servedByHandler?: boolean
+      /** In the work of a plan's rate, where it is more than that of a small request. */
+      cost?: number
+    },
+  ): Access<Caller>
   /** Of the whole instance, or of one domain of it: an instance whose type does not open the domain has no such route. */
   operator(of?: Domain): Access<Caller>
 }
@@ -83,6 +94,18 @@ interface Cached {
   /** The version of the picture at which revocation and key were last found good. */
   checkedAt: number
 }
+
+/** What a route asks of a capability. */
+interface Demand {
+  operation: Operation
+  domain: Domain | undefined
+  servedByHandler: boolean
+  operatorOf: Domain | undefined
+  cost: number | undefined
+}
+
+/** Either known, or its root is verified and the rest waits until the rate of its instance was asked. */
+type Presented = { capability: Capability } | { opened: OpenedChain; digest: string; bytes: number }
 
 export function capabilityAccess({
   authority,
@@ -94,24 +117,39 @@ export function capabilityAccess({
   feedStaleS,
   nowMs = Date.now,
 }: CapabilityOptions): CapabilityAccess {
-  const cache = new Map<string, Cached>()
+  const credentials = createCache<Cached>(CREDENTIALS_BYTES_MAX)
+  const known = createCache<object>(LINKS_BYTES_MAX)
 
-  /** The credential's own worth, without regard to what is asked for. */
-  function requireCapability(text: string): Capability {
+  /**
+   * The credential's own worth, without regard to what is asked for. A new chain of several links costs one signature here; the rest is
+   * verified when its instance has been asked for its rate, or whoever makes new chains for every request works for nothing.
+   */
+  function present(text: string): Presented {
     const now = nowMs()
     const digest = hash('sha256', text, 'base64')
-    const cached = cache.get(digest)
-    const capability =
-      cached?.capability ?? verifyCapability(text, { now: now / 1000, findKey: (kid) => findKey(kid, now) })
+    const cached = credentials.find(digest)
+    if (cached) return { capability: requireGood(cached, now) }
+    const opened = verifyRoot(text, { findKey: (kid) => findKey(kid, now), known })
+    requireInTime({ expiresAt: opened.root.exp, notBefore: opened.root.nbf }, now / 1000)
+    const presented = { opened, digest, bytes: text.length }
+    return opened.links.length === 1 ? { capability: complete(presented) } : presented
+  }
+
+  function complete({ opened, digest, bytes }: Extract<Presented, { opened: OpenedChain }>): Capability {
+    const now = nowMs()
+    const fresh: Cached = { capability: verifyChildren(opened, { now: now / 1000, known }), checkedAt: -1 }
+    const capability = requireGood(fresh, now)
+    credentials.keep(digest, fresh, bytes)
+    return capability
+  }
+
+  function requireGood(cached: Cached, now: number): Capability {
+    const { capability } = cached
     requireInTime(capability, now / 1000)
     // Both are asked again whenever anything changed; a key's own retirement needs no change, only time.
     if (!findKey(capability.kid, now)) throw keyGone()
-    if (cached?.checkedAt !== authority.version && authority.isRevoked(capability)) throw revoked()
-    if (cached) cached.checkedAt = authority.version
-    else {
-      if (cache.size >= CACHE_MAX) cache.delete(cache.keys().next().value as string)
-      cache.set(digest, { capability, checkedAt: authority.version })
-    }
+    if (cached.checkedAt !== authority.version && authority.isRevoked(capability)) throw revoked()
+    cached.checkedAt = authority.version
     return capability
   }
 
@@ -129,16 +167,27 @@ export function capabilityAccess({
     if (isRevoked || !isKeyGood) throw refused(arrival, isRevoked ? revoked() : keyGone())
   }
 
-  function authenticate(arrival: Arrival): Capability {
-    const text = arrival.headers[HEADER.capability]
+  /** A failure of the credential counts for its address. */
+  function credential<Value>(arrival: Arrival, verify: () => Value): Value {
     try {
-      if (typeof text !== 'string') throw noCapability(arrival.headers)
-      const other = otherCredential(text)
-      if (other) throw new ApiError('CREDENTIAL_MISPLACED', `${HEADER.capability} holds ${other}`)
-      return requireCapability(text)
+      return verify()
     } catch (error) {
       throw refused(arrival, error)
     }
+  }
+
+  function capabilityOf(arrival: Arrival, presented: Presented): Capability {
+    return 'capability' in presented ? presented.capability : credential(arrival, () => complete(presented))
+  }
+
+  function authenticate(arrival: Arrival): Presented {
+    const text = arrival.headers[HEADER.capability]
+    return credential(arrival, () => {
+      if (typeof text !== 'string') throw noCapability(arrival.headers)
+      const other = otherCredential(text)
+      if (other) throw new ApiError('CREDENTIAL_MISPLACED', `${HEADER.capability} holds ${other}`)
+      return present(text)
+    })
   }
 
   function refused(arrival: Arrival, error: unknown): unknown {
@@ -150,17 +199,15 @@ export function capabilityAccess({
 
   function admit(
     arrival: Arrival,
-    capability: Capability,
+    presented: Presented,
     instance: Instance | undefined,
-    operation: Operation,
-    domain: Domain | undefined,
-    servedByHandler: boolean,
-    operatorOf: Domain | undefined,
+    { operation, domain, servedByHandler, operatorOf, cost }: Demand,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
+    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation), cost)
+    const capability = capabilityOf(arrival, presented)
     uses.note(capability.root.jti)
-    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation))
     requireIdentity(arrival.headers, capability.root)
     if (operation === 'operator') requireOperator(capability)
     else if (!capability.ops.has(operation))
@@ -192,15 +239,17 @@ export function capabilityAccess({
     operation: Operation,
     accessClass: string,
     errors: ErrorCode[],
-    servedByHandler = false,
-    operatorOf: Domain | undefined = undefined,
+    { servedByHandler = false, operatorOf, cost }: Partial<Demand> = {},
   ): Access<Caller> {
     const domain =
       DOMAINS_OF[operation].length === 1 || operation === 'cycles:run' ? DOMAINS_OF[operation][0] : undefined
+    const demand: Demand = { operation, domain, servedByHandler, operatorOf, cost }
     return {
       class: accessClass,
       operation,
       shareOf: ({ instance }) => instance.id,
+      charge: ({ instance: { id, limits } }, units, isDone) =>
+        rates.charge(id, limits.requests_per_second, limits.burst, units, isDone),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],
@@ -216,22 +265,25 @@ export function capabilityAccess({
     }
 
     function byCapability(arrival: Arrival): Caller | Promise<Caller> {
-      const capability = authenticate(arrival)
-      const instance = authority.isStale()
-        ? requireStanding(arrival, capability).then(() => authority.findInstance(capability.root.svc))
-        : authority.findInstance(capability.root.svc)
-      if (instance instanceof Promise)
-        return instance.then((loaded) =>
-          admit(arrival, capability, loaded, operation, domain, servedByHandler, operatorOf),
-        )
-      return admit(arrival, capability, instance, operation, domain, servedByHandler, operatorOf)
+      const presented = authenticate(arrival)
+      if (authority.isStale()) return pastPicture(arrival, presented)
+      const { svc } = 'capability' in presented ? presented.capability.root : presented.opened.root
+      const instance = authority.findInstance(svc)
+      if (instance instanceof Promise) return instance.then((loaded) => admit(arrival, presented, loaded, demand))
+      return admit(arrival, presented, instance, demand)
+    }
+
+    /** Every link is asked for in the database, so all of them are verified first. */
+    async function pastPicture(arrival: Arrival, presented: Presented): Promise<Caller> {
+      const capability = capabilityOf(arrival, presented)
+      await requireStanding(arrival, capability)
+      return admit(arrival, { capability }, await authority.findInstance(capability.root.svc), demand)
     }
   }
 
   return {
-    capability: (operation, { servedByHandler } = { servedByHandler: false }) =>
-      access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], servedByHandler),
-    operator: (of) => access('operator', 'operator', ['OPERATOR_REQUIRED'], false, of),
+    capability: (operation, options) => access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], options),
+    operator: (of) => access('operator', 'operator', ['OPERATOR_REQUIRED'], { operatorOf: of }),
   }
 }
 

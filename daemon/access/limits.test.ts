@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
-import { testAuthority } from '../test-authority.ts'
+import { type TestInstance, testAuthority } from '../test-authority.ts'
 import { testDaemon } from '../test-daemon.ts'
 import { createRates } from './rates.ts'
 
@@ -122,4 +122,71 @@ test('the rate refills evenly, never beyond the burst, and a replica grants its 
   assert.deepEqual(taken(), [20, 200])
   assert.equal(rates.drainCounts().get('svc')?.requests, 20 + 1 + 0 + 1 + 1 + 1 + 5 + 1 + 20 + 1 + 20 + 1)
   assert.equal(rates.drainCounts().size, 0)
+})
+
+test('the rate counts work: who is let in is charged for the rest, and the next one waits until that is worked off', () => {
+  let now = 1_000
+  const rates = createRates(() => now)
+  const take = (cost?: number) => rates.take('svc', 10, 20, true, cost)
+  take(50)
+  assert.throws(() => take(), { code: 'RATE_LIMITED', retryAfterMs: 3_100 })
+  now += 3_100
+  take()
+  rates.charge('svc', 10, 20, 30, false)
+  assert.throws(() => rates.charge('svc', 10, 20, 30, false), { code: 'RATE_LIMITED' }, 'a second large body at once')
+  rates.charge('svc', 10, 20, 5, true)
+  now += 10_000
+  take()
+})
+
+/** So slow a rate that nothing is refilled while a test counts what is left of the burst. */
+const LIMITS = { databases: 10, records: 1e4, bytes: 1e8, streams: 1, requests_per_second: 0.001, burst: 40 }
+
+async function left(instance: TestInstance): Promise<number> {
+  for (let count = 0; ; count += 1)
+    if ((await instance.call(instance.root(), `${LIST}?limit=1`)).status === 429) return count
+}
+
+// Mutants: charge() left out of server.ts; UNIT_ROWS = 1e9; CONSISTENCY_COST = 1.
+test('bodies, rows, bytes answered and consistency calls are charged in the work of the plan', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const make = () => authority.addInstance({ limits: LIMITS })
+  const batch = async (instance: TestInstance, bytes: number) => {
+    const operations = Array.from({ length: 100 }, (_, n) => ({ op: 'put', key: `k${n}`, value: 'x'.repeat(bytes) }))
+    const body = { operations }
+    assert.equal((await instance.call(instance.root(), 'POST /v1/kv/entries/batch', { body })).status, 200)
+    return 1 + Math.floor(JSON.stringify(body).length / 16_384)
+  }
+
+  const [small, large] = [await make(), await make()]
+  const spent = [await batch(small, 1), await batch(large, 1_600)]
+  assert.deepEqual(spent, [1, 10])
+  for (const [at, instance] of [small, large].entries()) {
+    const listed = await instance.call(instance.root(), `${LIST}?limit=1000`)
+    assert.equal(listed.json<{ entries: unknown[] }>().entries.length, 100)
+    // 100 rows are one; of the large ones the bytes are more.
+    spent[at] = (spent[at] as number) + 1 + Math.max(1, Math.floor(Buffer.byteLength(listed.text) / 65_536))
+  }
+  assert.deepEqual(spent, [3, 13])
+  assert.deepEqual([await left(small), await left(large)], [37, 27])
+
+  const checked = await make()
+  assert.equal((await checked.call(checked.root(), 'GET /v1/kv/consistency')).status, 200)
+  const refused = await checked.call(checked.root(), LIST)
+  assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
+  assert.ok(Number(refused.error.retryAfterMs) > 1_000, 'fifty at one a second, of a burst of forty')
+})
+
+// Mutant: networkOf() that answers the address.
+test('the addresses of one IPv6 network fail together, and a flood frees nobody who was slowed', () => {
+  const failures = createFailures(2, () => 0)
+  const refusal = new ApiError('UNAUTHENTICATED', 'no')
+  const codeOf = (address: string) => failures.refuse(address, refusal).code
+  for (const address of ['2001:db8::1', '2001:db8:0:0:1::7', '2001:db8::ffff:1']) codeOf(address)
+  assert.equal(codeOf('2001:db8::2'), 'RATE_LIMITED')
+  assert.equal(codeOf('2001:db8:0:1::2'), 'UNAUTHENTICATED', 'another /64')
+  for (let i = 0; i < 60_000; i += 1) codeOf(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`)
+  assert.equal(codeOf('2001:db8::3'), 'RATE_LIMITED')
+  assert.equal(codeOf('192.0.2.1'), 'RATE_LIMITED', 'newcomers of a flood are counted together')
 })

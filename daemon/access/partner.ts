@@ -43,6 +43,8 @@ export function partnerAccess({
     operation: route,
     schemes: [['partner']],
     shareOf: ({ instance }) => instance.id,
+    charge: ({ instance: { id, limits } }, units, isDone) =>
+      rates.charge(id, limits.requests_per_second, limits.burst, units, isDone),
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

@@ -1,5 +1,7 @@
-// The plan's requests per second of each instance (burst 2×), kept by this replica as a generic cell rate: one number per
-// instance, no timer. The replicas of a cell do not ask each other at each request; once a second the busy ones learn what the
+// The plan's rate of each instance (burst 2×), kept by this replica as a generic cell rate: one number per instance, no timer. It counts
+// work, because requests differ 300-fold in what they cost (CONTRACT 7): a request is 1, a consistency call 50; what its body and its answer
+// add is known later and charged then. A request is let in when there is room for 1, whatever it turns out to cost, so that a plan with
+// a small burst can still write a large batch; the debt is worked off before the next one is let in. The replicas of a cell do not ask each other at each request; once a second the busy ones learn what the
 // others have seen and grant their share of the rate (background.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -12,7 +14,9 @@ export interface InstanceCounts {
 
 export interface Rates {
   /** Throws 429 RATE_LIMITED with the time after which the next request fits. */
-  take(instanceId: string, perSecond: number, burst: number, isWrite: boolean): void
+  take(instanceId: string, perSecond: number, burst: number, isWrite: boolean, cost?: number): void
+  /** What a request that was let in costs beyond its 1. `isDone`: its work is done, so it is charged and not refused. */
+  charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean): void
   /** What this replica has seen of each instance since it was last asked, refused requests included. */
   drainCounts(): Map<string, InstanceCounts>
   /** The part of an instance's rate that this replica may grant, 0..1; absent = all. */
@@ -35,20 +39,30 @@ export function createRates(now: () => number = () => performance.now()): Rates 
     }
   }
 
+  const intervalMsOf = (instanceId: string, perSecond: number) => 1_000 / (perSecond * (shares.get(instanceId) ?? 1))
+
   return {
-    take(instanceId, perSecond, burst, isWrite) {
+    take(instanceId, perSecond, burst, isWrite, cost = 1) {
       count(instanceId, perSecond, isWrite)
-      const intervalMs = 1_000 / (perSecond * (shares.get(instanceId) ?? 1))
+      const intervalMs = intervalMsOf(instanceId, perSecond)
       const at = now()
       const due = Math.max(arrivals.get(instanceId) ?? 0, at)
       const aheadMs = due - at
       if (aheadMs > (burst - 1) * intervalMs) {
-        throw new ApiError('RATE_LIMITED', 'The instance has used up the requests per second of its plan.', {
-          retryAfterMs: Math.ceil(aheadMs - (burst - 1) * intervalMs),
-        })
+        throw limited(aheadMs - (burst - 1) * intervalMs)
       }
-      if (arrivals.size >= INSTANCES_MAX && !arrivals.has(instanceId)) arrivals.clear()
-      arrivals.set(instanceId, due + intervalMs)
+      // One that is forgotten begins with a full burst: the others stay as they are.
+      if (arrivals.size >= INSTANCES_MAX && !arrivals.has(instanceId))
+        arrivals.delete(arrivals.keys().next().value as string)
+      arrivals.set(instanceId, due + cost * intervalMs)
+    },
+    charge(instanceId, perSecond, burst, units, isDone) {
+      const intervalMs = intervalMsOf(instanceId, perSecond)
+      const at = now()
+      const due = Math.max(arrivals.get(instanceId) ?? 0, at)
+      // Of many large bodies at once the first is taken: those behind it find its debt.
+      if (!isDone && due - at > burst * intervalMs) throw limited(due - at - burst * intervalMs)
+      arrivals.set(instanceId, due + units * intervalMs)
     },
     drainCounts() {
       const seen = counts
@@ -59,4 +73,12 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       shares = next
     },
   }
+}
+
+function limited(ms: number): ApiError {
+  return new ApiError(
+    'RATE_LIMITED',
+    'The instance has used up the work per second of its plan: a request is 1, 16 KiB of body 1, 100 rows or 64 KiB answered 1, a consistency call 50.',
+    { retryAfterMs: Math.ceil(ms) },
+  )
 }

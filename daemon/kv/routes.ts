@@ -32,6 +32,9 @@ interface KvOptions {
   sealing: SealingKey[]
 }
 
+/** A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its surroundings. */
+const ENTRY_BODY_BYTES_MAX = 800 * 1024
+
 export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
   return [
@@ -44,6 +47,7 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         summary: 'Write an entry; with If-Match only over that version.',
         params: keyParams,
         body: entryWrite,
+        bodyBytesMax: ENTRY_BODY_BYTES_MAX,
         answers: { 200: entry },
         errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'DATA_DAMAGED'],
       },
@@ -130,13 +134,14 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         query: entryListQuery,
         answers: { 200: entryList },
       },
-      async ({ caller, query }) => {
+      async ({ caller, query, countRows }) => {
         const request = {
           prefix: query.prefix ?? '',
           after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
           limit: query.limit,
         }
         const page = await readPage(pool, caller.instance.id, caller.database, request)
+        countRows(page.rows.length)
         const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
         const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
         return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)

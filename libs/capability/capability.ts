@@ -92,20 +92,58 @@ export interface VerifyOptions {
   findKey(kid: string): KeyObject | undefined
 }
 
+/** Links whose signatures were verified before, by the digest of the chain up to them: a known beginning costs no signature. */
+export interface KnownLinks {
+  find(digest: string): object | undefined
+  keep(digest: string, claims: object, bytes: number): void
+}
+
+/** A chain whose root is verified and whose children are not: enough to know whose it would be, not enough to let anybody in. */
+export interface OpenedChain {
+  kid: string
+  root: RootClaims
+  links: readonly DecodedJws[]
+}
+
 /** Throws CapabilityError. Revocation and the state of the instance are the caller's to check, on every use. */
-export function verifyCapability(text: string, { now, findKey }: VerifyOptions): Capability {
+export function verifyCapability(text: string, options: VerifyOptions): Capability {
+  return verifyChildren(verifyRoot(text, options), options)
+}
+
+/** One signature at most, however long the chain is. */
+export function verifyRoot(
+  text: string,
+  { findKey, known }: Pick<VerifyOptions, 'findKey'> & { known?: KnownLinks },
+): OpenedChain {
   const links = decodeChain(text)
+  const [rootLink] = links as [DecodedJws]
+  const place = digest(rootLink.text)
+  const found = known?.find(place) as { kid: string; claims: RootClaims } | undefined
+  const { kid, claims: root } = found ?? requireRoot(rootLink, findKey)
+  if (!found) known?.keep(place, { kid, claims: root }, rootLink.text.length)
+  if (links.length - 1 > root.del_max) throw refused('the chain is longer than its root allows')
+  return { kid, root, links }
+}
+
+/** The rest of the chain. */
+export function verifyChildren(
+  { kid, root, links }: OpenedChain,
+  { now, known }: Pick<VerifyOptions, 'now'> & { known?: KnownLinks },
+): Capability {
   const [rootLink, ...childLinks] = links as [DecodedJws, ...DecodedJws[]]
-  const { kid, claims: root } = requireRoot(rootLink, findKey)
-  if (childLinks.length > root.del_max) throw refused('the chain is longer than its root allows')
   const jtis = [root.jti]
   let parent: { text: string; ops: string[]; ks: string[]; exp: number; cnf?: { jwk: PublicJwk } } = {
     text: rootLink.text,
     ...root,
   }
   let notBefore = root.nbf
+  let chain = rootLink.text
   for (const link of childLinks) {
-    const child = requireChild(link, parent)
+    chain = `${chain}~${link.text}`
+    const place = digest(chain)
+    const found = known?.find(place) as ChildClaims | undefined
+    const child = found ?? requireChild(link, parent)
+    if (!found) known?.keep(place, child, link.text.length)
     jtis.push(child.jti)
     notBefore = Math.max(notBefore, child.nbf ?? 0)
     parent = { text: link.text, ...child }
@@ -125,7 +163,7 @@ export function verifyCapability(text: string, { now, findKey }: VerifyOptions):
     expiresAt: parent.exp,
     notBefore,
     firstChildJti: jtis[1],
-    isBareRoot: childLinks.length === 0,
+    isBareRoot: links.length === 1,
   }
   requireInTime(capability, now)
   return capability

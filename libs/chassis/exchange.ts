@@ -46,6 +46,8 @@ export interface Exchange extends AnswerHeaders {
   holdsSlot: boolean
   /** The last byte of the answer is out, or the client is gone: nobody waits for more. */
   readonly isClosed: boolean
+  /** That the handler has counted in its answer. */
+  rows: number
   /** What access returned. */
   caller: unknown
   /** Set while the request counts as one of this sub-service. */
@@ -155,6 +157,7 @@ class OpenExchange implements Exchange {
   lane: Limiter
   share: string | undefined = undefined
   holdsSlot = false
+  rows = 0
   caller: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext

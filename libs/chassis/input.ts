@@ -124,6 +124,12 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     return this.#exchange
   }
 
+  get countRows(): (rows: number) => void {
+    return (rows) => {
+      this.#exchange.rows += rows
+    }
+  }
+
   /** A getter, so that a handler may take it out of the call like everything else. */
   get yieldSlot(): () => void {
     return () => this.#exchange.yieldSlot()

@@ -3,6 +3,8 @@
 import { ApiError } from './api-error.ts'
 
 const DEPTH_MAX = 32
+/** A megabyte of `[],[],…` took 110 ms of processor time to parse and to look through; of text of the same length it takes 2. */
+const MEMBERS_MAX = 20_000
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseJson(bytes: Uint8Array): unknown {
@@ -13,7 +15,7 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw refusal('The body is not valid UTF-8.')
   }
   // Before the parser sees it: a body of a million brackets must cost one pass, not a deep structure.
-  if (isTooDeep(text)) throw refusal(`The body is nested deeper than ${DEPTH_MAX} levels.`)
+  requireModest(text)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -24,8 +26,10 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value
 }
 
-function isTooDeep(text: string): boolean {
+/** Neither too deep nor of too many parts, in one pass over the text. Members and elements: one each, and one more per comma. */
+function requireModest(text: string): void {
   let depth = 0
+  let members = 0
   let inString = false
   for (let i = 0; i < text.length; i += 1) {
     const c = text.charCodeAt(i)
@@ -33,12 +37,15 @@ function isTooDeep(text: string): boolean {
       if (c === 92 /* \ */) i += 1
       else if (c === 34 /* " */) inString = false
     } else if (c === 34) inString = true
+    else if (c === 44 /* , */) members += 1
     else if (c === 123 /* { */ || c === 91 /* [ */) {
       depth += 1
-      if (depth > DEPTH_MAX) return true
+      members += 1
+      if (depth > DEPTH_MAX) throw refusal(`The body is nested deeper than ${DEPTH_MAX} levels.`)
     } else if (c === 125 || c === 93) depth -= 1
   }
-  return false
+  if (members > MEMBERS_MAX)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The body has more than ${MEMBERS_MAX} members and elements.`)
 }
 
 function requireSafe(value: unknown): void {

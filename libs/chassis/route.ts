@@ -39,6 +39,11 @@ export interface Access<Caller> {
   readonly lane?: string
   /** Whose work a request is, the instance or the organization: nobody holds more than a quarter of the slots. */
   shareOf?(caller: Caller): string
+  /**
+   * Where callers have a rate that counts work: what the body (`isDone` false, may throw RATE_LIMITED) or the answer of a request
+   * adds to the 1 that access took.
+   */
+  charge?(caller: Caller, units: number, isDone: boolean): void
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>
@@ -77,6 +82,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly signal: AbortSignal
   /** Headers of the answer, also of a refusal that is thrown later. */
   readonly answer: AnswerHeaders
+  /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
+  countRows(rows: number): void
   /** A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred at work. */
   yieldSlot(): void
 }

@@ -61,6 +61,10 @@ export interface HttpServer {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
+/** One unit of work beside the request itself. */
+const UNIT_BODY_BYTES = 16 * 1024
+const UNIT_ANSWER_BYTES = 64 * 1024
+const UNIT_ROWS = 100
 const SWEEP_MS = 250
 /** Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut beyond it. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
@@ -295,6 +299,7 @@ function run(options: ServerOptions, exchange: Exchange, { route, params }: Matc
     return
   }
   try {
+    if (bytes) charge(exchange, Math.floor(bytes.length / UNIT_BODY_BYTES), false)
     const body = readBody(route.spec, request.headers, bytes)
     const input = inputOf(route.spec, params, request.url as string, body)
     exchange.hasBegun = true
@@ -315,7 +320,14 @@ function succeed(options: ServerOptions, exchange: Exchange, { spec }: Route, an
   const body = isReply ? answer.body : answer
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
+  const { rows, unreadBytes } = exchange
+  charge(exchange, Math.floor(Math.max(rows / UNIT_ROWS, unreadBytes / UNIT_ANSWER_BYTES)), true)
   conclude(options, exchange, undefined)
+}
+
+/** Where the rate of the caller counts work (CONTRACT 7). */
+function charge({ matched, caller }: Exchange, units: number, isDone: boolean): void {
+  if (units > 0) matched?.spec.access.charge?.(caller, units, isDone)
 }
 
 function fail(options: ServerOptions, exchange: Exchange, error: unknown): void {

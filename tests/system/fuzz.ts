@@ -47,7 +47,7 @@ const MUTANTS: { name: string; edit: Edit }[] = [
   },
   {
     name: 'the depth of a body is not looked at',
-    edit: { file: 'libs/chassis/json.ts', from: 'if (isTooDeep(text))', to: 'if (isTooDeep(text) && text === "")' },
+    edit: { file: 'libs/chassis/json.ts', from: 'if (depth > DEPTH_MAX)', to: 'if (depth > DEPTH_MAX && text === "")' },
   },
   {
     name: 'a method that a path does not have is refused without those it has',

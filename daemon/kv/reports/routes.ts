@@ -16,7 +16,12 @@ interface KvReportOptions {
   sealing: SealingKey[]
 }
 
+/** In requests of the plan's rate: a walk reads up to 10,000 rows and takes up to a second of the database. */
+const CONSISTENCY_COST = 50
+const WALKS_MAX = 2
+
 export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Route[] {
+  const walks = createWalks()
   return [
     route(
       {
@@ -34,7 +39,7 @@ export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Rout
       {
         method: 'GET',
         path: '/v1/kv/consistency',
-        access: access.capability('system:read'),
+        access: access.capability('system:read', { cost: CONSISTENCY_COST }),
         tag: 'kv',
         summary: 'Verify the digests of entries and the counters of their databases; `full` goes on by cursor.',
         query: kvConsistencyQuery,
@@ -42,7 +47,9 @@ export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Rout
       },
       async ({ caller, query }) => {
         const from = query.cursor === undefined ? undefined : positionOf(query.cursor, query.mode, caller.instance.id)
-        const { report, next } = await verifyEntries(pool, caller, query.mode, from)
+        const { report, next } = await walks.run(caller.instance.id, () =>
+          verifyEntries(pool, caller, query.mode, from),
+        )
         const nextCursor = next ? sealPosition(sealing, caller.instance.id, query.mode, next) : null
         return { ...report, coverage: { complete: nextCursor === null, nextCursor } }
       },
@@ -54,5 +61,27 @@ export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Rout
     if (!position)
       throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours, or of another mode. Begin without one.')
     return position
+  }
+}
+
+/** One walk of an instance at a time and two of the replica: more would take the connections that reads and writes need. */
+function createWalks() {
+  const running = new Set<string>()
+  return {
+    async run<Result>(instanceId: string, walk: () => Promise<Result>): Promise<Result> {
+      if (running.has(instanceId) || running.size >= WALKS_MAX)
+        throw new ApiError(
+          'OVERLOADED',
+          running.has(instanceId)
+            ? 'A consistency check of this instance is running. Wait for its answer.'
+            : 'Other consistency checks are running. Nothing was done; try again.',
+        )
+      running.add(instanceId)
+      try {
+        return await walk()
+      } finally {
+        running.delete(instanceId)
+      }
+    },
   }
 }

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createCache } from './cache.ts'
+
+// Mutant: isUsed never set: first in, first out, and a flood pushes out what everybody works with.
+test('what is used stays, whatever flood of new ones comes, and the bytes stay bounded', () => {
+  const cache = createCache<number>(1_000)
+  cache.keep('used', 1, 100)
+  for (let n = 0; n < 1_000; n += 1) {
+    cache.keep(`flood ${n}`, n, 100)
+    assert.equal(cache.find('used'), 1, `after ${n}`)
+  }
+  const kept = Array.from({ length: 1_000 }, (_, n) => cache.find(`flood ${n}`)).filter((one) => one !== undefined)
+  assert.ok(kept.length <= 9, `${kept.length} of the flood are kept`)
+  cache.keep('too large', 2, 1_001)
+  assert.equal(cache.find('too large'), undefined)
+})
+
+test('one that is kept again is counted once', () => {
+  const cache = createCache<number>(1_000)
+  for (let n = 0; n < 50; n += 1) cache.keep('same', n, 400)
+  cache.keep('other', 1, 400)
+  assert.deepEqual([cache.find('same'), cache.find('other')], [49, 1])
+})

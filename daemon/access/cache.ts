@@ -1,0 +1,36 @@
+// A bounded memory of what was verified. What was used since it was last looked at stays: whoever brings a flood of new credentials
+// pushes out the rest of that flood, and not the credentials that everybody else works with.
+
+export interface Cache<Value> {
+  find(key: string): Value | undefined
+  keep(key: string, value: Value, bytes: number): void
+}
+
+interface Entry<Value> {
+  value: Value
+  bytes: number
+  isUsed: boolean
+}
+
+export function createCache<Value>(bytesMax: number): Cache<Value> {
+  const entries = new Map<string, Entry<Value>>()
+  let held = 0
+  return {
+    find(key) {
+      const entry = entries.get(key)
+      if (entry) entry.isUsed = true
+      return entry?.value
+    },
+    keep(key, value, bytes) {
+      held += bytes - (entries.get(key)?.bytes ?? 0)
+      entries.set(key, { value, bytes, isUsed: false })
+      // The oldest first; one that was used goes to the end and has to be used again to stay.
+      for (const [oldest, entry] of entries) {
+        if (held <= bytesMax) return
+        entries.delete(oldest)
+        if (entry.isUsed && oldest !== key) entries.set(oldest, { ...entry, isUsed: false })
+        else held -= entry.bytes
+      }
+    },
+  }
+}
