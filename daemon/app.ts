@@ -231,7 +231,9 @@ export async function createDaemon({
       if (prepared === 'stopped' || isStopping()) return { url, adminUrl }
       if (prepared.refused) throw new StartRefused(prepared.refused)
       for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
-      lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
+      // In the log and not in the reason, which the open status shows to strangers.
+      log.info({ reason: `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}` }, 'database ready')
+      lifecycle.move('warming', 'the database has the schema of this release')
       starting = startBackground({
         sql: background,
         beat,

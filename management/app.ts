@@ -232,7 +232,9 @@ export async function createManagement({
       if (prepared === 'stopped') return { url }
       if (prepared.refused) throw new StartRefused(prepared.refused)
       for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
-      lifecycle.move('warming', `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}`)
+      // In the log and not in the reason, which the open status shows to strangers.
+      log.info({ reason: `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}` }, 'database ready')
+      lifecycle.move('warming', 'the database has the schema of this release')
       stopBackground = await startBackground({
         sql: background,
         sealer,

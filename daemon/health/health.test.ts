@@ -105,6 +105,19 @@ async function until<Value>(look: () => Promise<Value | false>, withinMs = 60_00
   }
 }
 
+// Measured from outside: `schema 4 on PostgreSQL 15.18 (Debian 15.18-0+deb12u1)`. Mutant: the version in the reason of `warming`.
+test('open routes tell strangers no version of the database server', async () => {
+  await using daemon = await testDaemon()
+  const [{ version } = { version: '' }] = await daemon.sql<{ version: string }>(
+    `select current_setting('server_version') as version`,
+  )
+  for (const path of ['/v1/lifecycle/status', '/v1/health/all', '/health/startup', '/health/ready']) {
+    const { text } = await daemon.get(path)
+    assert.ok(!text.includes(version) && !/PostgreSQL|Debian/.test(text), `${path}: ${text}`)
+  }
+  await daemon.logged(({ message, reason }) => message === 'database ready' && String(reason).includes(version))
+})
+
 test('the lifecycle tells how the daemon came to be ready', async () => {
   await using daemon = await testDaemon()
   const status = (await daemon.get('/v1/lifecycle/status')).json<{

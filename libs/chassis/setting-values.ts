@@ -262,7 +262,8 @@ export function signingSecrets(text: string): Buffer[] {
 
 export function emails(text: string): string[] {
   const entries = list(text).map((entry) => entry.toLowerCase())
-  const wrong = entries.find((entry) => !/^[^\s@]+@[^\s@]+$/.test(entry))
+  // ASCII alone, before anything is made lower case: `toLowerCase()` makes a k of the sign for Kelvin.
+  const wrong = list(text).find((entry) => !/^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(entry))
   if (wrong !== undefined) throw new Error(`has '${wrong}', which is no address`)
   return entries
 }

@@ -99,6 +99,11 @@ test('a proxy list that trusts everyone is refused, however it is written', () =
   assert.deepEqual(SETTINGS.trustedProxies.parse(''), [])
 })
 
+test('an address of staff has ASCII alone', () => {
+  assert.deepEqual(SETTINGS.staffEmails.parse('Kate@example.com'), ['kate@example.com'])
+  refuses(SETTINGS.staffEmails, ['\u212aate@example.com', 'kate@ex\u0430mple.com'], /no address/)
+})
+
 test('an allow-list that lets everybody in is refused', () => {
   refuses(SETTINGS.adminAllowlist, ['0.0.0.0/0', '::/0', '*', '127.0.0.1, 0.0.0.0/1, 128.0.0.0/1'], /answers everyone/)
 })

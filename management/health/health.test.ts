@@ -12,8 +12,9 @@ test('management that has started is live, ready and started, and tells its part
   })
 })
 
-test('its lifecycle speaks snake_case', async () => {
+test('its lifecycle speaks snake_case and tells no version of the database server', async () => {
   await using management = await testManagement()
+  assert.doesNotMatch((await management.get('/health/lifecycle')).text, /PostgreSQL|Debian/)
   const status = (await management.get('/health/lifecycle')).json<{
     state: string
     accepting_requests: boolean

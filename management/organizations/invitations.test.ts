@@ -38,6 +38,21 @@ async function guest(): Promise<TestParty & { email: string }> {
   return { email, ...(await management.organization({ name: 'Elsewhere', email })) }
 }
 
+// `toLowerCase()` makes a k of U+212A. Mutant: the check of ASCII left out of requireEmail().
+test('an address outside of ASCII is refused: nobody is taken for somebody else by a sign that looks like a letter', async () => {
+  const own = await management.organization()
+  for (const email of [
+    '\u212aate@example.com',
+    'ada@ex\u0430mple.com',
+    'ada\u200b@example.com',
+    'ad\u00e1@example.com',
+  ]) {
+    const { status, error } = await own.ask(`POST ${pathOf(own)}`, { body: { email, role: 'viewer' } })
+    assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], email)
+  }
+  assert.deepEqual(await listed(own), [])
+})
+
 test('an invitation shows its link once, in the fragment, uncached; the list and the store do not have it', async () => {
   const own = await management.organization()
 

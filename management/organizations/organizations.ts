@@ -159,7 +159,13 @@ export function requireName(name: string): string {
 }
 
 /** As it is compared: lower case. */
+/**
+ * ASCII alone: addresses are compared in lower case, and there the sign for Kelvin becomes the letter k. Whoever could register
+ * the one would be taken for the other.
+ */
 export function requireEmail(text: string): string {
+  if (/[^\x21-\x7e]/.test(text))
+    throw new ApiError('VALIDATION_ERROR', 'An e-mail address has letters, digits and signs of ASCII alone here.')
   if (text.length > 254 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+\.[^\s@\p{Cc}]+$/u.test(text))
     throw new ApiError('VALIDATION_ERROR', `'${text.slice(0, 100)}' is no e-mail address.`)
   return text.toLowerCase()

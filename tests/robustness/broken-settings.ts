@@ -119,6 +119,7 @@ const OF_MANAGEMENT: Row[] = [
   ['LOCI_PUBLIC_URL', 'https://user:word@loci.example', /origin/],
   ['LOCI_PUBLIC_URL', 'https://loci.example/path', /origin/],
   ['LOCI_STAFF_EMAILS', 'ada@example.com, ada', /no address/],
+  ['LOCI_STAFF_EMAILS', '\u212aate@example.com', /no address/],
   ['LOCI_TRUSTED_GATEWAY_CIDRS', '0.0.0.0/0', /trusts everyone/],
   ['LOCI_GATEWAY_SECRETS', 'changeme', /can be guessed/],
   ['LOCI_BILLING_WEBHOOK_SECRETS', 'x'.repeat(40), /can be guessed/],

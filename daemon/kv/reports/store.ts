@@ -15,22 +15,25 @@ export interface StoreFacts {
 export async function readFacts(sql: Sql): Promise<StoreFacts> {
   const { rows } = await sql.query<StoreFacts>({
     name: 'kv_facts',
-    text: `select current_setting('server_version') as "engineVersion", (select max(version) from loci.migrations) as "schemaVersion",
+    text: `select split_part(current_setting('server_version'), ' ', 1) as "engineVersion", (select max(version) from loci.migrations) as "schemaVersion",
         current_setting('transaction_read_only') = 'on' as "isReadOnly", current_setting('fsync') as fsync,
         current_setting('synchronous_commit') as "synchronousCommit", current_setting('data_checksums') as "dataChecksums"`,
   })
   return rows[0] as StoreFacts
 }
 
-/** Of the standbys that our role may see: Postgres shows the others as rows without a state. */
+/**
+ * Of the standbys that our role may see: Postgres shows the others as rows without a state. Numbered, because tenants read it, and
+ * the names of standbys are usually those of hosts.
+ */
 export async function listReplication(
   sql: Sql,
 ): Promise<{ name: string; state: string; lagBytes: number | null; sync: string }[]> {
   const { rows } = await sql.query<{ name: string; state: string; lagBytes: number | null; sync: string }>({
     name: 'kv_replication',
-    text: `select application_name as name, state, sync_state as sync,
+    text: `select 'standby ' || row_number() over (order by application_name, pid) as name, state, sync_state as sync,
         case when pg_is_in_recovery() then null else pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 end as "lagBytes"
-      from pg_stat_replication where state is not null order by application_name`,
+      from pg_stat_replication where state is not null order by application_name, pid`,
   })
   return rows
 }
