@@ -42,6 +42,7 @@ import { partnerCredentialRoutes } from './partner-credentials/routes.ts'
 import { createReconciler } from './provisioning/reconciler.ts'
 import { provisioningRoutes } from './provisioning/routes.ts'
 import { reportRoutes } from './reports/routes.ts'
+import { createRetention } from './retention/retention.ts'
 import { MIGRATIONS } from './schema.ts'
 import { serviceRoutes } from './services/routes.ts'
 import type { ManagementSettings } from './settings.ts'
@@ -243,6 +244,7 @@ export async function createManagement({
         log,
         reconciler,
         billingClock,
+        retention: createRetention(background, log),
         uses,
         onOverdue: (now) => {
           overdue = now

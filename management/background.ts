@@ -18,6 +18,7 @@ import { type Sealer, SealingKeyMissing } from './keys/sealing.ts'
 import type { Reconciler } from './provisioning/reconciler.ts'
 import { countOverdue, forgetReadyTimes } from './provisioning/store.ts'
 import { forgetReportIds } from './reports/store.ts'
+import type { Retention } from './retention/retention.ts'
 import { deleteExpired } from './revocations/store.ts'
 
 interface BackgroundOptions {
@@ -29,6 +30,7 @@ interface BackgroundOptions {
   log: Log
   reconciler: Reconciler
   billingClock: BillingClock
+  retention: Retention
   /** Of API keys. */
   uses: LastUses
   /** Services that somebody should have looked at by now. */
@@ -101,7 +103,7 @@ async function saveAllKeyUses(sql: Pool, taken: LastUse[]): Promise<void> {
 }
 
 /** One after the other, and what fails holds up nothing after it. Partitions first: without them no event can be written. */
-async function keepHouse({ sql, log, billingClock, onOverdue }: BackgroundOptions): Promise<void> {
+async function keepHouse({ sql, log, billingClock, onOverdue, retention }: BackgroundOptions): Promise<void> {
   const chores: Record<string, () => Promise<void>> = {
     'partitions of the audit': () => keepAuditPartitions(sql),
     'partitions of the events': () => keepEventPartitions(sql),
@@ -111,6 +113,7 @@ async function keepHouse({ sql, log, billingClock, onOverdue }: BackgroundOption
     'ids of reports': () => forgetReportIds(sql),
     revocations: () => deleteExpired(sql),
     'parked events': () => billingClock.tendParked(),
+    'old rows': () => retention.turn(),
   }
   for (const [reason, chore] of Object.entries(chores))
     await chore().catch((error) => log.error({ error, reason }, 'upkeep failed and is tried again'))

@@ -1133,7 +1133,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.members TO loci_app;
 
 GRANT SELECT ON TABLE loci.migrations TO loci_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE loci.operations TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.operations TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.organizations TO loci_app;
 
@@ -1167,17 +1167,17 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.tenants TO loci_app;
 
-GRANT SELECT,INSERT ON TABLE loci.token_children TO loci_app;
+GRANT SELECT,INSERT,DELETE ON TABLE loci.token_children TO loci_app;
 
 GRANT UPDATE(revoked_at) ON TABLE loci.token_children TO loci_app;
 
-GRANT SELECT,INSERT ON TABLE loci.tokens TO loci_app;
+GRANT SELECT,INSERT,DELETE ON TABLE loci.tokens TO loci_app;
 
 GRANT UPDATE(revoked_at) ON TABLE loci.tokens TO loci_app;
 
 GRANT UPDATE(last_used_at) ON TABLE loci.tokens TO loci_app;
 
-GRANT SELECT,INSERT ON TABLE loci.usage_minutes TO loci_app;
+GRANT SELECT,INSERT,DELETE ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT UPDATE(requests) ON TABLE loci.usage_minutes TO loci_app;
 

@@ -117,7 +117,11 @@ test('a limit whose evaluation has no time says to come back in 60 seconds', asy
 
 test('the plans are those of the contract', () => {
   // Beyond the contract: what an organization may create and write in a day.
-  const day = (services_per_day: number, writes_per_day: number) => ({ services_per_day, writes_per_day })
+  const day = (services_per_day: number, writes_per_day: number, keyed_answers: number) => ({
+    services_per_day,
+    writes_per_day,
+    keyed_answers,
+  })
   const table = Object.entries(PLANS).map(([name, plan]) => [
     name,
     plan.services,
@@ -131,7 +135,7 @@ test('the plans are those of the contract', () => {
     [
       'free',
       10,
-      { tenants: 3, services: 10, ...day(1e3, 2e4) },
+      { tenants: 3, services: 10, ...day(1e3, 2e4, 1e4) },
       [10, 1e4, 100 * 2 ** 20],
       [20, 2],
       [300, 60, 60, 30],
@@ -140,7 +144,7 @@ test('the plans are those of the contract', () => {
     [
       'starter',
       20,
-      { tenants: 10, services: 40, ...day(4e3, 1e5) },
+      { tenants: 10, services: 40, ...day(4e3, 1e5, 2e4) },
       [100, 1e5, 2 ** 30],
       [100, 10],
       [300, 60, 60, 30],
@@ -149,7 +153,7 @@ test('the plans are those of the contract', () => {
     [
       'pro',
       100,
-      { tenants: 50, services: 500, ...day(2e4, 5e5) },
+      { tenants: 50, services: 500, ...day(2e4, 5e5, 5e4) },
       [1e3, 1e6, 10 * 2 ** 30],
       [500, 50],
       [700, 140, 60, 30],
@@ -158,7 +162,7 @@ test('the plans are those of the contract', () => {
     [
       'enterprise',
       1_000,
-      { tenants: 1_000, services: 10_000, ...day(5e4, 5e6) },
+      { tenants: 1_000, services: 10_000, ...day(5e4, 5e6, 2e5) },
       [1e5, 5e7, 500 * 2 ** 30],
       [5_000, 500],
       [3_000, 600, 300, 60],

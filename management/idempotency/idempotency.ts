@@ -11,6 +11,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../access/caller.ts'
 import { useOrganization } from '../access/store.ts'
+import { type AnswerCounts, createAnswerCounts } from './counts.ts'
 import { claimKey, findAnswer, type Scope, type StoredAnswer, storeAnswer } from './store.ts'
 
 type Headers = Record<string, string | string[] | undefined>
@@ -21,12 +22,16 @@ export interface Outcome {
   headers?: Record<string, string>
   /** The id of the credential that the body holds: the body is then not kept. */
   issued?: string
+  /** What is kept in place of the body: content stands as a reference, and `fill` of the repeat brings it back. */
+  kept?: object
 }
 
 export interface Repeat {
   /** `METHOD /path/template`, with the ids of the path filled in: the same key elsewhere is another one. */
   route: string
   headers: Headers
+  /** Makes the body of what was kept of it. */
+  fill?(sql: Sql, kept: object): Promise<object>
   /** What must be equal for a repeat to be one; undefined = could not be read, and equals nothing. */
   request: unknown
 }
@@ -44,7 +49,12 @@ export interface Idempotency {
 /** What the seed orders for services: another body gets the stored answer too, unless the caller asks to be told. */
 type OnOtherBody = 'refuse' | 'mark'
 
-export function createIdempotency(pool: Pool, sealing: SealingKey[], onOtherBody: OnOtherBody = 'refuse'): Idempotency {
+export function createIdempotency(
+  pool: Pool,
+  sealing: SealingKey[],
+  onOtherBody: OnOtherBody = 'refuse',
+  counts: AnswerCounts = createAnswerCounts(),
+): Idempotency {
   const scopeOf = ({ organizationId, id }: Caller, route: string, key: string): Scope => ({
     organizationId,
     caller: id,
@@ -67,7 +77,8 @@ export function createIdempotency(pool: Pool, sealing: SealingKey[], onOtherBody
           // The first one holds the row and is still at work when our wait for it ends.
           throw (error as { code?: unknown }).code === '55P03' ? inProgress() : error
         })
-        if (!isFirst) return answerFrom(await findAnswer(sql, scope), sealing, scope, repeat, onOtherBody)
+        if (!isFirst) return answerFrom(sql, await findAnswer(sql, scope), sealing, scope, repeat, onOtherBody)
+        await counts.requireRoom(sql, caller)
         const outcome = await work(sql)
         await storeAnswer(sql, scope, outcome)
         return reply(outcome.status, outcome.body, outcome.headers ?? {})
@@ -80,7 +91,7 @@ export function createIdempotency(pool: Pool, sealing: SealingKey[], onOtherBody
       const stored = await findAnswer(pool, scope)
       if (!stored) return undefined
       await first()
-      return answerFrom(stored, sealing, scope, repeat, onOtherBody)
+      return answerFrom(pool, stored, sealing, scope, repeat, onOtherBody)
     },
   }
 }
@@ -95,13 +106,14 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
   return key
 }
 
-function answerFrom(
+async function answerFrom(
+  sql: Sql,
   stored: StoredAnswer | undefined,
   sealing: SealingKey[],
   scope: Scope,
-  { request, headers }: Repeat,
+  { request, headers, fill }: Repeat,
   onOtherBody: OnOtherBody,
-): Reply {
+): Promise<Reply> {
   if (!stored) throw inProgress()
   // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
   const sealedWith = sealing.find(({ id }) => id === stored.sealedWith)
@@ -121,7 +133,7 @@ function answerFrom(
       `The first request with this Idempotency-Key issued ${stored.ref}, which was shown once. Delete it and ask anew, with a new key.`,
       { details: { id: stored.ref } },
     )
-  return reply(stored.status, stored.body, {
+  return reply(stored.status, fill ? await fill(sql, stored.body) : stored.body, {
     ...stored.headers,
     'idempotent-replayed': 'true',
     ...(isSame ? {} : { 'idempotency-body-differs': 'true' }),

@@ -24,14 +24,6 @@ const valuesOf = ({ organizationId, caller, route, key }: Scope) => [organizatio
  * none, and its row is taken over.
  */
 export async function claimKey(sql: Sql, scope: Scope, fingerprint: Buffer, sealedWith: string): Promise<boolean> {
-  // A few of the organization's old ones go with each new one, so that they never pile up and nobody has to sweep.
-  await sql.query({
-    name: 'idempotency_prune',
-    text: `delete from loci.idempotency where (organization_id, caller, route, key) in (
-      select organization_id, caller, route, key from loci.idempotency
-      where organization_id = $1 and created_at < now() - interval '24 hours' order by created_at limit 20 for update skip locked)`,
-    values: [scope.organizationId],
-  })
   const { rowCount } = await sql.query({
     name: 'idempotency_claim',
     text: `insert into loci.idempotency as old (organization_id, caller, route, key, fingerprint, sealed_with, status, created_at)
@@ -53,9 +45,10 @@ export async function storeAnswer(
     body,
     headers,
     issued,
-  }: { status: number; body: object; headers?: Record<string, string>; issued?: string },
+    kept: reduced = body,
+  }: { status: number; body: object; headers?: Record<string, string>; issued?: string; kept?: object },
 ): Promise<void> {
-  const kept = issued === undefined ? JSON.stringify(body) : null
+  const kept = issued === undefined ? JSON.stringify(reduced) : null
   await sql.query({
     name: 'idempotency_store',
     text: `update loci.idempotency set status = $5, body = $6, headers = $7, ref = $8 where ${OF_SCOPE}`,
@@ -72,4 +65,14 @@ export async function findAnswer(sql: Sql, scope: Scope): Promise<StoredAnswer |
     values: valuesOf(scope),
   })
   return rows[0]
+}
+
+/** Of the organization in use, up to a number. */
+export async function countAnswers(sql: Sql, organizationId: string, max: number): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>({
+    name: 'idempotency_count',
+    text: `select count(*)::int as count from (select from loci.idempotency where organization_id = $1 limit $2) as kept`,
+    values: [organizationId, max],
+  })
+  return rows[0]?.count ?? 0
 }

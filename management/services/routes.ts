@@ -186,7 +186,14 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         failureMessage: 'Failed to change service',
       },
       async ({ caller, params, body, headers, requestId }) => {
-        const repeat = { route: `PATCH /api/v1/services/${params.id}`, headers, request: body }
+        const repeat = {
+          route: `PATCH /api/v1/services/${params.id}`,
+          headers,
+          request: body,
+          // The config is not kept with the answer: it may be large, and it must be gone when the service is.
+          fill: async (sql: Sql, kept: object) =>
+            'config' in kept ? { ...kept, config: (await requireVisible(sql, caller, params.id)).config } : kept,
+        }
         const changed = await idempotency.once(caller, repeat, async (sql) => {
           const { operation, service } = await patchService(
             sql,
@@ -194,7 +201,10 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
             { caller, requestId },
             { id: params.id, change: body },
           )
-          if (!operation) return { status: 200, body: serviceJson(service) }
+          if (!operation) {
+            const renamed = serviceJson(service)
+            return { status: 200, body: renamed, kept: { ...renamed, config: null } }
+          }
           return accepted(operationJson({ ...operation, serviceId: service.id }))
         })
         if (changed.status === 202) look(caller.organizationId, [params.id])
