@@ -10,7 +10,7 @@ import { type TestFeed, testFeed } from '../test-feed.ts'
 
 const inADay = () => new Date(Date.now() + 86_400_000).toISOString()
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const endsAt = performance.now() + PATIENCE_MS

@@ -11,7 +11,7 @@ function counted() {
 // Mutants: no single flight (`making = renew()`), nothing kept (`known` never set), no bound on those who wait.
 test('whoever asks while an answer is made gets that one, and those after it too, until it is old', async () => {
   const { made, make } = counted()
-  const ask = cachedFor(30, make)
+  const ask = cachedFor(1_000, make)
   const asked = [ask(), ask(), ask()]
   made[0]?.resolve(1)
   assert.deepEqual(await Promise.all(asked), [1, 1, 1])

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { ACTOR, PUBLIC_URL, type TestCell, testManagement } from '../test-management.ts'
+import { ACTOR, PUBLIC_URL, type TestCell, type TestManagement, testManagement } from '../test-management.ts'
 import { revokeEpoch } from '../tokens/tokens.ts'
 import { PAGE_ITEMS_MAX, publish, raiseEpoch } from './store.ts'
 
@@ -182,29 +183,36 @@ test('polls that wait hold no connection of the database', async () => {
   await using management = await testManagement()
   const cell = await management.cell()
   const { next, epoch } = await cell.feed()
-  const polls = Array.from({ length: 20 }, () => cell.feed({ after: next, epoch, wait: 3 }))
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  const polls = Array.from({ length: 20 }, () => cell.feed({ after: next, epoch, wait: 20 }))
+  let ended = 0
+  for (const poll of polls) void poll.then(() => (ended += 1))
 
-  const [busy] = await management.sql<{ count: number }>(
-    `select count(*) as count from pg_stat_activity
-      where application_name = 'loci-management' and datname = current_database() and state <> 'idle'`,
-  )
+  await eventually(async () => {
+    const [busy] = await management.sql<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+        where application_name = 'loci-management' and datname = current_database() and state <> 'idle'`,
+    )
+    return (await inside(management)) > 20 && busy?.count === 0
+  })
 
-  assert.equal(busy?.count, 0)
+  assert.equal(ended, 0)
+  await publishJti(management.pool, cell, 'cap_end')
   await Promise.all(polls)
 })
 
 test('polls that wait leave room for work', async () => {
-  await using management = await testManagement({ settings: { concurrencyMax: 2, queueMax: 0 } })
+  // What comes while two are looked at waits its turn; what comes while six polls wait has one.
+  await using management = await testManagement({ settings: { concurrencyMax: 2, queueMax: 10, queueMs: 60_000 } })
   const cell = await management.cell()
   const { next, epoch } = await cell.feed()
-  const polls: Promise<unknown>[] = []
-  for (let i = 0; i < 6; i += 1) {
-    polls.push(cell.feed({ after: next, epoch, wait: 3 }))
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  const polls = Array.from({ length: 6 }, () => cell.feed({ after: next, epoch, wait: 20 }))
+  let ended = 0
+  for (const poll of polls) void poll.then(() => (ended += 1))
+  await eventually(async () => (await inside(management)) > 6)
 
   assert.equal((await management.get('/.well-known/loci-capability-keys.json')).status, 200)
+  assert.equal(ended, 0)
+  await publishJti(management.pool, cell, 'cap_end')
   await Promise.all(polls)
 })
 
@@ -257,4 +265,10 @@ test('an epoch that is revoked again never goes back in time', async () => {
 function publishJti(sql: Parameters<typeof publish>[0], cell: TestCell, jti: string): Promise<void> {
   const body = { svc: '*' as const, jti, expires_at: new Date(Date.now() + 60_000).toISOString() }
   return publish(sql, cell.id, { kind: 'revocation', key: `jti:*:${jti}`, body })
+}
+
+/** How many requests are under way; the one that asks is one of them. */
+async function inside(management: TestManagement): Promise<number> {
+  const { drain } = (await management.get('/health/lifecycle')).json<{ drain: { in_flight: number } }>()
+  return drain.in_flight
 }

@@ -128,7 +128,7 @@ test('free services leave a fifth of a shared cell to those who pay', async () =
     for (let tries = 0; ; tries += 1) {
       const { cell: at, status_reason: reason } = await cellOf(party, id)
       if (at !== null || reason === 'no_capacity') return at ?? reason
-      if (tries > 200) return 'neither placed nor told why'
+      if (tries > 1_200) return 'neither placed nor told why'
       await sleep(50)
     }
   }
