@@ -21,7 +21,7 @@ import { webhookAccess } from './access/webhook.ts'
 import { apiKeyRoutes } from './api-keys/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
-import { adoptParked, saveOrganizationPlanOf } from './billing/billing.ts'
+import { applyParkedOf, saveOrganizationPlanOf } from './billing/billing.ts'
 import { createBillingClock } from './billing/clock.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
@@ -146,7 +146,7 @@ export async function createManagement({
       idempotency,
       pool,
       isBilled: market.isBilled,
-      onTenantMade: adoptParked,
+      onTenantMade: applyParkedOf,
       onTenantClosed: saveOrganizationPlanOf,
     }),
     ...billingRoutes({

@@ -112,7 +112,7 @@ async function keepHouse({ sql, log, billingClock, onOverdue, retention }: Backg
     'times of provisioning': () => forgetReadyTimes(sql),
     'ids of reports': () => forgetReportIds(sql),
     revocations: () => deleteExpired(sql),
-    'parked events': () => billingClock.tendParked(),
+    'parked events': () => billingClock.applyParkedEvents(),
     'old rows': () => retention.turn(),
   }
   for (const [reason, chore] of Object.entries(chores))

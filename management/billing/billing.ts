@@ -76,7 +76,7 @@ export async function receiveEvent(sql: Sql, delivery: Delivery, now: Date): Pro
 }
 
 /** The hook of whoever makes a tenant, in the same transaction: events that came before it. Leaves its organization in use. */
-export async function adoptParked(
+export async function applyParkedOf(
   sql: Sql,
   { id, organizationId }: { id: string; organizationId: string },
   given?: Date,
@@ -130,7 +130,7 @@ async function storeEvent(
     detail: { event_id: event.id, event_type: event.eventType, ...facts },
   })
   const changed = { organizationId, type: 'tenant.billing_changed', subject: tenantId }
-  await tell(sql, [...notices, { ...changed, data: { tenant_id: tenantId, event_id: event.id, ...facts } }])
+  await appendEvents(sql, [...notices, { ...changed, data: { tenant_id: tenantId, event_id: event.id, ...facts } }])
   return { effect, organizationId, tenantId }
 }
 
@@ -162,12 +162,12 @@ export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): 
   await appendAudit(sql, { chain: organizationId, actor: CLOCK, action: 'billing.clock', subject: id, detail: facts })
   const changed = { organizationId, type: 'tenant.billing_changed', subject: id }
   const data = { tenant_id: id, plan: settled.plan, status: settled.status, effect: 'clock' }
-  await tell(sql, [...notices, { ...changed, data }])
+  await appendEvents(sql, [...notices, { ...changed, data }])
   return true
 }
 
 /** After staff reset an ordering. The tenant is locked and its organization in use; the audit is the caller's. */
-export async function settleAnew(sql: Sql, tenant: BilledTenant, now: Date): Promise<{ events: EventEntry[] }> {
+export async function settleAfterReset(sql: Sql, tenant: BilledTenant, now: Date): Promise<{ events: EventEntry[] }> {
   const { id, organizationId } = tenant
   const { settled, notices } = await settle(sql, tenant, await listEvents(sql, organizationId, id), now, 'always')
   const changed = { organizationId, type: 'tenant.billing_changed', subject: id }
@@ -175,7 +175,7 @@ export async function settleAnew(sql: Sql, tenant: BilledTenant, now: Date): Pro
   return { events: [...notices, { ...changed, data }] }
 }
 
-export async function tell(sql: Sql, events: EventEntry[]): Promise<void> {
+export async function appendEvents(sql: Sql, events: EventEntry[]): Promise<void> {
   // At the time of the database's day, not of a clock that was handed in: events are kept by day.
   for (const event of events) await appendEvent(sql, event)
 }

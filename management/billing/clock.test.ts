@@ -10,8 +10,8 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { insertTenant } from '../tenants/store.ts'
-import { adoptParked } from './billing.ts'
-import { createBillingClock, tendParked, tendTenants } from './clock.ts'
+import { applyParkedOf } from './billing.ts'
+import { applyParkedEvents, createBillingClock, settleDueTenants } from './clock.ts'
 import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
 
 const DAY_MS = 86_400_000
@@ -43,7 +43,7 @@ async function rowOf(tenantId: string): Promise<Row> {
 
 /** After this many days. A little later than the whole day, as the events were delivered a little later than the start. */
 async function at(tenantId: string, days: number): Promise<Row> {
-  await tendTenants(provider.management.pool, new Date(day(days).getTime() + 60_000), fail)
+  await settleDueTenants(provider.management.pool, new Date(day(days).getTime() + 60_000), fail)
   return rowOf(tenantId)
 }
 
@@ -150,7 +150,7 @@ test('two clocks at the same moment do it once', async () => {
   await provider.bill(tenantId, { status: 'unpaid' })
   const now = new Date(day(24).getTime())
 
-  await Promise.all(Array.from({ length: 4 }, () => tendTenants(provider.management.pool, now, fail)))
+  await Promise.all(Array.from({ length: 4 }, () => settleDueTenants(provider.management.pool, now, fail)))
 
   assert.deepEqual(await told(tenantId, 'tenant.access_ends'), [31])
 })
@@ -168,13 +168,13 @@ test('a tenant whose turn fails is told and put off, and the others have theirs'
   const failed: string[] = []
   const now = new Date(day(8).getTime())
   try {
-    await tendTenants(pool, now, (_, tenantId = '') => failed.push(tenantId))
+    await settleDueTenants(pool, now, (_, tenantId = '') => failed.push(tenantId))
   } finally {
     await sql('drop trigger fail on loci.tenants')
   }
 
   assert.deepEqual([failed, (await rowOf(good)).status, (await rowOf(bad)).status], [[bad], 'suspended', 'past_due'])
-  await tendTenants(pool, new Date(now.getTime() + 60_000), fail)
+  await settleDueTenants(pool, new Date(now.getTime() + 60_000), fail)
   assert.equal((await rowOf(bad)).status, 'suspended')
 })
 
@@ -231,7 +231,7 @@ test('a clock that is stopped finishes the tenant it is at, and begins no other'
     },
   })
 
-  await tendTenants(pool, day(8), fail, stopping.signal)
+  await settleDueTenants(pool, day(8), fail, stopping.signal)
 
   assert.equal(turns, 1)
 })
@@ -244,7 +244,7 @@ async function appear(id: string, { isAdopting = true } = {}): Promise<void> {
   await transaction(provider.management.pool, async (sql) => {
     await useOrganization(sql, organizationId)
     await insertTenant(sql, { ...tenant, isDefault: false })
-    if (isAdopting) await adoptParked(sql, tenant)
+    if (isAdopting) await applyParkedOf(sql, tenant)
   })
 }
 
@@ -307,11 +307,11 @@ test('a tenant that appeared without asking is found by upkeep; what waits 30 da
   await appear(found, { isAdopting: false })
   const { pool } = provider.management
 
-  await tendParked(pool, day(29.9), fail)
+  await applyParkedEvents(pool, day(29.9), fail)
   assert.equal((await rowOf(found)).plan, 'starter')
   assert.equal((await eventsOf(late))[0]?.effect, 'parked')
 
-  await tendParked(pool, day(30.1), fail)
+  await applyParkedEvents(pool, day(30.1), fail)
   assert.equal((await eventsOf(late))[0]?.effect, 'dead')
 
   await appear(late)
@@ -332,7 +332,7 @@ test('a tenant that can not adopt its events is told, and keeps neither the othe
   )
   const failed: unknown[] = []
   try {
-    await tendParked(pool, day(30.1), (_, tenantId) => failed.push(tenantId))
+    await applyParkedEvents(pool, day(30.1), (_, tenantId) => failed.push(tenantId))
   } finally {
     await sql('drop trigger fail on loci.tenants')
   }

@@ -6,13 +6,13 @@ import { PLATFORM } from '@loci/contract/audit.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
-import { adoptParked, findTenantOwner, settleByClock } from './billing.ts'
+import { applyParkedOf, findTenantOwner, settleByClock } from './billing.ts'
 import {
-  buryParked,
   isTenantDue,
   listDueTenants,
   listParkedTenants,
   lockTenant,
+  markParkedDead,
   putTenantClock,
   readNow,
 } from './store.ts'
@@ -22,7 +22,7 @@ type OnError = (error: unknown, tenantId?: string) => void
 export interface BillingClock {
   start(): void
   /** Upkeep: whatever fails is logged. */
-  tendParked(): Promise<void>
+  applyParkedEvents(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -42,10 +42,10 @@ export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; 
   const onError: OnError = (error, tenantId) =>
     log.error(
       { component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error },
-      'the clock of a tenant failed',
+      'updating the billing state of tenants by the clock failed; it is tried again within a minute',
     )
   const tick = async () => {
-    if ((await tendTenants(pool, await readNow(pool), onError, stopping.signal)) > 0) kick()
+    if ((await settleDueTenants(pool, await readNow(pool), onError, stopping.signal)) > 0) kick()
   }
   return {
     start() {
@@ -57,8 +57,8 @@ export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; 
           })
       }, TICK_MS)
     },
-    async tendParked() {
-      await tendParked(pool, await readNow(pool), onError, stopping.signal)
+    async applyParkedEvents() {
+      await applyParkedEvents(pool, await readNow(pool), onError, stopping.signal)
     },
     async stop() {
       stopping.abort()
@@ -69,17 +69,22 @@ export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; 
 }
 
 /**
- * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails is told to `onError`
- * and put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not for all that are due.
+ * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails goes to `onError`
+ * and is put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not for all that are due.
  */
-export async function tendTenants(pool: Pool, now: Date, onError: OnError, stopping?: AbortSignal): Promise<number> {
+export async function settleDueTenants(
+  pool: Pool,
+  now: Date,
+  onError: OnError,
+  stopping?: AbortSignal,
+): Promise<number> {
   let changed = 0
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const due = await listDueTenants(pool, now, TENANTS_MAX)
     for (const tenant of due) {
       if (stopping?.aborted) return changed
       try {
-        if (await transaction(pool, (sql) => tend(sql, tenant, now))) changed += 1
+        if (await transaction(pool, (sql) => settleDueTenant(sql, tenant, now))) changed += 1
       } catch (error) {
         onError(error, tenant.id)
         await putTenantClock(pool, tenant, new Date(now.getTime() + PUT_OFF_MS))
@@ -90,7 +95,7 @@ export async function tendTenants(pool: Pool, now: Date, onError: OnError, stopp
   return changed
 }
 
-async function tend(sql: Sql, due: { id: string; organizationId: string }, now: Date): Promise<boolean> {
+async function settleDueTenant(sql: Sql, due: { id: string; organizationId: string }, now: Date): Promise<boolean> {
   await useOrganization(sql, due.organizationId)
   // Who has it writes a new time, or is the clock of another process.
   const tenant = await lockTenant(sql, due.organizationId, due.id, { skipLocked: true })
@@ -99,7 +104,12 @@ async function tend(sql: Sql, due: { id: string; organizationId: string }, now: 
 }
 
 /** Tenants whose making did not ask for their parked events are found here; what nobody has asked for in 30 days is dead. */
-export async function tendParked(pool: Pool, now: Date, onError: OnError, stopping?: AbortSignal): Promise<void> {
+export async function applyParkedEvents(
+  pool: Pool,
+  now: Date,
+  onError: OnError,
+  stopping?: AbortSignal,
+): Promise<void> {
   const waiting = await transaction(pool, async (sql) => {
     await useOrganization(sql, PLATFORM)
     return listParkedTenants(sql, PARKED_TENANTS_MAX)
@@ -109,11 +119,11 @@ export async function tendParked(pool: Pool, now: Date, onError: OnError, stoppi
     // One bad tenant must not keep the others waiting.
     await transaction(pool, async (sql) => {
       const owner = await findTenantOwner(sql, tenantId)
-      if (owner) await adoptParked(sql, { id: tenantId, organizationId: owner.organizationId }, now)
+      if (owner) await applyParkedOf(sql, { id: tenantId, organizationId: owner.organizationId }, now)
     }).catch((error) => onError(error, tenantId))
   }
   await transaction(pool, async (sql) => {
     await useOrganization(sql, PLATFORM)
-    await buryParked(sql, new Date(now.getTime() - PARKED_MS_MAX))
+    await markParkedDead(sql, new Date(now.getTime() - PARKED_MS_MAX))
   }).catch((error) => onError(error))
 }

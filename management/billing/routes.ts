@@ -23,7 +23,7 @@ import { useOrganization } from '../access/store.ts'
 import { unauthentic } from '../access/webhook.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
-import { findTenantOwner, type Received, receiveEvent, settleAnew, tell } from './billing.ts'
+import { appendEvents, findTenantOwner, type Received, receiveEvent, settleAfterReset } from './billing.ts'
 import { eventJson, statusJson } from './status.ts'
 import {
   type BilledTenant,
@@ -224,7 +224,7 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
           const tenant = (await lockTenant(sql, organizationId, id)) as BilledTenant
           const { subscription_id, ordering } = body
           const cleared = await clearOrdering(sql, organizationId, id, subscription_id, ordering)
-          const { events } = await settleAnew(sql, tenant, await readNow(sql))
+          const { events } = await settleAfterReset(sql, tenant, await readNow(sql))
           await appendAudit(sql, {
             chain: organizationId,
             actor: caller.id,
@@ -233,7 +233,7 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
             requestId,
             detail: { subscription_id, ordering, events: cleared },
           })
-          await tell(sql, events)
+          await appendEvents(sql, events)
           // The stored answer is the caller's own.
           await useOrganization(sql, caller.organizationId)
           committedFor = organizationId

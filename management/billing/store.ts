@@ -210,9 +210,9 @@ export async function listParkedTenants(sql: Sql, limit: number): Promise<string
 }
 
 /** With the platform in use. */
-export async function buryParked(sql: Sql, receivedBefore: Date): Promise<void> {
+export async function markParkedDead(sql: Sql, receivedBefore: Date): Promise<void> {
   await sql.query({
-    name: 'billing_bury_parked',
+    name: 'billing_mark_dead',
     text: `update loci.billing_events set effect = 'dead'
       where organization_id = '${PLATFORM}' and effect = 'parked' and received_at < $1`,
     values: [receivedBefore],
