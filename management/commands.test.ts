@@ -79,7 +79,20 @@ test('an operator makes a cell, an instance, a token and a partner credential, a
     assert.equal(again.code, 1)
     assert.match(again.stderr, /choose another name/)
 
-    const first = await done('instances', 'add', '--org', 'Acme', '--tenant', 'main', '--plan', 'pro', '--cell', 'one')
+    const first = await done(
+      'instances',
+      'add',
+      '--org',
+      'Acme',
+      '--tenant',
+      'main',
+      '--plan',
+      'pro',
+      '--cell',
+      'one',
+      '--create',
+      'true',
+    )
     const where = ['--plan', 'pro', '--cell', cell.cell_id, '--service-type', 'kv']
     const second = await done('instances', 'add', '--org', first.organization_id, '--tenant', first.tenant_id, ...where)
     assert.deepEqual(
@@ -87,6 +100,19 @@ test('an operator makes a cell, an instance, a token and a partner credential, a
       [first.organization_id, first.tenant_id, cell.cell_id],
     )
     assert.notEqual(second.service_id, first.service_id)
+
+    // Customers choose the names of their organizations. Mutant: requireNobodyCalled() left out of instancesAdd().
+    const into = (org: string, ...more: string[]) =>
+      run(env, 'instances', 'add', '--org', org, '--tenant', 'main', '--plan', 'pro', '--cell', 'one', ...more)
+    const [nobody, taken, someId, wrong] = await Promise.all([
+      into('Hooli'),
+      into('Acme', '--create', 'true'),
+      into(newId('org'), '--create', 'true'),
+      into('Acme', '--create', 'yes'),
+    ])
+    assert.deepEqual([nobody.code, taken.code, someId.code, wrong.code], [1, 1, 1, 64])
+    assert.match(nobody.stderr, /There is no organization Hooli. Nothing was made/)
+    assert.match(taken.stderr, new RegExp(`called 'Acme' already, ${first.organization_id}`))
 
     const asked = ['--ops', 'kv:read,kv:write', '--databases', 'a,b', '--ttl', '600', '--depth', '1']
     const minted = await done('tokens', 'mint', '--service', first.service_id, ...asked, '--sub', newId('usr'))

@@ -66,6 +66,11 @@ function timeDigits(ms: number): string {
   return ALPHABET[rest % 8] + time
 }
 
+/** Of any type, also of one that we do not have yet: no name may look like one. */
+export function looksLikeId(text: string): boolean {
+  return /^[a-z]{2,5}_[0-9a-z]{26}$/i.test(text.trim())
+}
+
 export function isId(type: IdType, text: string): boolean {
   return text.startsWith(`${type}_`) && /^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(type.length + 1))
 }

@@ -1,7 +1,7 @@
 // The small pieces that many schemas share.
 
 import { z } from 'zod'
-import { ID_TYPES, type IdType } from './ids.ts'
+import { ID_TYPES, type IdType, looksLikeId } from './ids.ts'
 
 /** RFC 3339, UTC, milliseconds: the one form of a time that we emit. */
 export const timestamp = z.iso
@@ -56,6 +56,8 @@ export const displayName = z
   .min(1)
   .max(100)
   .refine((name) => name.trim() === name, 'must not begin or end with a blank')
+  // Operators name organizations and tenants by name or id: nobody may call theirs by the id of another.
+  .refine((name) => !looksLikeId(name), 'must not look like an id')
 
 export const deleted = z.object({ deleted: z.literal(true) }).meta({ id: 'Deleted' })
 

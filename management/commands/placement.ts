@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
 import { addCell, changeCell, removeCell, requireCell } from '../cells/cells.ts'
@@ -9,6 +10,7 @@ import { listCells } from '../cells/store.ts'
 import { raiseEpoch, readEpoch } from '../feed/store.ts'
 import { PLAN_NAMES, type PlanName } from '../plans.ts'
 import { addInstance } from '../services/services.ts'
+import { listOrganizations } from '../tenants/store.ts'
 import { ensureOrganization, ensureTenant } from '../tenants/tenants.ts'
 import { type Context, type Given, type Group, integerOf, jsonOf, listOf } from './verb.ts'
 
@@ -26,10 +28,14 @@ export const CELLS: Group = {
 
 export const INSTANCES: Group = {
   summary:
-    'place a service in a cell: instances add --org <name or id> --tenant <name or id> --plan pro --cell <name or id>',
+    'place a service in a cell: instances add --org <name or id> --tenant <name or id> --plan pro --cell <name or id> [--create true]',
   without: ['sealingKeys'],
   verbs: {
-    add: { required: ['org', 'tenant', 'plan', 'cell'], optional: ['name', 'service-type'], run: instancesAdd },
+    add: {
+      required: ['org', 'tenant', 'plan', 'cell'],
+      optional: ['name', 'service-type', 'create'],
+      run: instancesAdd,
+    },
   },
 }
 
@@ -97,14 +103,34 @@ async function cellsRemove({ pool, actor }: Context, given: Given): Promise<obje
   })
 }
 
+function createOf({ create = 'false' }: Given): boolean {
+  if (create === 'true' || create === 'false') return create === 'true'
+  throw new ApiError(
+    'VALIDATION_ERROR',
+    '--create is true or false: whether an organization or tenant of that name may be made.',
+  )
+}
+
+/** Customers choose the names of their organizations: a new one must not turn out to be somebody's. */
+async function requireNobodyCalled(sql: Sql, nameOrId: string): Promise<void> {
+  const [found] = await listOrganizations(sql, nameOrId)
+  if (found && found.id !== nameOrId)
+    throw new ApiError(
+      'INVALID_STATE',
+      `There is an organization called '${nameOrId}' already, ${found.id}: give its id if you mean it, or another name.`,
+    )
+}
+
 async function instancesAdd({ pool, actor }: Context, given: Given): Promise<object> {
   const plan = PLAN_NAMES.find((name) => name === given.plan) as PlanName | undefined
   if (!plan) throw new ApiError('VALIDATION_ERROR', `--plan is one of ${PLAN_NAMES.join(', ')}.`)
   return transaction(pool, async (sql) => {
     const cell = await requireCell(sql, given.cell as string)
-    const organization = await ensureOrganization(sql, given.org as string, actor)
+    const mayMake = createOf(given)
+    if (mayMake) await requireNobodyCalled(sql, given.org as string)
+    const organization = await ensureOrganization(sql, given.org as string, actor, mayMake)
     const wanted = { organizationId: organization.id, nameOrId: given.tenant as string, plan }
-    const tenant = await ensureTenant(sql, wanted, actor)
+    const tenant = await ensureTenant(sql, wanted, actor, mayMake)
     const serviceType = given['service-type'] ?? 'memory'
     const service = await addInstance(sql, { tenant, cell, plan, name: given.name ?? serviceType, serviceType }, actor)
     return {

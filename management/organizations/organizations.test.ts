@@ -5,6 +5,7 @@ import { eventually } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
+import { listOrganizations } from '../tenants/store.ts'
 import { ACTOR, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
 import { changeRole } from './organizations.ts'
 
@@ -80,6 +81,32 @@ test('a name that is none is refused, and a key that is limited to tenants makes
     assert.equal((await own.ask('POST /api/v1/organizations', { body })).status, 400, JSON.stringify(body))
   const limited = await management.member(own, 'owner', { tenantIds: [own.tenantId] })
   assert.equal((await limited.ask('POST /api/v1/organizations', { body: { name: 'x' } })).error.code, 'FORBIDDEN')
+})
+
+// A customer called theirs `org_<id of another>`, and `--org <that id>` of an operator became "several are called so: give the id".
+// Mutants: looksLikeId() not asked by displayName; `id = $1 or name = $1` in listOrganizations().
+test('no organization or tenant is called by an id, and an id is looked up as an id', async () => {
+  const [own, other] = [await management.organization(), await management.organization()]
+  for (const name of [other.organizationId, other.tenantId, other.organizationId.toUpperCase()]) {
+    for (const [line, body] of [
+      ['POST /api/v1/organizations', { name }],
+      ['POST /api/v1/tenants', { name }],
+      [`PATCH /api/v1/tenants/${own.tenantId}`, { name }],
+    ] as const) {
+      const { status, error } = await own.ask(line, { body })
+      assert.deepEqual([status, error.code], [400, 'VALIDATION_ERROR'], `${line} ${name}`)
+    }
+  }
+  // One from before the rule.
+  await management.sql('update loci.organizations set name = $2 where id = $1', [
+    own.organizationId,
+    other.organizationId,
+  ])
+  const found = await listOrganizations(management.pool, other.organizationId)
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [other.organizationId],
+  )
 })
 
 test('members are listed page by page to every role, and not to a key that was narrowed to less', async () => {

@@ -1,7 +1,7 @@
 // An organization owns tenants; people belong to it in a role. It is never without a default tenant, and never without an owner.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isId, newId } from '@loci/contract/ids.ts'
+import { isId, looksLikeId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
@@ -155,6 +155,7 @@ async function lockMember(
 export function requireName(name: string): string {
   if (name.trim() !== name || name.length < 1 || name.length > 100)
     throw new ApiError('VALIDATION_ERROR', 'A name has 1 to 100 characters, none of them a blank at its ends.')
+  if (looksLikeId(name)) throw new ApiError('VALIDATION_ERROR', 'A name must not look like an id.')
   return name
 }
 

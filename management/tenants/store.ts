@@ -1,3 +1,4 @@
+import { looksLikeId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
 
@@ -9,8 +10,9 @@ export interface Organization {
 export async function listOrganizations(sql: Sql, nameOrId: string): Promise<Organization[]> {
   const { rows } = await sql.query<Organization>({
     name: 'organizations_find',
-    text: 'select id, name from loci.organizations where id = $1 or name = $1 order by id limit 2',
-    values: [nameOrId],
+    // What looks like an id is one, whatever somebody may have called theirs.
+    text: `select id, name from loci.organizations where case when $2 then id = $1 else name = $1 end order by id limit 2`,
+    values: [nameOrId, looksLikeId(nameOrId)],
   })
   return rows
 }
@@ -39,8 +41,8 @@ export async function listTenants(sql: Sql, organizationId: string, nameOrId: st
   const { rows } = await sql.query<Tenant>({
     name: 'tenants_find',
     text: `select id, organization_id as "organizationId", name, slug, plan, status, is_default as "isDefault" from loci.tenants
-      where organization_id = $1 and (id = $2 or name = $2 or slug = $2) and deleted_at is null order by id limit 2`,
-    values: [organizationId, nameOrId],
+      where organization_id = $1 and case when $3 then id = $2 else name = $2 or slug = $2 end and deleted_at is null order by id limit 2`,
+    values: [organizationId, nameOrId, looksLikeId(nameOrId)],
   })
   return rows
 }

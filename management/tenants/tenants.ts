@@ -1,5 +1,5 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isId, newId } from '@loci/contract/ids.ts'
+import { looksLikeId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { notYourTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
@@ -113,12 +113,17 @@ export async function deleteTenant(
   await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: { tenant_id: id } })
 }
 
-/** The one of that name or id; a name that nobody has yet makes a new one. */
-export async function ensureOrganization(sql: Sql, nameOrId: string, actor: string): Promise<Organization> {
+/** The one of that name or id; where it may, a name that nobody has yet makes a new one. */
+export async function ensureOrganization(
+  sql: Sql,
+  nameOrId: string,
+  actor: string,
+  mayMake = true,
+): Promise<Organization> {
   const [found, another] = await listOrganizations(sql, nameOrId)
   if (another) throw ambiguous('organizations', nameOrId)
   if (found) return found
-  requireName('organization', nameOrId, isId('org', nameOrId))
+  requireName('organization', nameOrId, looksLikeId(nameOrId) || !mayMake)
   const organization = { id: newId('org'), name: nameOrId }
   await insertOrganization(sql, organization)
   const entry = { actor, action: 'organization.make', subject: organization.id, detail: {} }
@@ -131,13 +136,14 @@ export async function ensureTenant(
   sql: Sql,
   given: { organizationId: string; nameOrId: string; plan: PlanName },
   actor: string,
+  mayMake = true,
 ): Promise<Tenant> {
   const { organizationId, nameOrId, plan } = given
   await useOrganization(sql, organizationId)
   const [found, another] = await listTenants(sql, organizationId, nameOrId)
   if (another) throw ambiguous('tenants', nameOrId)
   if (found) return found
-  requireName('tenant', nameOrId, isId('ten', nameOrId))
+  requireName('tenant', nameOrId, looksLikeId(nameOrId) || !mayMake)
   const id = newId('ten')
   const tenant = {
     id,
@@ -153,8 +159,8 @@ export async function ensureTenant(
   return tenant
 }
 
-function requireName(what: string, name: string, isAnId: boolean): void {
-  if (isAnId) throw new ApiError('NOT_FOUND', `There is no ${what} ${name}.`)
+function requireName(what: string, name: string, mustExist: boolean): void {
+  if (mustExist) throw new ApiError('NOT_FOUND', `There is no ${what} ${name}. Nothing was made.`)
   if (name.trim() !== name || name.length < 1 || name.length > 100)
     throw new ApiError(
       'VALIDATION_ERROR',

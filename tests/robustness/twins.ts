@@ -37,13 +37,14 @@ export async function addTwins(world: World, canaries: Canaries, random: Random)
   const mark = (letter: string) => `cn${letter}${random.text(14)}`
   const acme = mark('o')
   const twins: Twin[] = []
-  // One after the other: the second finds the organization and the tenant of the first.
+  // One after the other: the second is of the organization and the tenant of the first.
   for (const [name, organization] of [
     ['a', acme],
     ['a2', acme],
     ['b', mark('o')],
   ] as const) {
-    const tenant = await addTenant(world, { name: organization, plan: 'enterprise' })
+    const first = organization === acme ? twins[0]?.tenant : undefined
+    const tenant = await addTenant(world, { name: organization, plan: 'enterprise', ...(first ? { of: first } : {}) })
     const databases = ['default', 'shared', mark('d')].map((database) => ({
       name: database,
       keyMark: canaries.add('content', `${name}/${database}`, mark('k')),

@@ -59,10 +59,10 @@ export async function manage<Answer>(world: World, args: string[]): Promise<Answ
   return JSON.parse(stdout)
 }
 
-/** In an organization that is made with it, or in the default tenant of one that is there. */
+/** In an organization that is made with it, or in a tenant that is there. */
 export async function addTenant(
   world: World,
-  { name, plan, of }: { name: string; plan: string; of?: WorldOrganization },
+  { name, plan, of }: { name: string; plan: string; of?: Pick<WorldOrganization, 'organizationId' | 'tenantId'> },
 ): Promise<WorldTenant> {
   if (!world.cellId) throw new Error('the world has no management, so nobody can add a tenant')
   const made = await manage<{ organization_id: string; tenant_id: string; service_id: string }>(world, [
@@ -76,6 +76,8 @@ export async function addTenant(
     plan,
     '--cell',
     world.cellId,
+    '--create',
+    String(of === undefined),
   ])
   const mint = (ops: string[], depth: number) =>
     manage<WorldTenant['capability']>(world, [
