@@ -244,6 +244,21 @@ test('a client that leaves in the middle of its body takes no slot with it', asy
   assert.equal(server.limiter.running, 0)
 })
 
+// Mutant: queueMicrotask() for setImmediate() in serve(). Node runs both between headers and body, so every body was waited for.
+test('a body that comes with its headers is not waited for: its slot is kept', async () => {
+  const waited: boolean[] = []
+  const handle = () => {
+    waited.push(server.limiter.resumed > 0)
+    return {}
+  }
+  await using server = await testHttpServer([at('POST /body', handle, { body: BODY })])
+  for (let n = 0; n < 20; n += 1) {
+    const whole = dripHead('/body').replace('content-length', 'connection: close\r\ncontent-length')
+    assert.match(await sendBytes(server.url, `${whole}"b"}`), /^HTTP\/1\.1 200 /)
+  }
+  assert.deepEqual(new Set(waited), new Set([false]))
+})
+
 // Mutant: isTooSlow() that answers false; it would take the 10 s of its class.
 test('a body slower than 8 KiB a second after its grace is 408, long before the time of its class is over', async () => {
   await using server = await testHttpServer([at('POST /body', undefined, { body: BODY })])

@@ -81,6 +81,7 @@ export interface ExchangeContext {
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
 interface CountedSocket {
   lociUnanswered?: number
+  lociAnsweredAt?: number
   /** The newest request, until it is answered and its body is in. */
   lociNewest?: Exchange | undefined
 }
@@ -88,6 +89,12 @@ interface CountedSocket {
 /** Requests of this connection that are not answered yet. */
 export function unansweredOn(socket: object): number {
   return (socket as CountedSocket).lociUnanswered ?? 0
+}
+
+/** When its last answer was out, 0 before the first; undefined while a request of it waits for its own. */
+export function idleSince(socket: object): number | undefined {
+  const { lociUnanswered = 0, lociAnsweredAt = 0 } = socket as CountedSocket
+  return lociUnanswered > 0 ? undefined : lociAnsweredAt
 }
 
 /**
@@ -249,6 +256,7 @@ class OpenExchange implements Exchange {
     this.#answerEnded = true
     this.body?.account?.end()
     count(this.request.socket as CountedSocket, -1)
+    ;(this.request.socket as CountedSocket).lociAnsweredAt = performance.now()
     this.#context.inFlight.delete(this)
     this.#letGo()
     this.#context.unread.bytes -= this.unreadBytes

@@ -30,6 +30,8 @@ export interface Limiter {
   lane(name: string | undefined): Limiter
   readonly running: number
   readonly waiting: number
+  /** How often a slot was taken again, since the start. */
+  readonly resumed: number
 }
 
 interface LimiterOptions {
@@ -67,6 +69,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const crowds = new Map<string, Waiter[]>()
   const pacer = createPacer()
   let running = 0
+  let resumed = 0
   let isTimed = false
 
   const heldBy = (caller: string) => held.get(caller) ?? 0
@@ -151,6 +154,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       return waiting
     },
     resume(caller) {
+      resumed += 1
       if (caller !== undefined && heldBy(caller) >= shareMax) return waitInCrowd(caller)
       if (running >= runningMax) return wait(returning, caller)
       running += 1
@@ -180,6 +184,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
     },
     get running() {
       return running
+    },
+    get resumed() {
+      return resumed
     },
     get waiting() {
       return [...crowds.values()].reduce((sum, crowd) => sum + crowd.length, returning.length + queue.length)

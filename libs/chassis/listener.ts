@@ -5,7 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
+import type { AddressSet } from './addresses.ts'
 import { ApiError, errorBodyOf, errorHeadersOf } from './api-error.ts'
+import { boundConnections } from './connections.ts'
 import { breakOff, endSoon } from './exchange.ts'
 
 export interface ListenerOptions {
@@ -14,6 +16,8 @@ export interface ListenerOptions {
   /** `awaitsContinue`: the client sends its body when it is told to. */
   onRequest(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void
   onRefused(error: ApiError): void
+  trustedProxies: AddressSet
+  connectionsMax?: number | undefined
 }
 
 const HEADERS_MS = 5_000
@@ -43,7 +47,11 @@ export function createListener(options: ListenerOptions): Server {
     ? (createTlsServer({ ...settings, ...options.tls, handshakeTimeout: HANDSHAKE_MS }, onRequest) as unknown as Server)
     : createServer(settings, onRequest)
   server.timeout = SILENCE_MS
-  server.maxConnections = CONNECTIONS_MAX
+  boundConnections(server, {
+    max: options.connectionsMax ?? CONNECTIONS_MAX,
+    trustedProxies: options.trustedProxies,
+    isTls: options.tls !== undefined,
+  })
   // An expectation we do not know is ignored, as RFC 9110 allows; Node's 417 would have no request id.
   server.on('checkExpectation', onRequest)
   // Node would say 100 at once: whoever asks politely would send a body that access refuses.

@@ -47,6 +47,8 @@ export interface ServerOptions {
   /** Others than those of route.ts: tests have no time. */
   deadlinesMs?: Partial<Record<DeadlineClass, number>>
   bodiesMs?: Partial<Record<DeadlineClass, number>>
+  /** Of this listener; one address holds a tenth of them. */
+  connectionsMax?: number
   /** What a path that leads nowhere will belong to, as the start of a sentence. */
   unbuilt?(path: string): string | undefined
   /** Holds every answer against its schema and fails the request otherwise: tests and development, never production. */
@@ -93,6 +95,8 @@ export async function createServer(options: ServerOptions): Promise<HttpServer> 
   const server = createListener({
     letterCase: options.letterCase,
     tls: options.tls,
+    trustedProxies: options.trustedProxies,
+    connectionsMax: options.connectionsMax,
     onRequest: (request, response, awaitsContinue) =>
       accept({ options, context, router }, request, response, awaitsContinue),
     onRefused: (error) => options.log.debug({ code: error.code }, 'refused by the HTTP parser'),
@@ -263,8 +267,8 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
   if (exchange.isBroken) throw brokenBody()
   const body = readBytes(request, bytesMax)
   exchange.body = body
-  // What came with the headers is read before the next microtask, and keeps its slot.
-  if (!request.complete) queueMicrotask(() => awaitBody(context, exchange, body))
+  // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two: measured.)
+  if (!request.complete) setImmediate(awaitBody, context, exchange, body)
   body.whole
     .then((bytes) => {
       if (exchange.holdsSlot || !body.account) return run(options, exchange, match, bytes)

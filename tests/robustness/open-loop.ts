@@ -137,6 +137,10 @@ function startArrivals(perSecond: number, tally: Tally, idle: Connection[], send
   }, TICK_MS)
 }
 
+/** One address holds at most a tenth of a listener's connections: a crowd comes from many. */
+const ADDRESSES = 16
+let opened = 0
+
 function openConnection(url: URL, tally: Tally, onIdle: (connection: Connection) => void): void {
   let sentAt = 0
   let isWaiting = false
@@ -148,6 +152,7 @@ function openConnection(url: URL, tally: Tally, onIdle: (connection: Connection)
   const socket: Socket = connect({
     host: url.hostname,
     port: Number(url.port),
+    localAddress: `127.0.0.${2 + (opened++ % ADDRESSES)}`,
     noDelay: true,
     onread: {
       buffer: Buffer.allocUnsafe(8 * 1024),
