@@ -285,14 +285,14 @@ export function daemonDocument(routes: Route[], version: string): Record<string,
   return documentOf(routes, {
     title: 'loci instance daemon',
     version,
-    description: 'The data plane: memory and judgement of agents. Errors are listed in docs/api/errors.md.',
+    description: 'The data plane: memory and judgement of agents. Errors are listed at the end of /docs.',
     letterCase: 'camel',
     securitySchemes: {
       capability: {
         type: 'apiKey',
         in: 'header',
         name: 'x-loci-capability',
-        description: 'A sealed capability chain.',
+        description: 'A capability. Management makes one: `POST /api/v1/tenants/{id}/tokens`.',
       },
       partner: { type: 'http', scheme: 'bearer', description: 'A partner credential.' },
       legacyJwt: {

@@ -9,7 +9,7 @@ export function managementDocument(routes: Route[], version: string): Record<str
     title: 'loci management',
     version,
     description:
-      'The control plane: organizations, tenants, services, tokens, billing. Errors are listed in docs/api/errors.md.',
+      'The control plane: organizations, tenants, services, tokens, billing. Errors are listed at the end of /docs.',
     letterCase: 'snake',
     securitySchemes: {
       apiKey: {

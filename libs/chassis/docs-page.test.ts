@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { docsPage } from './docs-page.ts'
 import { documentOf } from './documents.ts'
 import { open } from './probes.ts'
-import { route } from './route.ts'
+import { type Access, route } from './route.ts'
 
 const hostile = '<script src="https://evil.example/x.js">alert(1)</script>\' onload="x'
 const routes = [
@@ -69,3 +69,88 @@ test('every operation, parameter and schema is on it', () => {
   for (const text of ['/v1/things/{id}', 'POST', '<code>limit</code>', 'id="schema-Thing"', 'VALIDATION_ERROR'])
     assert.ok(html.includes(text), text)
 })
+
+const capability: Access<undefined> = {
+  class: 'capability',
+  operation: 'kv:write',
+  schemes: [['capability']],
+  errors: ['UNAUTHENTICATED'],
+  authorize: () => undefined,
+}
+const spec = { access: capability, summary: 'Puts `one`.', answers: { 200: z.object({ ok: z.boolean() }) } }
+const ok = () => ({ ok: true })
+
+function described() {
+  const given = [
+    route({ ...spec, access: open, method: 'GET', path: '/health/live', tag: 'health' }, ok),
+    route({ ...spec, access: open, method: 'GET', path: '/admin/x', tag: 'admin' }, ok),
+    route({ ...spec, method: 'GET', path: '/v1/kv/consistency', tag: 'kv' }, ok),
+    route(
+      {
+        ...spec,
+        method: 'PUT',
+        path: '/v1/kv/entries/{key}',
+        tag: 'kv',
+        params: z.object({ key: z.string() }),
+        body: z
+          .object({ value: z.unknown().refine(() => true), kind: z.enum(['it’s', 'b']), ttlMs: z.int().optional() })
+          .meta({ id: 'Entry' }),
+      },
+      ok,
+    ),
+  ]
+  const securitySchemes = {
+    capability: { type: 'apiKey', in: 'header', name: 'x-loci-capability', description: 'One.' },
+  }
+  const options = { title: 't', version: '1', description: 'd', letterCase: 'camel' as const, securitySchemes }
+  return docsPage(documentOf(given, options)).html
+}
+
+test('each route names its header and has a line to paste, with a body that its schema takes', () => {
+  const html = described()
+  assert.ok(html.includes('x-loci-capability, kv:write'))
+  assert.ok(html.includes('<code>x-loci-capability: $CAPABILITY</code>'))
+  const line = [...html.matchAll(/<pre[^>]*>(curl [\s\S]*?)<\/pre>/g)].map(([, one]) => decoded(String(one)))
+  assert.deepEqual(
+    line.find((one) => one.includes('PUT')),
+    [
+      'curl -s -X PUT "$URL/v1/kv/entries/$KEY" \\',
+      '  -H "x-loci-capability: $CAPABILITY" \\',
+      "  -H 'content-type: application/json' \\",
+      `  -d '{"value":"tea","kind":"it’s"}'`,
+    ].join('\n'),
+  )
+  assert.ok(line.includes('curl -s "$URL/health/live"'))
+})
+
+test('what everybody needs stands first, probes and administration last; headings in order; links lead to what is shown', () => {
+  const html = described()
+  const order = [
+    'id="kv"',
+    '/v1/kv/entries/{key}',
+    '/v1/kv/consistency',
+    'id="admin"',
+    'id="health"',
+    'id="errors"',
+    'id="schemas"',
+  ]
+  const places = order.map((one) => html.indexOf(one))
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  assert.ok(!places.includes(-1))
+  const levels = [...html.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level))
+  for (const [at, level] of levels.entries())
+    assert.ok(level <= (levels[at - 1] ?? 0) + 1, `h${level} after h${levels[at - 1]}`)
+  assert.equal(html.split('<main>').length, 2)
+  for (const [, id] of html.matchAll(/href="#([^"]+)"/g)) assert.ok(html.includes(`id="${id}"`), id)
+  assert.ok(html.indexOf('id="schema-Entry"') > html.lastIndexOf('</details>'), 'not inside a closed box')
+  for (const [tag] of html.matchAll(/<pre[^>]*>|<div class="t"[^>]*>/g)) assert.match(tag, /tabindex="0"/)
+  assert.ok(html.includes('id="error-UNAUTHENTICATED"'))
+  assert.ok(html.includes('Puts <code>one</code>.'))
+})
+
+function decoded(html: string): string {
+  return html.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+}

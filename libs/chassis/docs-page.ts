@@ -1,45 +1,81 @@
 // GET /docs: the OpenAPI document as one page. It is drawn here and needs no script: nothing is loaded from anywhere, so an
-// operator without internet reads it too, and its content security policy can forbid everything but its own style.
+// operator without internet reads it too, and its content security policy can forbid everything but its own style. Schemas are not
+// folded: a link into a closed box would need a script to open it.
 
 import { createHash } from 'node:crypto'
+import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
+import { credentialHeader, curlLine, type ExampleDocument, type SecurityScheme } from './docs-example.ts'
+
+interface Parameter {
+  name: string
+  in: string
+  required: boolean
+  description?: string
+  schema: unknown
+}
 
 interface Operation {
   summary?: string
   tags?: string[]
+  security?: Record<string, unknown>[]
   'x-loci-access'?: string
   'x-loci-operation'?: string
-  parameters?: { name: string; in: string; required: boolean; schema: unknown }[]
+  parameters?: Parameter[]
   requestBody?: { required: boolean; content: Record<string, { schema?: unknown }> }
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
 }
 
-const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-h2{margin-top:2.5rem;border-bottom:1px solid}details{border:1px solid #8884;border-radius:6px;margin:.5rem 0;padding:.4rem .8rem}
-summary{cursor:pointer}code,pre{font:14px/1.45 ui-monospace,monospace}pre{overflow:auto;background:#8881;padding:.6rem;border-radius:6px}
-.m{display:inline-block;min-width:4.5em;font-weight:700}.a{float:right;opacity:.75}table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}`
+interface Entry {
+  path: string
+  method: string
+  operation: Operation
+}
+
+// What everybody needs first, what only those who run the place need last; what stands in neither list between them, by name.
+const FIRST = ['kv', 'services', 'tokens', 'operations', 'tenants', 'events', 'api-keys', 'organizations']
+const LAST = ['cells', 'quarantine', 'admin', 'health', 'documents']
+
+const STYLE = `:root{color-scheme:light dark;background:Canvas;color:CanvasText}body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
+h2{margin-top:2.5rem;border-bottom:1px solid}h3,h4{font-size:1rem;margin:1rem 0 .3rem}summary h3{display:inline;font-weight:400;margin:0}
+details{border:1px solid #8888;border-radius:6px;margin:.5rem 0;padding:.4rem .8rem}summary{cursor:pointer}
+code,pre{font:14px/1.45 ui-monospace,monospace}code{overflow-wrap:anywhere}pre{overflow:auto;background:#8882;padding:.6rem;border-radius:6px}
+.m{display:inline-block;min-width:4.5em;font-weight:700}.r{display:inline-flex;flex-wrap:wrap;gap:0 1rem;justify-content:space-between;width:calc(100% - 1.5rem);vertical-align:top}p.s{margin:.1rem 0 0}
+.t{overflow-x:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}:target{outline:2px solid Highlight;outline-offset:4px}`
 
 export function docsPage(document: Record<string, unknown>): { html: string; contentSecurityPolicy: string } {
   const { title, version, description } = document.info as { title: string; version: string; description: string }
-  const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
+  const entries: Entry[] = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
     ([path, item]) =>
       Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
-  const byTag = [...Map.groupBy(operations, ({ operation }) => operation.tags?.[0] ?? 'other')].sort(([a], [b]) =>
-    a < b ? -1 : 1,
+  const byTag = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'other')].sort(([a], [b]) =>
+    byImportance(a, b),
   )
-  const components = (document.components as { schemas: Record<string, unknown> }).schemas
+  const { schemas, securitySchemes: schemes = {} } = document.components as {
+    schemas: Record<string, unknown>
+    securitySchemes?: Record<string, SecurityScheme>
+  }
+  const known: ExampleDocument = { schemas, schemes }
+  const parts = [...byTag.map(([tag]) => tag), 'errors', 'schemas']
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${text(title)}</title><style>${STYLE}</style></head><body>
-<h1>${text(title)} <small>${text(version)}</small></h1><p>${text(description)}</p>
-<p>Machine-readable: <a href="/openapi.json">/openapi.json</a>. Parts: ${byTag.map(([tag]) => `<a href="#${text(tag)}">${text(tag)}</a>`).join(' · ')} · <a href="#schemas">schemas</a></p>
-${byTag.map(([tag, list]) => `<h2 id="${text(tag)}">${text(tag)}</h2>${list.map(operationHtml).join('\n')}`).join('\n')}
-<h2 id="schemas">schemas</h2>
-${Object.entries(components)
+<main><h1>${text(title)} <small>${text(version)}</small></h1><p>${prose(description)}</p>
+<p>Machine-readable: <a href="/openapi.json">/openapi.json</a>.</p>
+<nav aria-label="Parts">${parts.map((part) => `<a href="#${anchor(part)}">${text(part)}</a>`).join(' · ')}</nav>
+${callingHtml(entries, known)}
+${byTag
   .map(
-    ([name, schema]) =>
-      `<details id="schema-${text(name)}"><summary><code>${text(name)}</code></summary>${json(schema)}</details>`,
+    ([tag, list]) =>
+      `<h2 id="${anchor(tag)}">${text(tag)}</h2>\n${resourcesFirst(list)
+        .map((entry) => operationHtml(entry, known))
+        .join('\n')}`,
   )
   .join('\n')}
-</body></html>`
+${errorsHtml(entries)}
+<h2 id="schemas">schemas</h2>
+${Object.entries(schemas)
+  .map(([name, schema]) => `<h3 id="schema-${text(name)}"><code>${text(name)}</code></h3>${schemaHtml(schema)}`)
+  .join('\n')}
+</main></body></html>`
   const digest = createHash('sha256').update(STYLE).digest('base64')
   return {
     html,
@@ -47,28 +83,126 @@ ${Object.entries(components)
   }
 }
 
-function operationHtml({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
-  const access = [operation['x-loci-access'], operation['x-loci-operation']].filter(Boolean).join(' · ')
-  const parameters = operation.parameters?.length
-    ? `<h4>Parameters</h4><table>${operation.parameters.map((one) => `<tr><td><code>${text(one.name)}</code></td><td>${text(one.in)}${one.required ? ', required' : ''}</td><td>${json(one.schema)}</td></tr>`).join('')}</table>`
-    : ''
-  const body = operation.requestBody
-    ? `<h4>Body</h4>${json(operation.requestBody.content['application/json']?.schema)}`
-    : ''
-  const responses = Object.entries(operation.responses ?? {})
-    .map(
-      ([status, { description, content }]) =>
-        `<tr><th>${text(status)}</th><td>${text(description)}${Number(status) < 400 ? json(content?.['application/json']?.schema) : ''}</td></tr>`,
-    )
-    .join('')
-  return `<details><summary><span class="m">${method}</span> <code>${text(path)}</code> <span class="a">${text(access)}</span><br>${text(operation.summary ?? '')}</summary>${parameters}${body}<h4>Answers</h4><table>${responses}</table></details>`
+function anchor(tag: string): string {
+  return text(tag.replaceAll(' ', '-'))
 }
 
-function json(value: unknown): string {
+function byImportance(a: string, b: string): number {
+  const rank = (tag: string) =>
+    FIRST.includes(tag) ? FIRST.indexOf(tag) : LAST.includes(tag) ? 1_000 + LAST.indexOf(tag) : 500
+  return rank(a) - rank(b) || (a < b ? -1 : 1)
+}
+
+/** What can be written comes before what can only be read: entries before reports about them. */
+function resourcesFirst(entries: Entry[]): Entry[] {
+  const resourceOf = (path: string) => path.replace(/(\/\{[^}]+\}.*|\/batch)$/, '')
+  const written = new Set(entries.filter(({ method }) => method !== 'GET').map(({ path }) => resourceOf(path)))
+  const isWritten = ({ path }: Entry) => written.has(resourceOf(path))
+  return [...entries.filter(isWritten), ...entries.filter((entry) => !isWritten(entry))]
+}
+
+/** Which header each credential goes into: those that a route of this program asks for. */
+function callingHtml(entries: Entry[], known: ExampleDocument): string {
+  const asked = new Set(entries.flatMap(({ operation }) => schemesOf(operation)))
+  const rows = Object.entries(known.schemes)
+    .filter(([name]) => asked.has(name))
+    .map(
+      ([name, { description = '' }]) =>
+        `<tr><th scope="row"><code>${text(credentialHeader(name, known))}</code></th><td>${prose(description)}</td></tr>`,
+    )
+  if (rows.length === 0) return ''
+  return `<h2 id="calling">calling</h2><p>The curl lines below are for a shell with <code>URL</code> set to the address of this server, and with the
+credential and the names in capitals set to yours.</p><div class="t" tabindex="0" role="group" aria-label="Credentials"><table><tbody>${rows.join('')}</tbody></table></div>`
+}
+
+function schemesOf({ security = [] }: Operation): string[] {
+  return Object.keys(security[0] ?? {})
+}
+
+function operationHtml({ path, method, operation }: Entry, known: ExampleDocument): string {
+  const { parameters = [], requestBody, responses = {} } = operation
+  const schemes = schemesOf(operation)
+  const body = requestBody?.content['application/json']?.schema
+  const line = curlLine({ method, path, schemes, ...(body === undefined ? {} : { body }) }, known)
+  const answers = Object.entries(responses).map(
+    ([status, { description, content }]) =>
+      `<tr><th scope="row">${text(status)}</th><td>${prose(description)}${Number(status) < 400 ? schemaHtml(content?.['application/json']?.schema) : ''}</td></tr>`,
+  )
+  return `<details><summary><h3><span class="r"><span><span class="m">${method}</span> <code>${text(path)}</code></span> <span>${text(accessText(operation, known))}</span></span></h3><p class="s">${prose(operation.summary ?? '')}</p></summary>
+${block(line, `curl line for ${method} ${path}`)}
+${parameters.length > 0 ? `<h4>Parameters</h4>${table('Parameters', parameters.map(parameterHtml))}` : ''}${body === undefined ? '' : `<h4>Body${requestBody?.required ? '' : ' (may be left out)'}</h4>${schemaHtml(body)}`}
+<h4>Answers</h4>${table('Answers', answers)}</details>`
+}
+
+/** Who may call, in the words of the wire: the header, and what the credential must carry. */
+function accessText(operation: Operation, known: ExampleDocument): string {
+  const headers = schemesOf(operation).map((name) => credentialHeader(name, known).replace(/(: Bearer)?:? \$.*$/, '$1'))
+  if (headers.length === 0) return 'open to everybody'
+  const needs = operation['x-loci-operation']
+  if (needs === undefined) return headers.join(' and ')
+  return `${headers.join(' and ')}, ${needs === 'anyone' ? 'any scope' : needs}`
+}
+
+function parameterHtml({ name, in: place, required, description, schema }: Parameter): string {
+  const said = description ?? (schema as { description?: string }).description ?? ''
+  return `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(place)}${required ? ', required' : ''}</td><td>${prose(said)} <code>${text(typeText(schema))}</code></td></tr>`
+}
+
+/** `string ≤ 64`, `integer 1..200 = 50`, `"a" | "b"`: a line of a table has no room for a schema. */
+function typeText(schema: unknown): string {
+  const {
+    type,
+    minimum,
+    maximum,
+    minLength,
+    maxLength,
+    pattern,
+    default: fallback,
+    ...rest
+  } = schema as Record<string, unknown>
+  if (Array.isArray(rest.enum)) return rest.enum.map((one) => JSON.stringify(one)).join(' | ')
+  const range = minimum !== undefined || maximum !== undefined ? ` ${minimum ?? ''}..${maximum ?? ''}` : ''
+  const length = maxLength === undefined ? '' : ` of ${minLength ?? 0} to ${maxLength} characters`
+  const form = pattern === undefined || length !== '' ? '' : ` ${pattern}`
+  return `${String(type ?? 'any')}${range}${length}${form}${fallback === undefined ? '' : ` = ${JSON.stringify(fallback)}`}`
+}
+
+/** The codes that routes of this program answer with. */
+function errorsHtml(entries: Entry[]): string {
+  const told = entries.flatMap(({ operation }) =>
+    Object.values(operation.responses ?? {}).map((one) => one.description),
+  )
+  const codes = new Set(told.flatMap((description) => description.match(/`[A-Z][A-Z_]+`/g) ?? []))
+  const rows = (Object.keys(ERRORS) as ErrorCode[])
+    .filter((code) => codes.has(`\`${code}\``))
+    .map((code) => {
+      const { status, retryable, meaning } = ERRORS[code]
+      return `<tr><th scope="row" id="error-${code}"><code>${code}</code></th><td>${status}</td><td>${retryable ? 'yes' : 'no'}</td><td>${prose(meaning)}</td></tr>`
+    })
+  const head =
+    '<tr><th scope="col">code</th><th scope="col">status</th><th scope="col">retry as it is</th><th scope="col">meaning</th></tr>'
+  return `<h2 id="errors">errors</h2>${table('Errors', rows, head)}`
+}
+
+function table(label: string, rows: string[], head = ''): string {
+  return `<div class="t" tabindex="0" role="group" aria-label="${text(label)}"><table>${head ? `<thead>${head}</thead>` : ''}<tbody>${rows.join('')}</tbody></table></div>`
+}
+
+/** It scrolls sideways, so the keyboard must be able to come to it. */
+function block(content: string, label: string): string {
+  return `<pre tabindex="0" role="group" aria-label="${text(label)}">${text(content)}</pre>`
+}
+
+function schemaHtml(value: unknown): string {
   if (value === undefined) return ''
   const reference = (value as { $ref?: string }).$ref?.split('/').at(-1)
   if (reference) return `<p><a href="#schema-${text(reference)}"><code>${text(reference)}</code></a></p>`
-  return `<pre>${text(JSON.stringify(value, null, 2))}</pre>`
+  return block(JSON.stringify(value, null, 2), 'JSON Schema')
+}
+
+/** Backticks are how our descriptions mark code. */
+function prose(value: string): string {
+  return text(value).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 function text(value: string): string {
