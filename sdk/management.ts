@@ -8,7 +8,7 @@ export type ManagementOperations = {
       200: CapabilityKeys
     }
   }
-  /** With keys:write the API keys of the organization, else those of the person behind the caller. */
+  /** Lists API keys: all of the organization with `keys:write`, otherwise your own. */
   'GET /api/v1/api-keys': {
     given: {
       query?: {
@@ -45,7 +45,7 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
-  /** Give an API key that one has made a new secret; the old one works until the overlap ends. */
+  /** Rotate one of your own API keys: the answer has its new secret, the old one works until the overlap ends. */
   'POST /api/v1/api-keys/{id}/rotate': {
     given: {
       path: {

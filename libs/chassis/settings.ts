@@ -152,7 +152,7 @@ export const SETTINGS = {
   sealingKeys: setting({
     env: 'LOCI_SEALING_KEYS',
     programs: BOTH,
-    doc: 'Keys for secrets at rest, as `<id>:<base64 of 32 random bytes>`, comma between: the first seals, all open. Put a new one in front to rotate.',
+    doc: 'Keys for secrets at rest, as `<id>:<base64 of 32 random bytes>`, comma between: the first encrypts, every one decrypts. Put a new one in front to rotate.',
     secret: true,
     parse: sealingKeys,
   }),

@@ -112,7 +112,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     staff: (kind) =>
       access('staff', kind, (caller) => {
         if (!caller.isStaff)
-          throw new ApiError('FORBIDDEN', 'This belongs to the people who run the platform: ask them.')
+          throw new ApiError('FORBIDDEN', 'Platform administration only. Ask the operator of this installation.')
       }),
     async isStill(caller, headers) {
       // The word of a gateway is about one request and can not be asked for again.

@@ -50,7 +50,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         path: '/api/v1/api-keys',
         access: access.anyone('read'),
         tag: 'api-keys',
-        summary: 'With keys:write the API keys of the organization, else those of the person behind the caller.',
+        summary: 'Lists API keys: all of the organization with `keys:write`, otherwise your own.',
         query: apiKeyListQuery,
         answers: { 200: apiKeyList },
       },
@@ -123,7 +123,8 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         path: '/api/v1/api-keys/{id}/rotate',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary: 'Give an API key that one has made a new secret; the old one works until the overlap ends.',
+        summary:
+          'Rotate one of your own API keys: the answer has its new secret, the old one works until the overlap ends.',
         params: apiKeyParams,
         body: apiKeyRotate,
         bodyOptional: true,
