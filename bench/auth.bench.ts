@@ -61,7 +61,6 @@ const instance = {
   state: 'active' as const,
   stateReason: null,
   limits: { databases: 10, records: 10, bytes: 10, requests_per_second: 1e9, burst: 2e9, streams: 1 },
-  config: {},
 }
 const authority = createAuthority({
   loadInstance: async () => instance,

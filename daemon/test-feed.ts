@@ -28,8 +28,12 @@ export interface TestFeed {
   pageItemsMax: number
   /** How often it was asked while it was silent. */
   readonly unanswered: number
-  /** Instances that it does not place in the cell: a report that names one is refused whole. */
+  /** Instances that it does not place in the cell: their rows are left out of a report. */
   unknown: Set<string>
+  /** Instances whose rows it can not read: a report that names one is 400. */
+  unreadable: Set<string>
+  /** What the cell has reported as erased, in its former life. */
+  ledger: { svc: string; generation: number }[]
   /** While set, every call of the cell is 401 with these details. `date` is that of the answer. */
   refusal: { details: object; date?: string } | undefined
   /** Everything that was taken, with the moment (performance.now()) at which it came. */
@@ -46,6 +50,7 @@ export async function testFeed(): Promise<TestFeed> {
   let wake = () => {}
   let polled: { epoch: string | null; after: number } | undefined
   const unknown = new Set<string>()
+  const unreadable = new Set<string>()
   const reports: TestFeed['reports'] = []
   const sent: Report[] = []
   let unanswered = 0
@@ -72,11 +77,21 @@ export async function testFeed(): Promise<TestFeed> {
 
   function takeReport(report: Report): [number, object] {
     sent.push(report)
+    const details = report.observed.flatMap(({ svc }, at) =>
+      unreadable.has(svc) ? [{ field: `body.observed.${at}.generation`, problem: 'Too big' }] : [],
+    )
+    if (details.length > 0) return [400, { error: { code: 'VALIDATION_ERROR', details } }]
     const named = [...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc)
-    const instances = [...new Set(named)].filter((svc) => unknown.has(svc))
-    if (instances.length > 0) return [404, { error: { code: 'NOT_FOUND', details: { instances } } }]
-    reports.push({ ...report, at: performance.now() })
-    return [200, { accepted: true }]
+    const refused = [...new Set(named)].filter((svc) => unknown.has(svc))
+    const isTaken = ({ svc }: { svc: string }) => !unknown.has(svc)
+    const { observed, usage, deletions } = report
+    const taken = {
+      observed: observed.filter(isTaken),
+      usage: usage.filter(isTaken),
+      deletions: deletions.filter(isTaken),
+    }
+    reports.push({ ...report, ...taken, at: performance.now() })
+    return [200, { accepted: true, refused }]
   }
 
   const server = createServer(async (request, response) => {
@@ -93,6 +108,12 @@ export async function testFeed(): Promise<TestFeed> {
       if (refusal.date) response.setHeader('date', refusal.date)
       const error = { code: 'UNAUTHENTICATED', message: 'refused', details: refusal.details }
       response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+      return
+    }
+    if (pathname === '/cell/v1/deletions') {
+      const at = new Date().toISOString()
+      const deletions = feed.ledger.map((one, index) => ({ ...one, seq: index + 1, at }))
+      response.writeHead(200).end(JSON.stringify({ deletions, next: deletions.length, more: false }))
       return
     }
     const [status, body] =
@@ -145,6 +166,8 @@ export async function testFeed(): Promise<TestFeed> {
       return unanswered
     },
     unknown,
+    unreadable,
+    ledger: [],
     reports,
     sent,
     async [Symbol.asyncDispose]() {

@@ -24,6 +24,7 @@ import { startBackground } from './background.ts'
 import { applyParkedOf, saveOrganizationPlanOf } from './billing/billing.ts'
 import { createBillingClock } from './billing/clock.ts'
 import { billingRoutes } from './billing/routes.ts'
+import { createAlarms } from './cells/alarms.ts'
 import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys } from './cells/store.ts'
 import { managementDocument } from './document.ts'
@@ -124,10 +125,16 @@ export async function createManagement({
   const cell = cellAccess({
     findCellKeys: (id) => findCellKeys(pool, id),
     publicUrl: settings.publicUrl,
+    trustedProxies,
     log,
     failures,
-    trustedProxies,
   })
+  const alarmed = metrics.counter(
+    'loci_cell_alarms_total',
+    'What cells have said that an honest one does not say, by kind. Above zero: look at `alarm` of GET /api/v1/cells.',
+    ['kind'],
+  )
+  const alarms = createAlarms({ pool, log, count: (kind) => alarmed.inc({ kind }) })
 
   const inFlight = () => server.inFlight()
   const parts = () => ({ postgres: lifecycle.state === 'degraded' ? 'down' : 'running' })
@@ -135,8 +142,8 @@ export async function createManagement({
     ...probeRoutes({ lifecycle, metrics, prefixes: [''], parts }),
     ...lifecycleRoutes({ lifecycle, inFlight }),
     ...keyRoutes({ pool }),
-    ...feedRoutes({ cell, pool, waiting }),
-    ...reportRoutes({ cell, pool, tell, tellEvents, look }),
+    ...feedRoutes({ cell, pool, waiting, alarms }),
+    ...reportRoutes({ cell, pool, tell, tellEvents, look, alarms }),
     ...serviceRoutes({ caller, rates, pool, market, idempotency, creations, ends, look }),
     ...provisioningRoutes({ caller, pool, idempotency, rules: market, tell, look }),
     ...operationRoutes({ caller, ends }),

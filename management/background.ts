@@ -12,7 +12,9 @@ import { countApiKeysBeyond, forgetRates, useOrganization } from './access/store
 import { saveKeyUses } from './api-keys/store.ts'
 import { keepAuditPartitions } from './audit/store.ts'
 import type { BillingClock } from './billing/clock.ts'
+import { forgetSpeakers } from './cells/store.ts'
 import { keepEventPartitions } from './events/store.ts'
+import { dropConfirmedDeletions, noteEpoch } from './feed/store.ts'
 import { keepKeys, requireOpenable } from './keys/keys.ts'
 import { type Sealer, SealingKeyMissing } from './keys/sealing.ts'
 import type { Reconciler } from './provisioning/reconciler.ts'
@@ -48,6 +50,12 @@ export async function startBackground(options: BackgroundOptions): Promise<() =>
   await keepAuditPartitions(sql)
   await keepEventPartitions(sql)
   await keepKeys(sql, sealer)
+  const restoredAt = await noteEpoch(sql)
+  if (restoredAt && Date.now() - restoredAt.getTime() < UPKEEP_MS)
+    log.warn(
+      { component: 'feed' },
+      'the epoch of the feed has changed: this database was restored or has failed over; every cell reads everything again',
+    )
   const dead = await countApiKeysBeyond(sql, peppers)
   if (dead > 0)
     log.warn(
@@ -111,6 +119,8 @@ async function keepHouse({ sql, log, billingClock, onOverdue, retention }: Backg
     'rate limits': () => forgetRates(sql),
     'times of provisioning': () => forgetReadyTimes(sql),
     'ids of reports': () => forgetReportIds(sql),
+    'speakers of cells': () => forgetSpeakers(sql),
+    'deletions in feeds': () => dropConfirmedDeletions(sql),
     revocations: () => deleteExpired(sql),
     'parked events': () => billingClock.applyParkedEvents(),
     'old rows': () => retention.turn(),

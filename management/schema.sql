@@ -350,6 +350,15 @@ CREATE TABLE loci.cell_report_ids (
 
 COMMENT ON TABLE loci.cell_report_ids IS 'without row-level security: ids of the tokens of cells';
 
+CREATE TABLE loci.cell_speakers (
+    cell_id text NOT NULL,
+    speaker text NOT NULL,
+    address text NOT NULL,
+    last_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.cell_speakers IS 'without row-level security: addresses of the processes of cells';
+
 CREATE TABLE loci.cells (
     id text NOT NULL,
     name text NOT NULL,
@@ -365,6 +374,8 @@ CREATE TABLE loci.cells (
     heard_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     placed integer DEFAULT 0 NOT NULL,
+    alarm jsonb,
+    deletion_seq bigint DEFAULT 0 NOT NULL,
     CONSTRAINT cells_capacity_check CHECK ((capacity > 0)),
     CONSTRAINT cells_public_keys_check CHECK (((jsonb_typeof(public_keys) = 'array'::text) AND ((jsonb_array_length(public_keys) >= 1) AND (jsonb_array_length(public_keys) <= 2))))
 );
@@ -375,7 +386,11 @@ CREATE TABLE loci.deletions (
     cell_id text NOT NULL,
     service_id text NOT NULL,
     database text DEFAULT ''::text NOT NULL,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    seq bigint,
+    generation bigint,
+    asked_generation bigint,
+    received_at timestamp with time zone
 );
 
 COMMENT ON TABLE loci.deletions IS 'without row-level security: replayed whole by a restored cell; ids and names of databases';
@@ -421,6 +436,8 @@ ALTER TABLE ONLY loci.events FORCE ROW LEVEL SECURITY;
 CREATE TABLE loci.feed_epoch (
     only_row boolean DEFAULT true NOT NULL,
     value bigint DEFAULT 1 NOT NULL,
+    seen text,
+    changed_at timestamp with time zone,
     CONSTRAINT feed_epoch_only_row_check CHECK (only_row)
 );
 
@@ -433,6 +450,7 @@ CREATE TABLE loci.feed_items (
     seq bigint NOT NULL,
     body jsonb NOT NULL,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    bytes integer,
     CONSTRAINT feed_items_kind_check CHECK ((kind = ANY (ARRAY['instance'::text, 'key'::text, 'revocation'::text, 'partner_credential'::text])))
 );
 
@@ -762,6 +780,9 @@ ALTER TABLE ONLY loci.billing_events
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_pkey PRIMARY KEY (cell_id, jti);
 
+ALTER TABLE ONLY loci.cell_speakers
+    ADD CONSTRAINT cell_speakers_pkey PRIMARY KEY (cell_id, speaker);
+
 ALTER TABLE ONLY loci.cells
     ADD CONSTRAINT cells_name_key UNIQUE (name);
 
@@ -854,13 +875,21 @@ CREATE UNIQUE INDEX billing_events_inbox ON loci.billing_events USING btree (inb
 
 CREATE INDEX billing_events_of_tenant ON loci.billing_events USING btree (organization_id, tenant_id, arrival DESC);
 
+CREATE INDEX deletions_by_seq ON loci.deletions USING btree (cell_id, seq);
+
 CREATE INDEX due_services_by_time ON loci.due_services USING btree (due_at);
 
 CREATE INDEX due_tenants_by_time ON loci.due_tenants USING btree (due_at);
 
 CREATE UNIQUE INDEX feed_items_by_seq ON loci.feed_items USING btree (cell_id, seq);
 
+CREATE INDEX feed_items_deleted ON loci.feed_items USING btree (cell_id, seq) WHERE ((kind = 'instance'::text) AND ((body ->> 'state'::text) = 'deleted'::text));
+
+CREATE INDEX feed_items_ordinary ON loci.feed_items USING btree (cell_id, seq) WHERE (kind = ANY (ARRAY['instance'::text, 'partner_credential'::text]));
+
 CREATE INDEX feed_items_revocations ON loci.feed_items USING btree (((body ->> 'expires_at'::text))) WHERE (kind = 'revocation'::text);
+
+CREATE INDEX feed_items_urgent ON loci.feed_items USING btree (cell_id, seq) WHERE (kind = ANY (ARRAY['key'::text, 'revocation'::text]));
 
 CREATE INDEX idempotency_old ON loci.idempotency USING btree (organization_id, created_at);
 
@@ -932,6 +961,9 @@ ALTER TABLE ONLY loci.api_keys
 
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY loci.cell_speakers
+    ADD CONSTRAINT cell_speakers_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
@@ -1105,11 +1137,21 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.billing_events TO loci_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cell_speakers TO loci_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.cells TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.deletions TO loci_app;
 
 GRANT UPDATE(at) ON TABLE loci.deletions TO loci_app;
+
+GRANT UPDATE(seq) ON TABLE loci.deletions TO loci_app;
+
+GRANT UPDATE(generation) ON TABLE loci.deletions TO loci_app;
+
+GRANT UPDATE(asked_generation) ON TABLE loci.deletions TO loci_app;
+
+GRANT UPDATE(received_at) ON TABLE loci.deletions TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due_services TO loci_app;
 
@@ -1122,6 +1164,10 @@ GRANT SELECT,INSERT ON TABLE loci.events TO loci_app;
 GRANT SELECT ON TABLE loci.feed_epoch TO loci_app;
 
 GRANT UPDATE(value) ON TABLE loci.feed_epoch TO loci_app;
+
+GRANT UPDATE(seen) ON TABLE loci.feed_epoch TO loci_app;
+
+GRANT UPDATE(changed_at) ON TABLE loci.feed_epoch TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.feed_items TO loci_app;
 

@@ -78,6 +78,7 @@ export async function makeTargets(management: TestManagement, parties: Parties):
     doomedInvitation: async () =>
       (await make(invitations, { email: `${CANARY}-${randomUUID()}@example.com`, role: 'viewer' })).id,
     doomedInstance: () => quarantine(management, parties),
+    lostInstance: () => quarantine(management, parties, parties.own.tenantId),
   }
   const passing: Makers = {
     uuid: () => randomUUID(),
@@ -122,9 +123,9 @@ async function made(maker: TestParty, path: string, body: object): Promise<Made>
   return answer.json<Made>()
 }
 
-async function quarantine(management: TestManagement, { own, ownCell }: Parties): Promise<string> {
+async function quarantine(management: TestManagement, { own, ownCell }: Parties, ten = newId('ten')): Promise<string> {
   const svc = newId('svc')
-  const ids = { svc, org: own.organizationId, ten: newId('ten') }
+  const ids = { svc, org: own.organizationId, ten }
   const rest = { service_type: 'kv', plan: 'free', state: 'active', generation: 1 }
   await transaction(management.pool, (sql) => saveQuarantined(sql, ownCell.id, { ...ids, ...rest }))
   return svc

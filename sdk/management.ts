@@ -274,6 +274,18 @@ export type ManagementOperations = {
       200: Deleted
     }
   }
+  /** Take back what a cell says it has: as a service that its owner accepts with retry, or deletes. */
+  'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': {
+    given: {
+      path: {
+        cell_id: string
+        service_id: string
+      }
+    }
+    answers: {
+      200: AdoptedResponse
+    }
+  }
   /** Create a service. It is made in the background: follow Operation-Location. */
   'POST /api/v1/services': {
     given: {
@@ -650,11 +662,23 @@ export type ManagementOperations = {
       200: BillingReceived
     }
   }
+  /** What the cell has reported as erased: a restored one erases it again before it serves. */
+  'GET /cell/v1/deletions': {
+    given: {
+      query?: {
+        after?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: DeletionsResponse
+    }
+  }
   /** What the cell must know and does not yet: instances, keys, revocations, partner credentials. */
   'GET /cell/v1/feed': {
     given: {
       query?: {
         after?: number | undefined
+        urgent?: number | undefined
         epoch?: string | undefined
         wait?: number | undefined
       } | undefined
@@ -764,6 +788,10 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
 
 /** Any value that a later server may add: compare with those you know, and take the others too. */
 type Other = string & {}
+
+export type AdoptedResponse = {
+  adopted: true
+}
 
 export type ApiKey = {
   id: string
@@ -893,6 +921,11 @@ export type Cell = {
   heard_seq: number
   feed_seq: number
   lag: number
+  alarm: {
+    kind: 'two_addresses' | 'generation' | 'unknown' | 'foreign' | 'erased' | Other
+    at: string
+    detail: string
+  } | null
 }
 
 export type CellChange = {
@@ -948,6 +981,18 @@ export type Deleted = {
   deleted: true
 }
 
+export type DeletionsResponse = {
+  deletions: ({
+    seq: number
+    svc: string
+    database?: string
+    generation: number | null
+    at: string
+  })[]
+  next: number
+  more: boolean
+}
+
 export type Event = {
   id: string
   seq: number
@@ -967,6 +1012,7 @@ export type FeedResponse = {
   epoch: string
   full: boolean
   next: number
+  urgent?: number
   more: boolean
   items: ({
     seq: number
@@ -1320,6 +1366,7 @@ export type ReportRequest = {
   deletions?: ({
     svc: string
     database?: string | undefined
+    generation?: number | undefined
     at: string
   })[] | undefined
   last_used?: ({
@@ -1330,6 +1377,7 @@ export type ReportRequest = {
 
 export type ReportResponse = {
   accepted: true
+  refused: string[]
 }
 
 export type Service = {

@@ -10,13 +10,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@loci/chassis/log.ts'
-import { feedResponse } from '@loci/contract/feed.ts'
+import { deletionsResponse, feedResponse } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { callManagement, headlineOf, type Management } from './management.ts'
+import { callManagement, headlineOf, type Management, RefusedByManagement } from './management.ts'
 import { startPurger } from './purge/purger.ts'
 import { createRepeats } from './repeats.ts'
 import { type ReporterOptions, startReporter } from './reports/reporter.ts'
-import { applyPage, type Lease, leaveLease, takeLease } from './store.ts'
+import { applyPage, eraseByLedger, type Lease, leaveLease, takeLease } from './store.ts'
 
 export interface ApplierOptions extends Management {
   pool: Pool
@@ -105,18 +105,24 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
   )
   try {
     let { epoch, after } = lease
+    // Never behind `after`: keys and revocations come first in every page.
+    let urgent = after
+    if (isAfresh) await replayLedger(options, lease, either)
     let isResync = false
     let wait = 0
     while (!either.aborted) {
       if (performance.now() >= resyncAt) {
         epoch = null
+        urgent = 0
         resyncAt = performance.now() + RESYNC_MS
       }
       polling = new AbortController()
       const { signal: cut } = polling
-      const page = await pull(options, { epoch, after, wait }, AbortSignal.any([either, cut])).catch((error) => {
-        if (!cut.aborted) throw error
-      })
+      const page = await pull(options, { epoch, after, urgent, wait }, AbortSignal.any([either, cut])).catch(
+        (error) => {
+          if (!cut.aborted) throw error
+        },
+      )
       if (!page) continue
       const known = isAfresh && page.more ? null : page.epoch
       const isLastOfAll = (isResync || page.full) && !page.more
@@ -137,6 +143,7 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       }
       epoch = page.epoch
       after = page.next
+      urgent = page.urgent ?? after
       wait = page.more ? 0 : WAIT_S
     }
   } finally {
@@ -146,13 +153,35 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
   }
 }
 
+/**
+ * What this cell has erased before it was restored is back, and its feed may not name it any more: management kept the ledger. Before
+ * the life of the cell is its own again, so before anybody is served.
+ */
+async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: AbortSignal): Promise<void> {
+  for (let after = 0, more = true; more && !signal.aborted; ) {
+    const line = `GET /cell/v1/deletions?after=${after}`
+    const answer = await callManagement(options, line, { signal, timeoutMs: OUTBOUND_MS }).catch((error) => {
+      // A management of a release before has no ledger to give, and its feed still names what is deleted.
+      if (error instanceof RefusedByManagement && error.status === 404) return undefined
+      throw error
+    })
+    if (answer === undefined) return
+    const page = deletionsResponse.parse(answer)
+    const erased = await eraseByLedger(options.pool, fence, page.deletions)
+    if (erased > 0) options.log.warn({ component: 'feed', count: erased }, 'erased again: a backup had brought it back')
+    after = page.next
+    more = page.more
+  }
+}
+
 async function pull(
   options: ApplierOptions,
-  { epoch, after, wait }: { epoch: string | null; after: number; wait: number },
+  { epoch, after, urgent, wait }: { epoch: string | null; after: number; urgent: number; wait: number },
   signal: AbortSignal,
 ) {
   const query = new URLSearchParams({
     after: String(epoch === null ? 0 : after),
+    urgent: String(epoch === null ? 0 : urgent),
     wait: String(wait),
     ...(epoch === null ? {} : { epoch }),
   })

@@ -10,6 +10,8 @@ export interface Management {
   managementUrl: string
   cellId: string
   cellKey: PrivateJwk
+  /** Which process of the cell this is: management sees whether two speak in turns. */
+  replica?: string
 }
 
 export class RefusedByManagement extends Error {
@@ -18,16 +20,19 @@ export class RefusedByManagement extends Error {
   readonly refusal: CellRefusal | undefined
   /** Those that a report named and management does not place in this cell. */
   readonly instances: string[]
+  /** What is wrong with the request (400), such as `body.observed.3.generation`. */
+  readonly fields: string[]
 
   constructor(
     message: string,
-    { status, refusal, instances }: Pick<RefusedByManagement, 'status' | 'refusal' | 'instances'>,
+    { status, refusal, instances, fields }: Pick<RefusedByManagement, 'status' | 'refusal' | 'instances' | 'fields'>,
   ) {
     super(message)
     this.name = 'RefusedByManagement'
     this.status = status
     this.refusal = refusal
     this.instances = instances
+    this.fields = fields
   }
 }
 
@@ -44,12 +49,12 @@ export async function callManagement(
   line: string,
   { body, signal, timeoutMs }: { body?: object; signal: AbortSignal; timeoutMs: number },
 ): Promise<unknown> {
-  const { managementUrl, cellId, cellKey } = management
+  const { managementUrl, cellId, cellKey, replica: rep } = management
   const [method, path] = line.split(' ') as [string, string]
   const now = Math.floor(Date.now() / 1000)
   const token = signJws(
     { alg: 'EdDSA', typ: 'loci-cell+jwt' },
-    { iss: cellId, aud: managementUrl, iat: now, exp: now + 60, jti: randomUUID() },
+    { iss: cellId, aud: managementUrl, iat: now, exp: now + 60, jti: randomUUID(), ...(rep ? { rep } : {}) },
     privateKeyOf(cellKey),
   )
   const named = `${method} ${path.split('?')[0]}`
@@ -89,7 +94,8 @@ async function refusalOf(management: Management, line: string, answer: Response)
     | undefined
   const { code, details = {} } = body?.error ?? {}
   const refusal = answer.status === 401 ? CELL_REFUSALS.find((reason) => reason === details.reason) : undefined
-  const facts = { status: answer.status, refusal, instances: details.instances ?? [] }
+  const fields = answer.status === 400 && Array.isArray(details) ? details.map(({ field }) => String(field)) : []
+  const facts = { status: answer.status, refusal, instances: details.instances ?? [], fields }
   const named = typeof code === 'string' ? ` ${code}` : ''
   const reason = refusal
     ? `401: ${mendOf(refusal, management, details.public_url, answer.headers.get('date'))}`

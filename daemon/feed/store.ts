@@ -243,6 +243,36 @@ async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void
   })
 }
 
+/**
+ * What the ledger of this cell names as erased, and a backup has brought back, is deleted again; the purger does the rest. What began anew
+ * since has a higher generation and lives. How many there were.
+ */
+export async function eraseByLedger(
+  pool: Pool,
+  fence: number,
+  deletions: { svc: string; database?: string | undefined; generation: number | null }[],
+): Promise<number> {
+  const whole = deletions.filter(({ database, generation }) => database === undefined && generation !== null)
+  if (whole.length === 0) return 0
+  return transaction(pool, async (sql) => {
+    const { rows } = await sql.query<{ seq: number }>({
+      name: 'ledger_fence',
+      text: 'update loci.cell set change_seq = change_seq + 1 where lease_fence = $1 returning change_seq as seq',
+      values: [fence],
+    })
+    if (!rows[0]) return 0
+    const { rowCount } = await sql.query({
+      name: 'ledger_erase',
+      text: `update loci.instances i set state = 'deleted', state_reason = null, generation = l.generation, config = '{}', change_seq = $3,
+          updated_at = now(), purged_at = null, awaiting = null, next_expiry_at = null
+        from unnest($1::text[], $2::bigint[]) as l (id, generation)
+        where i.id = l.id and i.state <> 'deleted' and i.generation <= l.generation`,
+      values: [whole.map(({ svc }) => svc), whole.map(({ generation }) => generation), rows[0].seq],
+    })
+    return rowCount
+  })
+}
+
 interface AppliedRevocation {
   kind: string
   svc: string

@@ -33,6 +33,13 @@ export const cellChange = z
   })
   .meta({ id: 'CellChange' })
 
+/**
+ * `two_addresses`: two addresses speak as the cell in turns. `generation`: a report is far ahead of what was ever told. `unknown`: an
+ * instance that nobody knows, and no restore explains. `foreign`: an instance of another cell. `erased`: one that nobody had deleted.
+ */
+const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased'] as const
+export type CellAlarm = (typeof CELL_ALARMS)[number]
+
 export const cellResponse = z
   .object({
     id: idOf('cell'),
@@ -48,6 +55,13 @@ export const cellResponse = z
     heard_seq: z.int().meta({ description: 'The change of its feed up to which it has applied all.' }),
     feed_seq: z.int().meta({ description: 'The newest change of its feed.' }),
     lag: z.int().meta({ description: 'How many changes it has not applied yet.' }),
+    alarm: z
+      .object({ kind: z.enum(CELL_ALARMS), at: timestamp, detail: z.string() })
+      .nullable()
+      .meta({
+        description:
+          'The last thing said as this cell that an honest cell does not say. It goes when the keys of the cell are changed.',
+      }),
   })
   .meta({ id: 'Cell' })
 

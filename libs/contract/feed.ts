@@ -96,6 +96,16 @@ export const feedQuery = z.object({
     .transform(Number)
     .default(0)
     .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } }),
+  urgent: z
+    .string()
+    .regex(/^[0-9]{1,15}$/)
+    .transform(Number)
+    .optional()
+    .meta({
+      queryInteger: { type: 'integer', minimum: 0 },
+      description:
+        'How far keys and revocations are read. With it they come first in every page, whatever else waits; without it all items come in one order.',
+    }),
   epoch: z.string().max(200).optional(),
   wait: queryInteger({ min: 0, max: 20, fallback: 0 }),
 })
@@ -105,7 +115,34 @@ export const feedResponse = z
     epoch: z.string(),
     full: z.boolean().meta({ description: 'The items start from the beginning: the epoch or `after` was another.' }),
     next: z.int().meta({ description: 'What to send as `after`.' }),
+    urgent: z.int().optional().meta({ description: 'What to send as `urgent`.' }),
     more: z.boolean().meta({ description: 'Ask again at once, without waiting.' }),
     items: z.array(feedItem),
   })
   .meta({ id: 'FeedResponse' })
+
+/** What the cell had erased, by its own reports: a restored one erases it again before it serves. */
+export const deletionsQuery = z.object({
+  after: z
+    .string()
+    .regex(/^[0-9]{1,15}$/)
+    .transform(Number)
+    .default(0)
+    .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } }),
+})
+
+export const deletionsResponse = z
+  .object({
+    deletions: z.array(
+      z.object({
+        seq: z.int(),
+        svc: idOf('svc'),
+        database: z.string().optional().meta({ description: 'Absent: the whole instance.' }),
+        generation: z.int().nullable().meta({ description: 'Null: reported by a release that did not tell it.' }),
+        at: timestamp,
+      }),
+    ),
+    next: z.int().meta({ description: 'What to send as `after`.' }),
+    more: z.boolean(),
+  })
+  .meta({ id: 'DeletionsResponse' })

@@ -98,3 +98,9 @@ function digits(value: number): string {
 function digit(value: number): string {
   return ALPHABET[value & 31] as string
 }
+
+/** When it was made, as it says itself, in milliseconds. */
+export function timeOfId(id: string): number {
+  const time = id.slice(id.indexOf('_') + 1).slice(0, 10)
+  return [...time].reduce((sum, digit) => sum * 32 + ALPHABET.indexOf(digit), 0)
+}

@@ -23,3 +23,5 @@ export const quarantineList = z
   .meta({ id: 'QuarantineList' })
 
 export const quarantinedPath = z.object({ cell_id: z.string().max(100), service_id: z.string().max(100) })
+
+export const adoptedResponse = z.object({ adopted: z.literal(true) }).meta({ id: 'AdoptedResponse' })

@@ -7,6 +7,7 @@ const ROWS_MAX = 2_000
 const rows = <Row extends z.ZodType>(row: Row) => z.array(row).max(ROWS_MAX).default([])
 
 const count = z.int().min(0)
+const generation = count.max(Number.MAX_SAFE_INTEGER)
 
 /** Made by the administration of the cell: a token in any of its instances, or everything issued up to a moment. */
 const cellRevocation = z
@@ -29,7 +30,7 @@ export const reportRequest = z
     observed: rows(
       z.object({
         svc: idOf('svc'),
-        generation: count.max(2 ** 40),
+        generation,
         state: z.enum(['active', 'suspended', 'deleted', 'failed']),
       }),
     ),
@@ -41,7 +42,7 @@ export const reportRequest = z
         ten: idOf('ten'),
         service_type: z.string().max(100),
         plan: z.enum(['free', 'starter', 'pro', 'enterprise']),
-        generation: count.max(2 ** 40),
+        generation,
         state: z.enum(['active', 'suspended', 'deleted', 'failed']),
       }),
     ),
@@ -57,11 +58,26 @@ export const reportRequest = z
       }),
     ),
     revocations: rows(cellRevocation),
-    deletions: rows(z.object({ svc: idOf('svc'), database: z.string().max(64).optional(), at: timestamp })),
+    // The ledger of what the cell has erased. `generation`: of a whole instance, the one that is gone.
+    deletions: rows(
+      z.object({
+        svc: idOf('svc'),
+        database: z.string().max(64).optional(),
+        generation: generation.optional(),
+        at: timestamp,
+      }),
+    ),
     last_used: rows(z.object({ credential: z.union([idOf('ptr'), idOf('cap')]), at: timestamp })),
   })
   .meta({ id: 'ReportRequest' })
 
 export type Report = z.infer<typeof reportRequest>
 
-export const reportResponse = z.object({ accepted: z.literal(true) }).meta({ id: 'ReportResponse' })
+export const reportResponse = z
+  .object({
+    accepted: z.literal(true),
+    refused: z.array(idOf('svc')).meta({
+      description: 'Instances that are not placed in this cell: their rows were left out. Describe them as `unknown`.',
+    }),
+  })
+  .meta({ id: 'ReportResponse' })

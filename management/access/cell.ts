@@ -2,7 +2,7 @@
 // Pinned like every JWS of ours: one algorithm, one type, nothing in the header decides how it is verified.
 
 import { decodeJws, publicKeyOf, verifyJws } from '@loci/capability/jws.ts'
-import type { AddressSet } from '@loci/chassis/addresses.ts'
+import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -21,6 +21,9 @@ export interface CellCaller {
   cellId: string
   /** Of the token: a report is taken once for each. */
   jti: string
+  /** Which process of the cell speaks, as it says itself; its address where it does not. */
+  speaker: string
+  address: string
 }
 
 interface CellAccessOptions {
@@ -38,6 +41,7 @@ export function cellAccess({
   findCellKeys,
   publicUrl,
   log,
+  trustedProxies,
   nowMs = Date.now,
   ...slowing
 }: CellAccessOptions): Access<CellCaller> {
@@ -55,12 +59,12 @@ export function cellAccess({
           const reason = `${cellId}: ${REFUSALS[refusal]}`
           log.warn({ requestId, address: peer, code: refusal, reason }, 'a cell was refused')
         }
-        return slowed(refusalOf(refusal, publicUrl), { peer, headers }, slowing)
+        return slowed(refusalOf(refusal, publicUrl), { peer, headers }, { ...slowing, trustedProxies })
       }
       const text = /^Bearer ([\w.-]{1,2048})$/.exec(headers.authorization?.toString() ?? '')?.[1]
       const token = text === undefined ? undefined : decodeJws(text)
       if (!token || !isHeader(token.header)) throw refused('token')
-      const { iss, aud, iat, exp, jti } = token.claims
+      const { iss, aud, iat, exp, jti, rep } = token.claims
       // Everything that costs nothing first; the database is asked only about what could be a cell's.
       if (typeof iss !== 'string' || !isId('cell', iss)) throw refused('token')
       if (typeof jti !== 'string' || jti.length < 1 || jti.length > 100) throw refused('token', iss)
@@ -74,7 +78,9 @@ export function cellAccess({
         return key !== undefined && verifyJws(token.text, key)
       })
       if (!isSigned) throw refused('unknown_key', iss)
-      return { cellId: iss, jti }
+      const address = clientAddress(peer, headers, trustedProxies) ?? peer
+      const speaker = typeof rep === 'string' && rep.length <= 100 ? `${rep} ${address}` : address
+      return { cellId: iss, jti, speaker, address }
     },
   }
 }

@@ -50,11 +50,11 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
 
     'GET /cell/v1/feed': cell,
     'GET /cell/v1/self': cell,
-    // The report is about an instance of the first cell: the other one has no word in it.
+    'GET /cell/v1/deletions': cell,
+    // The report is about an instance of the first cell. The other one's is taken without that row (reports.test.ts).
     'POST /cell/v1/reports': {
       class: 'cell',
       body: { report_id: '~uuid', observed: [{ svc: '~service', generation: 1, state: 'active' }] },
-      expected: { 'cell key of another cell': '404 NOT_FOUND' },
     },
 
     'GET /api/webhooks/billing': open,
@@ -83,6 +83,9 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /api/v1/quarantine': staff(),
     'DELETE /api/v1/quarantine/{cell_id}/{service_id}': staff({
       params: { cell_id: '~cell', service_id: '~doomedInstance' },
+    }),
+    'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': staff({
+      params: { cell_id: '~cell', service_id: '~lostInstance' },
     }),
     'GET /api/v1/cells': staff(),
     // Elsewhere: nothing of anybody is placed there.

@@ -145,5 +145,6 @@ function shown(cell: CellHealth): object {
     feed_seq: cell.feedSeq,
     // After a restore the cell may have applied more than we remember having told it.
     lag: Math.max(0, cell.feedSeq - cell.heardSeq),
+    alarm: cell.alarm,
   }
 }

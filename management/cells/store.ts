@@ -1,3 +1,4 @@
+import type { CellAlarm } from '@loci/contract/cells.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
 export interface Cell {
@@ -77,7 +78,7 @@ export async function updateCell(
   const { rowCount } = await sql.query({
     name: 'cells_update',
     text: `update loci.cells set capacity = coalesce($2, capacity), endpoint = coalesce($3, endpoint),
-        public_keys = coalesce($4, public_keys)
+        public_keys = coalesce($4, public_keys), alarm = case when $4::jsonb is null then alarm end
       where id = $1`,
     values: [id, capacity ?? null, endpoint ?? null, publicKeys ? JSON.stringify(publicKeys) : null],
   })
@@ -90,9 +91,11 @@ export interface CellHealth extends Cell {
   heardAt: Date | null
   heardSeq: number
   feedSeq: number
+  alarm: { kind: CellAlarm; at: string; detail: string } | null
 }
 
-const HEALTH = `${COLUMNS}, placed, created_at as "createdAt", heard_at as "heardAt", heard_seq as "heardSeq", feed_seq as "feedSeq"`
+const HEALTH = `${COLUMNS}, placed, created_at as "createdAt", heard_at as "heardAt", heard_seq as "heardSeq", feed_seq as "feedSeq",
+  alarm`
 
 /** Newest first. */
 export async function listCells(
@@ -114,4 +117,43 @@ export async function findCellHealth(sql: Sql, id: string): Promise<CellHealth |
     values: [id],
   })
   return rows[0]
+}
+
+export async function saveAlarm(sql: Sql, id: string, kind: CellAlarm, detail: string): Promise<void> {
+  await sql.query({
+    name: 'cells_alarm',
+    text: `update loci.cells set alarm = jsonb_build_object('kind', $2::text, 'detail', $3::text, 'at',
+        to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) where id = $1`,
+    values: [id, kind, detail],
+  })
+}
+
+/**
+ * Notes who speaks as the cell. Answers the address of somebody else who spoke since this one did last: then both go on, and one of
+ * them is not the cell. A process that takes over the lease is a new speaker, and does not come back to one that goes on.
+ */
+export async function noteSpeaker(
+  sql: Sql,
+  cellId: string,
+  { speaker, address }: { speaker: string; address: string },
+): Promise<string | undefined> {
+  const { rows } = await sql.query<{ other: string | null }>({
+    name: 'cells_speaker',
+    text: `with before as (select last_at from loci.cell_speakers where cell_id = $1 and speaker = $2),
+      noted as (
+        insert into loci.cell_speakers (cell_id, speaker, address, last_at) values ($1, $2, $3, clock_timestamp())
+        on conflict (cell_id, speaker) do update set address = excluded.address, last_at = excluded.last_at
+      )
+      select (
+        select o.address from loci.cell_speakers o, before where o.cell_id = $1 and o.speaker <> $2 and o.address <> $3
+          and o.last_at > before.last_at and before.last_at > clock_timestamp() - interval '10 minutes' order by o.last_at desc limit 1
+      ) as other`,
+    values: [cellId, speaker, address],
+  })
+  return rows[0]?.other ?? undefined
+}
+
+/** Those who have not spoken for a day. */
+export async function forgetSpeakers(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.cell_speakers where last_at < now() - interval '1 day'` })
 }

@@ -9,9 +9,11 @@ interface FeedOptions {
   cell: Access<CellCaller>
   pool: Pool
   waiting: Waiting
+  /** Who speaks as the cell. */
+  alarms: { hear(caller: CellCaller): Promise<void> }
 }
 
-export function feedRoutes({ cell, pool, waiting }: FeedOptions): Route[] {
+export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[] {
   return [
     route(
       {
@@ -28,7 +30,8 @@ export function feedRoutes({ cell, pool, waiting }: FeedOptions): Route[] {
         failureMessage: 'The feed could not be read.',
       },
       async ({ caller, query, signal, log, requestId, yieldSlot }) => {
-        const asked = { cellId: caller.cellId, after: query.after, epoch: query.epoch }
+        await alarms.hear(caller)
+        const asked = { cellId: caller.cellId, after: query.after, urgent: query.urgent, epoch: query.epoch }
         const page = await readFeed(pool, asked)
         // A database that only reads (a fail-over under way) still has a feed to give.
         if (!page.full)
@@ -39,7 +42,7 @@ export function feedRoutes({ cell, pool, waiting }: FeedOptions): Route[] {
         yieldSlot()
         // `next` and not `after`: the end may have moved past items that are gone by now.
         await waiting.wait(caller.cellId, page.next, query.wait * 1_000, signal)
-        return readFeed(pool, { ...asked, after: page.next })
+        return readFeed(pool, { ...asked, after: page.next, urgent: page.urgent })
       },
     ),
   ]

@@ -10,9 +10,10 @@ export async function publish(sql: Sql, cellId: string, change: FeedChange): Pro
   const { rowCount } = await sql.query({
     name: 'feed_publish',
     text: `with next as (update loci.cells set feed_seq = feed_seq + 1 where id = $1 returning feed_seq)
-      insert into loci.feed_items (cell_id, kind, key, seq, body, changed_at)
-      select $1, $2, $3, feed_seq, $4, clock_timestamp() from next
-      on conflict (cell_id, kind, key) do update set seq = excluded.seq, body = excluded.body, changed_at = excluded.changed_at`,
+      insert into loci.feed_items (cell_id, kind, key, seq, body, bytes, changed_at)
+      select $1, $2, $3, feed_seq, $4::jsonb, octet_length($4::jsonb::text), clock_timestamp() from next
+      on conflict (cell_id, kind, key) do update set seq = excluded.seq, body = excluded.body, bytes = excluded.bytes,
+        changed_at = excluded.changed_at`,
     values: [cellId, change.kind, change.key, JSON.stringify(change.body)],
   })
   if (rowCount !== 1) throw new Error(`there is no cell ${cellId} to publish to`)
@@ -39,6 +40,13 @@ export async function publishInstance(sql: Sql, cellId: string, body: InstanceBo
     values: [cellId, body.svc, body.state === 'deleted' ? 0 : 1],
   })
   await publish(sql, cellId, { kind: 'instance', key: body.svc, body })
+  if (body.state !== 'deleted') return
+  await sql.query({
+    name: 'feed_ask_deletion',
+    text: `insert into loci.deletions as known (cell_id, service_id, database, at, asked_generation) values ($1, $2, '', clock_timestamp(), $3)
+      on conflict (cell_id, service_id, database) do update set asked_generation = greatest(known.asked_generation, excluded.asked_generation)`,
+    values: [cellId, body.svc, body.generation],
+  })
 }
 
 // `no key`, here and wherever a cell is locked: rows that name the cell only ask that its id stays, and must not wait for us.
@@ -78,6 +86,20 @@ export async function readEpoch(sql: Sql): Promise<string> {
   return rows[0]?.epoch as string
 }
 
+/** When the epoch was first seen in place of another, so when something may last have been lost; null: it has always been this one. */
+export async function noteEpoch(sql: Sql): Promise<Date | null> {
+  await sql.query({
+    name: 'feed_note_epoch',
+    text: `update loci.feed_epoch set seen = now.epoch, changed_at = case when seen is null then changed_at else clock_timestamp() end
+      from (select ${EPOCH} as epoch) as now where seen is distinct from now.epoch`,
+  })
+  const { rows } = await sql.query<{ at: Date | null }>({
+    name: 'feed_epoch_changed',
+    text: 'select changed_at as at from loci.feed_epoch',
+  })
+  return rows[0]?.at ?? null
+}
+
 export async function raiseEpoch(sql: Sql): Promise<void> {
   await sql.query({ text: 'update loci.feed_epoch set value = value + 1' })
 }
@@ -86,6 +108,8 @@ export interface FeedPage {
   epoch: string
   full: boolean
   next: number
+  /** How far keys and revocations are read; only for a cell that reads them in a lane of their own. */
+  urgent?: number
   more: boolean
   items: FeedItem[]
 }
@@ -94,48 +118,98 @@ export const PAGE_ITEMS_MAX = 500
 /** Beyond it the rest comes with the next page: what an instance is configured with may be large. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024
 
-/** One statement, so one snapshot: the end of the feed and the items up to it are of the same moment. */
+interface PageRow {
+  epoch: string
+  full: boolean
+  end: number
+  urgentFound: number
+  urgent: FeedItem[] | null
+  found: number
+  items: FeedItem[] | null
+}
+
+/** Of one lane, in the order of numbers, as far as the bytes go. What a release before has published is measured here. */
+const LANE = (kinds: string, after: string) => `(
+    select count(*)::int as found, json_agg(json_build_object('seq', seq, 'kind', kind, 'key', key, 'body', body) order by seq)
+      filter (where bytes_before < $5) as items
+    from (
+      select seq, kind, key, body, sum(size) over (order by seq) - size as bytes_before
+      from (
+        select seq, kind, key, body, coalesce(bytes, octet_length(body::text)) as size from loci.feed_items
+        where cell_id = place.id and ${kinds} and seq > case when place.is_full then 0 else ${after} end order by seq limit $4
+      ) as first
+    ) as measured
+  )`
+
+const PLACE = `with place as (
+    select id, feed_seq, epoch, epoch is distinct from $3 or $2 > feed_seq as is_full
+    from loci.cells, lateral (select ${EPOCH} as epoch) as now where id = $1
+  )`
+
+/**
+ * One statement, so one snapshot: the end of the feed and the items up to it are of the same moment. With `urgent` keys and revocations
+ * have a place of their own, which is never behind the other: what is left of them fills the page before anything else is in it.
+ */
 export async function readFeed(
   sql: Sql,
-  { cellId, after, epoch }: { cellId: string; after: number; epoch: string | undefined },
+  {
+    cellId,
+    after,
+    urgent,
+    epoch,
+  }: { cellId: string; after: number; urgent?: number | undefined; epoch: string | undefined },
 ): Promise<FeedPage> {
-  const { rows } = await sql.query<{
-    epoch: string
-    full: boolean
-    end: number
-    found: number
-    items: FeedItem[] | null
-  }>({
-    name: 'feed_read',
-    text: `with place as (
-        select id, feed_seq, epoch, epoch is distinct from $3 or $2 > feed_seq as is_full
-        from loci.cells, lateral (select ${EPOCH} as epoch) as now where id = $1
-      )
-      select epoch, is_full as full, feed_seq as end, page.found, page.items
-      from place, lateral (
-        select count(*)::int as found, json_agg(json_build_object('seq', seq, 'kind', kind, 'key', key, 'body', body) order by seq)
-          filter (where bytes_before < $5) as items
-        from (
-          select seq, kind, key, body, sum(octet_length(body::text)) over (order by seq) - octet_length(body::text) as bytes_before
-          from (
-            select seq, kind, key, body from loci.feed_items
-            where cell_id = place.id and seq > case when place.is_full then 0 else $2 end order by seq limit $4
-          ) as first
-        ) as measured
-      ) as page`,
-    values: [cellId, after, epoch ?? null, PAGE_ITEMS_MAX + 1, PAGE_BYTES_MAX],
-  })
-  const [row] = rows
-  if (!row) throw new Error(`cell ${cellId} has no feed`)
-  const items = (row.items ?? []).slice(0, PAGE_ITEMS_MAX)
-  const more = row.found > items.length
-  return {
-    epoch: row.epoch,
-    full: row.full,
-    next: more ? (items.at(-1) as FeedItem).seq : row.end,
-    more,
-    items,
+  const values = [cellId, after, epoch ?? null, PAGE_ITEMS_MAX + 1, PAGE_BYTES_MAX]
+  if (urgent === undefined) {
+    const { rows } = await sql.query<PageRow>({
+      name: 'feed_read',
+      text: `${PLACE} select epoch, is_full as full, feed_seq as end, page.found, page.items
+        from place, lateral ${LANE('true', '$2')} as page`,
+      values,
+    })
+    return pageOf(cellId, rows[0])
   }
+  const { rows } = await sql.query<PageRow>({
+    name: 'feed_read_lanes',
+    text: `${PLACE} select epoch, is_full as full, feed_seq as end, urgent.found as "urgentFound", urgent.items as urgent, page.found, page.items
+      from place, lateral ${LANE(`kind in ('key', 'revocation')`, 'greatest($2, $6)')} as urgent,
+        lateral ${LANE(`kind in ('instance', 'partner_credential')`, '$2')} as page`,
+    values: [...values, urgent],
+  })
+  return pageOf(cellId, rows[0], { after, urgent })
+}
+
+function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number; urgent: number }): FeedPage {
+  if (!row) throw new Error(`cell ${cellId} has no feed`)
+  const { epoch, full, end } = row
+  const urgent = (row.urgent ?? []).slice(0, PAGE_ITEMS_MAX)
+  const isUrgentLeft = from !== undefined && row.urgentFound > urgent.length
+  const ordinary = isUrgentLeft ? [] : (row.items ?? []).slice(0, PAGE_ITEMS_MAX)
+  const isLeft = isUrgentLeft || row.found > ordinary.length
+  const next = isLeft ? (ordinary.at(-1)?.seq ?? (full ? 0 : (from?.after ?? 0))) : end
+  return {
+    epoch,
+    full,
+    next,
+    ...(from ? { urgent: isUrgentLeft ? (urgent.at(-1) as FeedItem).seq : end } : {}),
+    more: isLeft,
+    items: [...urgent, ...ordinary],
+  }
+}
+
+/**
+ * What says deleted leaves when nobody needs it any more: its cell has read it, and the ledger, which a restored cell hears, has what was
+ * erased. Ten minutes later: the last usage of the instance may still be on its way.
+ */
+export async function dropConfirmedDeletions(sql: Sql): Promise<void> {
+  await sql.query({
+    name: 'feed_drop_deleted',
+    text: `delete from loci.feed_items f using loci.cells c, loci.deletions d
+      where f.kind = 'instance' and f.body->>'state' = 'deleted' and c.id = f.cell_id
+        and c.heard_epoch = ${EPOCH} and c.heard_seq >= f.seq
+        and d.cell_id = f.cell_id and d.service_id = f.key and d.database = ''
+        and d.generation >= (f.body->>'generation')::bigint and d.received_at < now() - interval '10 minutes'`,
+  })
 }
 
 /** What a cell asks `after` is what it has applied. */

@@ -71,3 +71,14 @@ export async function findEventEnd(sql: Sql, organizationId: string): Promise<nu
   })
   return rows[0]?.seq ?? 0
 }
+
+/** Of the organization in use: those of these that are over, or are not there. */
+export async function listEnded(sql: Sql, organizationId: string, ids: string[]): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'operations_ended',
+    text: `select asked.id from unnest($2::text[]) as asked (id) where not exists (
+        select from loci.operations o where o.organization_id = $1 and o.id = asked.id and o.finished_at is null)`,
+    values: [organizationId, ids],
+  })
+  return rows.map(({ id }) => id)
+}

@@ -1,38 +1,88 @@
 // Instances that a cell has and this database does not know, because it was restored or lost a row. They are somebody's data: they
 // are taken back where their tenant is here, and kept aside where it is not. Only the word of staff deletes one.
+//
+// Whoever has the key of a cell can name instances too. So one is taken back only when a restore explains it (the epoch of the feed has
+// changed, and its id is older than that), or when staff says so; and it is `failed` (`recovered`) until its owner accepts it: it uses no
+// quota, pushes no other out of the plan, and nothing is published for it.
 
-import { newId } from '@loci/contract/ids.ts'
+import { newId, timeOfId } from '@loci/contract/ids.ts'
 import type { Report } from '@loci/contract/reports.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit } from '../audit/store.ts'
 import { appendEvents, type EventEntry } from '../events/store.ts'
-import { lockCell } from '../feed/store.ts'
+import { lockCell, noteEpoch } from '../feed/store.ts'
 import { finish, newOperation } from '../operations/operation.ts'
 import { saveOperation } from '../operations/store.ts'
 import { slugOf } from '../slugs.ts'
-import { observe } from './lifecycle.ts'
+import { isTooFarAhead, observe } from './lifecycle.ts'
 import { saveTurn } from './provisioning.ts'
-import { deleteQuarantined, findPlaced, insertAdopted, putDue, saveQuarantined } from './store.ts'
+import {
+  countQuarantined,
+  deleteQuarantined,
+  findPlaced,
+  insertAdopted,
+  type ObservedRow,
+  putDue,
+  saveQuarantined,
+} from './store.ts'
 
-type Unknown = Report['unknown'][number]
+export type Unknown = Report['unknown'][number]
 
-/** One of them, in a transaction of its own. False when it was put aside, or is not there any more. */
-export async function adopt(sql: Sql, cellId: string, instance: Unknown, now: Date): Promise<boolean> {
+const QUARANTINED_MAX = 10_000
+/** A cell that comes back later than this after a restore is staff's to decide on. */
+const RESTORED_MS_MAX = 7 * 86_400_000
+
+/** One of them, in a transaction of its own. */
+export async function adopt(
+  sql: Sql,
+  cellId: string,
+  instance: Unknown,
+  now: Date,
+  { byStaff = false } = {},
+): Promise<'adopted' | 'quarantined' | 'gone'> {
   // Nothing is left of it in the cell, so there is nothing to take back.
-  if (instance.state === 'deleted') return false
+  if (instance.state === 'deleted') return 'gone'
   await lockCell(sql, cellId)
-  if (await adoptOne(sql, cellId, instance, now)) {
+  const isExplained = byStaff || isBeforeRestore(instance.svc, await noteEpoch(sql), now)
+  if (isExplained && (await adoptOne(sql, cellId, instance, now, byStaff))) {
     await deleteQuarantined(sql, cellId, instance.svc)
-    return true
+    return 'adopted'
   }
-  await saveQuarantined(sql, cellId, instance)
-  return false
+  if (!byStaff) await quarantine(sql, cellId, instance)
+  return 'quarantined'
 }
 
-async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date): Promise<boolean> {
+/** Said of a service that is not placed in the cell. False when there is none, or it was said before. */
+export async function quarantineForeign(sql: Sql, cellId: string, { svc, generation, state }: ObservedRow) {
+  const owner = await findOwner(sql, svc)
+  if (!owner) return false
+  await useOrganization(sql, owner.organizationId)
+  const placed = await findPlaced(sql, owner.organizationId, svc, { lock: false })
+  if (!placed) return false
+  const { serviceType: service_type, plan, tenantId: ten } = placed
+  return quarantine(sql, cellId, { svc, org: owner.organizationId, ten, service_type, plan, generation, state })
+}
+
+/** In the audit of its organization, where that is here, once. */
+async function quarantine(sql: Sql, cellId: string, one: Parameters<typeof saveQuarantined>[2]): Promise<boolean> {
+  if ((await countQuarantined(sql, cellId)) >= QUARANTINED_MAX) return false
+  if (!(await saveQuarantined(sql, cellId, one))) return false
+  const tenant = await findOwner(sql, one.ten)
+  if (tenant?.organizationId !== one.org) return true
+  await useOrganization(sql, one.org)
+  await audit(sql, cellId, one, 'service.quarantine')
+  return true
+}
+
+function isBeforeRestore(svc: string, restoredAt: Date | null, now: Date): boolean {
+  if (restoredAt === null || now.getTime() - restoredAt.getTime() > RESTORED_MS_MAX) return false
+  return timeOfId(svc) < restoredAt.getTime()
+}
+
+async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date, byStaff: boolean): Promise<boolean> {
   const service = await findOwner(sql, instance.svc)
-  if (service) return service.organizationId === instance.org && (await takeBack(sql, cellId, instance, now))
+  if (service) return service.organizationId === instance.org && (await takeBack(sql, cellId, instance, now, byStaff))
   const tenant = await findOwner(sql, instance.ten)
   if (tenant?.organizationId !== instance.org) return false
   await useOrganization(sql, instance.org)
@@ -53,30 +103,33 @@ async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date):
   })
   await saveOperation(sql, instance.org, instance.svc, operation)
   await putDue(sql, instance.org, instance.svc, now)
-  await audit(sql, cellId, instance)
+  await audit(sql, cellId, instance, 'service.adopt')
   await appendEvents(sql, [adoptedEvent(instance)], now)
   return true
 }
 
 /** Known, and without a place: it was restored from before it had one. With another place the stray one is kept aside. */
-async function takeBack(sql: Sql, cellId: string, instance: Unknown, now: Date): Promise<boolean> {
+async function takeBack(sql: Sql, cellId: string, instance: Unknown, now: Date, byStaff: boolean): Promise<boolean> {
   await useOrganization(sql, instance.org)
   const placed = await findPlaced(sql, instance.org, instance.svc, { lock: true })
   if (!placed) return false
   const { generation, state } = instance
+  if (isTooFarAhead(placed.life, generation) && !byStaff) return false
   const turn = observe(placed.life, { cellId, generation, state }, now)
   if (turn.life.cellId !== cellId) return false
   const events = await saveTurn(sql, instance.org, placed, turn, now)
   // Told before: the cell repeats itself until it hears.
-  if (placed.life.cellId !== cellId) await audit(sql, cellId, instance)
+  if (placed.life.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
   const adopted = placed.life.cellId === cellId ? [] : [adoptedEvent(instance)]
   await appendEvents(sql, [...events, ...adopted], now)
   return true
 }
 
-async function audit(sql: Sql, cellId: string, { org, ten, svc, generation }: Unknown): Promise<void> {
+type Described = Pick<Unknown, 'org' | 'ten' | 'svc' | 'generation'>
+
+async function audit(sql: Sql, cellId: string, { org, ten, svc, generation }: Described, action: string) {
   const detail = { tenant_id: ten, cell_id: cellId, generation }
-  await appendAudit(sql, { chain: org, actor: cellId, action: 'service.adopt', subject: svc, detail })
+  await appendAudit(sql, { chain: org, actor: cellId, action, subject: svc, detail })
 }
 
 function adoptedEvent({ org, ten, svc }: Unknown): EventEntry {

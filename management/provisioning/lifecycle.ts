@@ -7,7 +7,7 @@
 //                 last said, reason `unconfirmed`; the cell still has it in its feed, and a late confirmation settles it.
 //   failed        nobody pays for it, and nothing is published for it. Moves on: retry → provisioning, told anew; delete → deleting; its
 //                 cell confirms after all what it was told → active (or suspended). `lost_in_restore`: the cell has erased it unasked,
-//                 and only its owner goes on.
+//                 and only its owner goes on. `recovered`: it lives in its cell and was not known here; retry accepts it.
 //   deleting      Moves on: the cell has erased it → deleted; 15 minutes → failed, reason `deletion_unconfirmed`, and the late
 //                 confirmation ends it. deleted: for ever.
 //
@@ -70,6 +70,10 @@ const DEADLINE_MS = 15 * 60_000
 const BACKOFF_MS_MAX = 30_000
 /** The reason of one that its cell has erased unasked. */
 export const LOST = 'lost_in_restore'
+/** The reason of one that a cell had and this database did not: its owner accepts it with retry, or deletes it. */
+export const RECOVERED = 'recovered'
+/** A cell that is told less than so many changes more than we know of was restored with us; one beyond it says what never was. */
+const GENERATIONS_AHEAD_MAX = 1_000
 /** Later than this past a deadline nobody was there to look, and the cells could not speak either. */
 const UNWATCHED_MS = 60_000
 
@@ -296,6 +300,11 @@ function running(life: Life, now: Date): Life {
   return { ...life, operation: stepRunning(told, 'confirm', life.cellId, now) }
 }
 
+/** No history explains it: what is said there is kept aside, for it would stay with the service for ever. */
+export function isTooFarAhead(life: Life, generation: number): boolean {
+  return generation > life.generation + GENERATIONS_AHEAD_MAX
+}
+
 /** What a cell says of it. Of an older generation than it said before, or from a cell where it is not: nothing. */
 export function observe(
   given: Life,
@@ -347,7 +356,7 @@ function adopted(life: Life, generation: number, state: ObservedState, now: Date
   if (wantedState === 'deleted' || state === 'failed') return known
   if (state !== 'deleted') {
     // It has come to be meanwhile, so it is not taken away as one that never had.
-    const isRevived = status === 'failed' || status === 'provisioning'
+    const isRevived = (status === 'failed' && known.statusReason !== RECOVERED) || status === 'provisioning'
     const deadlineAt = new Date(now.getTime() + DEADLINE_MS)
     return isRevived ? { ...known, statusReason: null, deadlineAt, status: 'updating' } : known
   }

@@ -17,6 +17,7 @@ import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import {
   type DesiredState,
   type Entitlement,
+  isTooFarAhead,
   type Life,
   LOST,
   needsPlace,
@@ -35,12 +36,14 @@ import {
   holdStanding,
   listCandidates,
   lockRoom,
+  type ObservedRow,
   type Placed,
   putDue,
   putUncoveredDue,
   quarantineStray,
   type Standing,
   saveLife,
+  saveQuarantined,
   setDue,
 } from './store.ts'
 
@@ -117,21 +120,26 @@ export async function takeObserved(
   sql: Sql,
   { organizationId, cellId, svc, generation, state }: Observation,
   now: Date,
-): Promise<void> {
+): Promise<'taken' | 'ahead' | 'lost'> {
   await useOrganization(sql, organizationId)
   const placed = await findPlaced(sql, organizationId, svc, { lock: true })
-  if (!placed) return
+  if (!placed) return 'taken'
+  if (isTooFarAhead(placed.life, generation)) {
+    await quarantineAhead(sql, organizationId, cellId, placed, { svc, generation, state })
+    return 'ahead'
+  }
   const turn = observe(placed.life, { cellId, generation, state }, now)
   const isHere = turn.life.cellId === cellId
   if (!isHere && placed.life.cellId !== cellId) {
     if (state === 'deleted') await deleteQuarantined(sql, cellId, svc)
     else await quarantineStray(sql, cellId, { svc, generation, state })
-    return
+    return 'taken'
   }
   // Taken back: nobody may take it for one that nobody owns any more.
   if (isHere && placed.life.cellId !== cellId) await deleteQuarantined(sql, cellId, svc)
   const events = await saveTurn(sql, organizationId, placed, turn, now)
-  if (turn.life.statusReason === LOST && placed.life.statusReason !== LOST)
+  const isLost = turn.life.statusReason === LOST && placed.life.statusReason !== LOST
+  if (isLost)
     await appendAudit(sql, {
       chain: organizationId,
       actor: cellId,
@@ -140,6 +148,22 @@ export async function takeObserved(
       detail: { tenant_id: placed.tenantId, cell_id: cellId, generation },
     })
   await appendEvents(sql, events, now)
+  return isLost ? 'lost' : 'taken'
+}
+
+/** The service goes on as it is. Once in the audit of its organization, however often it is said. */
+async function quarantineAhead(
+  sql: Sql,
+  organizationId: string,
+  cellId: string,
+  { life, tenantId, serviceType, plan }: Placed,
+  { svc, generation, state }: ObservedRow,
+): Promise<void> {
+  const one = { svc, org: organizationId, ten: tenantId, service_type: serviceType, plan, state, generation }
+  if (!(await saveQuarantined(sql, cellId, one))) return
+  const detail = { tenant_id: tenantId, cell_id: cellId, generation, known_generation: life.generation }
+  const entry = { actor: cellId, action: 'service.quarantine', subject: svc, detail }
+  await appendAudit(sql, { ...entry, chain: organizationId })
 }
 
 /**

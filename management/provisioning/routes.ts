@@ -3,7 +3,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
-import { quarantinedPath, quarantineList } from '@loci/contract/quarantine.ts'
+import { adoptedResponse, quarantinedPath, quarantineList } from '@loci/contract/quarantine.ts'
 import { moveServiceRequest, serviceOperation } from '@loci/contract/services.ts'
 import { deleted, idPath } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -17,9 +17,10 @@ import type { Idempotency } from '../idempotency/idempotency.ts'
 import { operationJson } from '../operations/json.ts'
 import type { Operation } from '../operations/operation.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
+import { adopt, type Unknown } from './adoption.ts'
 import { command } from './lifecycle.ts'
 import { lookAt, type Rules, saveTurn } from './provisioning.ts'
-import { deleteQuarantined, findPlaced, listQuarantined, lockRoom } from './store.ts'
+import { deleteQuarantined, findPlaced, findQuarantined, listQuarantined, lockRoom } from './store.ts'
 
 interface ProvisioningOptions {
   caller: CallerAccess
@@ -66,6 +67,25 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
     route(
       {
         method: 'POST',
+        path: '/api/v1/quarantine/{cell_id}/{service_id}/adopt',
+        access: caller.staff('write'),
+        tag: 'cells',
+        summary: 'Take back what a cell says it has: as a service that its owner accepts with retry, or deletes.',
+        params: quarantinedPath,
+        answers: { 200: adoptedResponse },
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
+        failureMessage: 'Failed to adopt a quarantined instance',
+      },
+      async ({ caller, params, requestId }) => {
+        const { cell_id, service_id } = params
+        const org = await transaction(pool, (sql) => adoptQuarantined(sql, caller, cell_id, service_id, requestId))
+        look(org, [service_id])
+        return { adopted: true }
+      },
+    ),
+    route(
+      {
+        method: 'POST',
         path: '/api/v1/services/{id}/move',
         access: caller.staff('write'),
         tag: 'cells',
@@ -97,13 +117,41 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
   ]
 }
 
+/** Answers whose it is. */
+async function adoptQuarantined(
+  sql: Sql,
+  caller: Caller,
+  cellId: string,
+  serviceId: string,
+  requestId: string,
+): Promise<string> {
+  const found = isId('cell', cellId) ? await findQuarantined(sql, cellId, serviceId) : undefined
+  if (!found) throw noSuchInstance()
+  const { organizationId: org, tenantId: ten, serviceType: service_type, generation } = found
+  const plan = found.plan as PlanName
+  const state = found.state as Unknown['state']
+  const instance: Unknown = { svc: serviceId, org, ten, service_type, plan, generation, state }
+  if ((await adopt(sql, cellId, instance, new Date(), { byStaff: true })) !== 'adopted')
+    throw new ApiError(
+      'INVALID_STATE',
+      'It can not be taken back: its organization or tenant is not here, or the service lives in another cell.',
+    )
+  const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
+  const entry = { actor: caller.id, action: 'quarantine.adopt', subject: serviceId, requestId, detail }
+  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  return org
+}
+
+function noSuchInstance(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such instance in quarantine. GET /api/v1/quarantine lists them.')
+}
+
 async function erase(sql: Sql, caller: Caller, cellId: string, serviceId: string, requestId: string): Promise<void> {
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
   if (room && (await findOwner(sql, serviceId))?.cellId === cellId)
     throw new ApiError('INVALID_STATE', 'This is a service that lives in the cell. Its owner deletes it.')
   const found = room && (await deleteQuarantined(sql, cellId, serviceId))
-  if (!found)
-    throw new ApiError('NOT_FOUND', 'There is no such instance in quarantine. GET /api/v1/quarantine lists them.')
+  if (!found) throw noSuchInstance()
   await publishInstance(sql, cellId, {
     org: found.organizationId,
     ten: found.tenantId,

@@ -3,7 +3,7 @@
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { PlanName } from '../plans.ts'
-import type { Life } from './lifecycle.ts'
+import { type Life, RECOVERED } from './lifecycle.ts'
 
 /** A life and what never changes in it, or only by the customer's word. */
 export interface Placed {
@@ -349,13 +349,14 @@ export interface Adopted {
   now: Date
 }
 
-/** Of the organization in use. The region is that of its cell; what the cell was told is not known, so it is told again. */
+/** Of the organization in use. The region is that of its cell. Failed until its owner accepts it: it uses no quota and no rank. */
 export async function insertAdopted(sql: Sql, one: Adopted): Promise<void> {
   await sql.query({
     name: 'provisioning_insert_adopted',
     text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, status,
-        wanted_state, desired_state, generation, observed_generation, observed_state, operation_id, created_at, updated_at)
-      select $1, $2, $3, $4, $5, $6, $7, c.region, c.id, $9, 'active', $9, $10, $10, $9, $11, $12, $12 from loci.cells c where c.id = $8`,
+        status_reason, wanted_state, desired_state, generation, observed_generation, observed_state, operation_id, created_at, updated_at)
+      select $1, $2, $3, $4, $5, $6, $7, c.region, c.id, 'failed', '${RECOVERED}', 'active', $9, $10, $10, $9, $11, $12, $12
+      from loci.cells c where c.id = $8`,
     values: [
       one.id,
       one.organizationId,
@@ -398,14 +399,47 @@ export async function saveQuarantined(
     state: string
     generation: number
   },
-): Promise<void> {
-  await sql.query({
+): Promise<boolean> {
+  const { rows } = await sql.query<{ isNew: boolean }>({
     name: 'provisioning_quarantine',
     text: `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
       values ($1, $2, $3, $4, $5, $6, $7, $8)
-      on conflict (cell_id, service_id) do update set state = excluded.state, generation = excluded.generation, last_seen_at = now()`,
+      on conflict (cell_id, service_id) do update set state = excluded.state, generation = excluded.generation, last_seen_at = now()
+      returning xmax = 0 as "isNew"`,
     values: [cellId, one.svc, one.org, one.ten, one.service_type, one.plan, one.state, one.generation],
   })
+  return rows[0]?.isNew === true
+}
+
+/** Of those that the cell has as this database knows them, or less: what was said of them before is settled. */
+export async function deleteSettled(sql: Sql, cellId: string, observed: ObservedRow[]): Promise<void> {
+  if (observed.length === 0) return
+  await sql.query({
+    name: 'provisioning_settled',
+    text: `delete from loci.quarantine q using loci.feed_items f, unnest($2::text[], $3::bigint[]) as told (id, generation)
+      where q.cell_id = $1 and q.service_id = told.id and f.cell_id = $1 and f.kind = 'instance' and f.key = told.id
+        and told.generation <= (f.body->>'generation')::bigint`,
+    values: [cellId, observed.map(({ svc }) => svc), observed.map(({ generation }) => generation)],
+  })
+}
+
+export async function findQuarantined(sql: Sql, cellId: string, serviceId: string): Promise<Quarantined | undefined> {
+  const { rows } = await sql.query<Quarantined>({
+    name: 'provisioning_find_quarantined',
+    text: `select ${QUARANTINED} from loci.quarantine where cell_id = $1 and service_id = $2`,
+    values: [cellId, serviceId],
+  })
+  return rows[0]
+}
+
+/** How many a cell has there: whoever has its key can say what he likes, and must not fill the disk with it. */
+export async function countQuarantined(sql: Sql, cellId: string): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>({
+    name: 'provisioning_count_quarantined',
+    text: 'select count(*)::int as count from loci.quarantine where cell_id = $1',
+    values: [cellId],
+  })
+  return rows[0]?.count ?? 0
 }
 
 /**

@@ -7,7 +7,8 @@ import { ACTOR, testManagement } from '../test-management.ts'
 
 const MINUTE = '2026-11-15T09:30:00.000Z'
 
-test('a report on an instance that is not placed in the cell is refused whole', async () => {
+// Mutant: rows of foreign instances not filtered (isOwn always true).
+test('a row on an instance that is not placed in the cell is refused, and the rest of the report is taken', async () => {
   await using management = await testManagement()
   const mine = await management.cell()
   const theirs = await management.cell()
@@ -16,20 +17,90 @@ test('a report on an instance that is not placed in the cell is refused whole', 
   const usage = (svc: string) => ({ svc, minute: MINUTE, dedup: 'r1', requests: 5, writes: 1, records: 0, bytes: 0 })
 
   for (const svc of [foreign.id, newId('svc')]) {
-    const bodies = [
-      { usage: [usage(service.id), usage(svc)] },
-      { usage: [usage(service.id)], observed: [{ svc, generation: 1, state: 'active' }] },
-      { usage: [usage(service.id)], deletions: [{ svc, at: MINUTE }] },
-    ]
-    for (const body of bodies) {
-      const answer = await mine.report(body)
-      assert.equal(answer.status, 404)
-      assert.deepEqual((answer.body.error as { details: unknown }).details, { instances: [svc] })
-    }
+    const { status, body } = await mine.report({
+      usage: [usage(service.id), usage(svc)],
+      observed: [{ svc, generation: 1, state: 'active' }],
+      deletions: [{ svc, at: MINUTE }],
+    })
+    assert.deepEqual([status, body], [200, { accepted: true, refused: [svc] }])
   }
 
-  assert.deepEqual(await management.sql('select * from loci.usage_minutes'), [])
-  assert.equal((await mine.report({ usage: [usage(service.id)] })).status, 200)
+  assert.deepEqual(await management.sql('select service_id as id from loci.usage_minutes'), [{ id: service.id }])
+  assert.deepEqual(await management.sql('select from loci.deletions'), [])
+  assert.deepEqual(
+    await management.sql('select observed_generation as generation from loci.services where id = $1', [foreign.id]),
+    [{ generation: 0 }],
+  )
+  // Its owner is told who spoke of it, once.
+  const acts = await management.sql(`select chain, actor from loci.audit where action = 'service.quarantine'`)
+  assert.deepEqual(acts, [{ chain: foreign.organizationId, actor: mine.id }])
+})
+
+// Mutant: without isTooFarAhead() in takeObserved.
+test('a generation far ahead of what was ever told is kept aside with an alarm, and the service goes on', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  const other = await management.instance(cell.id, { organization: 'Other' })
+  const observed = (svc: string, generation: number) => ({ svc, generation, state: 'active' })
+
+  for (let count = 0; count < 2; count += 1) {
+    const { status } = await cell.report({ observed: [observed(service.id, 2 ** 53 - 1), observed(other.id, 1)] })
+    assert.equal(status, 200)
+  }
+  await cell.report({ observed: [observed(service.id, 1)] })
+
+  assert.deepEqual(
+    await management.sql('select status, generation::int, observed_generation::int as observed from loci.services'),
+    [
+      { status: 'active', generation: 1, observed: 1 },
+      { status: 'active', generation: 1, observed: 1 },
+    ],
+  )
+  const acts = await management.sql(`select chain, subject from loci.audit where action = 'service.quarantine'`)
+  assert.deepEqual(acts, [{ chain: service.organizationId, subject: service.id }])
+  assert.deepEqual(await management.sql('select from loci.quarantine'), [], 'settled by its next word')
+  const [{ kind }] = (await management.sql(`select alarm->>'kind' as kind from loci.cells`)) as [{ kind: string }]
+  assert.equal(kind, 'generation')
+  await management.logged(({ code, message }) => code === 'generation' && /^ALARM/.test(String(message)))
+  assert.match((await management.get('/metrics')).text, /loci_cell_alarms_total\{.*kind="generation".*\} 2/)
+})
+
+// Mutant: without asked_generation in saveDeletions whoever has the key of a cell has a restored one erase what lives.
+test('the ledger is numbered, told back page by page, and has the generation that was erased', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const other = await management.cell()
+  const [one, two] = [await management.instance(cell.id), await management.instance(cell.id, { organization: 'Other' })]
+  const ask = async (of: typeof cell, after: number) =>
+    (await management.get(`/cell/v1/deletions?after=${after}`, { authorization: `Bearer ${of.token()}` })).json<{
+      deletions: { seq: number; svc: string; generation: number | null }[]
+      next: number
+      more: boolean
+    }>()
+
+  await cell.report({ deletions: [{ svc: one.id, generation: 1, at: MINUTE }] })
+  assert.deepEqual((await ask(cell, 0)).deletions, [], 'nobody has told it to erase this')
+  await management.sql(
+    `insert into loci.deletions (cell_id, service_id, at, asked_generation) values ($1, $2, now(), 5)`,
+    [cell.id, one.id],
+  )
+  await cell.report({ deletions: [{ svc: one.id, generation: 3, at: MINUTE }] })
+  await cell.report({ deletions: [{ svc: one.id, generation: 6, at: MINUTE }] })
+  await cell.report({ deletions: [{ svc: two.id, database: 'old', at: MINUTE }] })
+  await cell.report({ deletions: [{ svc: one.id, generation: 5, at: MINUTE }] })
+
+  const { deletions, next, more } = await ask(cell, 0)
+  assert.deepEqual(
+    deletions.map(({ seq, svc, generation }) => [seq, svc, generation]),
+    [
+      [2, two.id, null],
+      [3, one.id, 5],
+    ],
+  )
+  assert.deepEqual([next, more], [3, false])
+  assert.deepEqual((await ask(cell, 2)).deletions.length, 1)
+  assert.deepEqual((await ask(other, 0)).deletions, [])
 })
 
 test('the token of a report is good for one report', async () => {
@@ -37,7 +108,7 @@ test('the token of a report is good for one report', async () => {
   const cell = await management.cell()
   const token = cell.token()
 
-  assert.deepEqual(await cell.report({}, token), { status: 200, body: { accepted: true } })
+  assert.deepEqual(await cell.report({}, token), { status: 200, body: { accepted: true, refused: [] } })
   assert.equal((await cell.report({}, token)).status, 401)
   assert.equal((await cell.report({})).status, 200)
 })
@@ -120,9 +191,9 @@ test('what the administration of a cell revoked comes back to that cell, and rea
 
   const heard = (await cell.pull()).items.filter(({ kind }) => kind === 'revocation')
   assert.deepEqual(
-    heard.map(({ key, body }) => ({ key, body })),
+    heard.map(({ key, body }) => ({ key, body: { ...body, ...('revoked_at' in body ? { revoked_at: 'then' } : {}) } })),
     [
-      { key: `jti:*:${jti}`, body: { svc: '*', jti, expires_at } },
+      { key: `jti:*:${jti}`, body: { svc: '*', jti, expires_at, revoked_at: 'then' } },
       { key: `epoch:org:${org}`, body: { kind: 'org', id: org, not_before: MINUTE, expires_at } },
     ],
   )
@@ -148,10 +219,8 @@ test('deletions are kept, and last use is noted only for credentials of the cell
   assert.equal((await cell.report({ ...lastUsed, deletions })).status, 200)
 
   assert.deepEqual(await read(), [{ at: new Date(MINUTE) }])
-  assert.deepEqual(await management.sql('select database from loci.deletions order by database'), [
-    { database: '' },
-    { database: 'old' },
-  ])
+  // Of the whole instance nothing is kept: nobody has told the cell to erase it.
+  assert.deepEqual(await management.sql('select database from loci.deletions order by database'), [{ database: 'old' }])
 })
 
 test('a report without the documented form is refused with the field that is wrong', async () => {

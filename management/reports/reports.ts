@@ -1,50 +1,85 @@
-// What a cell says about what it holds.
+// What a cell says about what it holds. It is believed in what only it can know, and its word is never what somebody wants: nothing that
+// it says makes management publish `deleted`, bring a service into being, or take a place or a quota (CONTRACT 8).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { CellAlarm } from '@loci/contract/cells.ts'
 import type { Report } from '@loci/contract/reports.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { CellCaller } from '../access/cell.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
-import { adopt } from '../provisioning/adoption.ts'
+import { adopt, quarantineForeign } from '../provisioning/adoption.ts'
 import { takeObserved } from '../provisioning/provisioning.ts'
-import { listNews } from '../provisioning/store.ts'
+import { deleteSettled, listNews } from '../provisioning/store.ts'
 import { revoke } from '../revocations/revocations.ts'
 import { listPlaced, saveDeletions, saveLastUsed, saveUsage, takeReportId } from './store.ts'
 
 export interface Heard {
-  organizationId: string
   /** Those that somebody must look at again, now that their cell has spoken. */
-  serviceIds: string[]
+  news: { organizationId: string; serviceIds: string[] }[]
+  /** Named in the report and not placed in the cell: their rows were left out. */
+  refused: string[]
 }
 
+export interface ReportRules {
+  alarm(cellId: string, kind: CellAlarm, detail: string): Promise<void>
+}
+
+/** Of one report: the rest only counts. */
+const FOREIGN_NOTED_MAX = 100
+
 /**
- * First what is counted, revoked and deleted, whole or not at all; it is refused before anything is taken. Then each service of
- * which there is news in a transaction of its own: a cell that comes back tells of a thousand, and whoever works in their
- * organizations must not wait for all of them. Cut off in the midst it is told again, and the first half is old news then.
+ * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a transaction of its own: a
+ * cell that comes back tells of a thousand, and whoever works in their organizations must not wait for all of them. Cut off in the
+ * midst it is told again, and the first half is old news then. A row that can not be taken is left out, and holds up no other.
  */
 export async function takeReport(
   pool: Pool,
   caller: CellCaller,
   report: Report,
+  { alarm }: ReportRules,
   now: Date = new Date(),
-): Promise<Heard[]> {
+): Promise<Heard> {
   const { cellId } = caller
-  const placed = await transaction(pool, (sql) => takeAccounts(sql, caller, report))
+  const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report))
   const heard = new Map<string, string[]>()
   const told = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
     for (const svc of observed.length > 0 ? await readNews(pool, organizationId, observed) : []) {
       const { generation, state } = told.get(svc) as Report['observed'][number]
-      await transaction(pool, (sql) => takeObserved(sql, { organizationId, cellId, svc, generation, state }, now))
+      const one = { organizationId, cellId, svc, generation, state }
+      const outcome = await transaction(pool, (sql) => takeObserved(sql, one, now))
+      if (outcome === 'ahead') await alarm(cellId, 'generation', `${svc} is said to be at generation ${generation}`)
+      if (outcome === 'lost') await alarm(cellId, 'erased', `${svc} is said to be erased, and nobody had asked for it`)
       heard.set(organizationId, [...(heard.get(organizationId) ?? []), svc])
     }
   }
-  for (const instance of report.unknown)
-    if (await transaction(pool, (sql) => adopt(sql, cellId, instance, now)))
-      heard.set(instance.org, [...(heard.get(instance.org) ?? []), instance.svc])
-  return [...heard].map(([organizationId, serviceIds]) => ({ organizationId, serviceIds }))
+  await takeForeign(pool, cellId, report, foreign, alarm)
+  for (const instance of report.unknown) {
+    const outcome = await transaction(pool, (sql) => adopt(sql, cellId, instance, now))
+    if (outcome === 'adopted') heard.set(instance.org, [...(heard.get(instance.org) ?? []), instance.svc])
+    if (outcome === 'quarantined') await alarm(cellId, 'unknown', `${instance.svc} is in quarantine`)
+  }
+  const news = [...heard].map(([organizationId, serviceIds]) => ({ organizationId, serviceIds }))
+  // Of what is gone nothing has to be described.
+  const refused = foreign.filter((svc) => told.get(svc)?.state !== 'deleted')
+  return { news, refused }
+}
+
+/** Instances of other cells: what is said of them is kept aside, and their owner's audit has it. */
+async function takeForeign(
+  pool: Pool,
+  cellId: string,
+  report: Report,
+  foreign: string[],
+  alarm: ReportRules['alarm'],
+): Promise<void> {
+  const named = new Set(foreign)
+  const living = report.observed.filter(({ svc, state }) => named.has(svc) && state !== 'deleted')
+  for (const one of living.slice(0, FOREIGN_NOTED_MAX))
+    if (await transaction(pool, (sql) => quarantineForeign(sql, cellId, one)))
+      await alarm(cellId, 'foreign', `${one.svc} is not placed in this cell`)
 }
 
 function readNews(pool: Pool, organizationId: string, observed: Report['observed']): Promise<string[]> {
@@ -55,21 +90,24 @@ function readNews(pool: Pool, organizationId: string, observed: Report['observed
   return transaction(pool, read, { readOnly: true })
 }
 
-/** Whose the instances are that it names. */
-async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report): Promise<Map<string, string>> {
+interface Accounts {
+  /** Whose the instances are that it names and has. */
+  placed: Map<string, string>
+  foreign: string[]
+}
+
+async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report): Promise<Accounts> {
   if (!(await takeReportId(sql, cellId, jti)))
     throw new ApiError('UNAUTHENTICATED', 'A report came with this token before. Make a new token for each report.')
   const named = new Set([...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc))
   const placed = await listPlaced(sql, cellId, [...named])
-  const foreign = [...named].filter((svc) => !placed.has(svc))
-  if (foreign.length > 0)
-    throw new ApiError('NOT_FOUND', 'The report names instances that are not placed in this cell. Leave them out.', {
-      details: { instances: foreign.slice(0, 100) },
-    })
+  const isOwn = ({ svc }: { svc: string }) => placed.has(svc)
 
   // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
+  const deletions = report.deletions.filter(isOwn)
   for (const revocation of report.revocations) await takeRevocation(sql, cellId, revocation)
-  if (report.deletions.length > 0) await saveDeletions(sql, cellId, report.deletions)
+  if (deletions.length > 0) await saveDeletions(sql, cellId, deletions)
+  await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
     const usage = report.usage.filter(({ svc }) => placed.get(svc) === organizationId)
     if (usage.length === 0) continue
@@ -83,7 +121,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
     await useOrganization(sql, owner.organizationId)
     await saveLastUsed(sql, credential, at)
   }
-  return placed
+  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)) }
 }
 
 /** Kept, and given back to this cell alone: a cell restored from a backup hears again what its administration revoked. */

@@ -1,8 +1,10 @@
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import { deletionsQuery, deletionsResponse } from '@loci/contract/feed.ts'
 import { reportRequest, reportResponse } from '@loci/contract/reports.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../access/cell.ts'
-import { takeReport } from './reports.ts'
+import { type ReportRules, takeReport } from './reports.ts'
+import { listDeletions } from './store.ts'
 
 interface ReportOptions {
   cell: Access<CellCaller>
@@ -12,9 +14,13 @@ interface ReportOptions {
   /** Whoever waits for events of an organization: what a cell confirms is one. */
   tellEvents(organizationId: string): void
   look(organizationId: string, serviceIds: string[]): void
+  /** Who speaks as the cell, and what an honest one would not say. */
+  alarms: { hear(caller: CellCaller): Promise<void>; raise: ReportRules['alarm'] }
 }
 
-export function reportRoutes({ cell, pool, tell, tellEvents, look }: ReportOptions): Route[] {
+const PAGE_MAX = 1_000
+
+export function reportRoutes({ cell, pool, tell, tellEvents, look, alarms }: ReportOptions): Route[] {
   return [
     route(
       {
@@ -26,17 +32,46 @@ export function reportRoutes({ cell, pool, tell, tellEvents, look }: ReportOptio
         body: reportRequest,
         ignoresUnknownNames: true,
         answers: { 200: reportResponse },
-        errors: ['NOT_FOUND', 'STORE_UNAVAILABLE'],
+        errors: ['STORE_UNAVAILABLE'],
         failureMessage: 'The report could not be taken.',
       },
       async ({ caller, body }) => {
-        const heard = await takeReport(pool, caller, body)
-        for (const { organizationId, serviceIds } of heard) {
+        await alarms.hear(caller)
+        const { news, refused } = await takeReport(pool, caller, body, { alarm: alarms.raise })
+        for (const { organizationId, serviceIds } of news) {
           look(organizationId, serviceIds)
           tellEvents(organizationId)
         }
         if (body.revocations.length > 0) tell(caller.cellId)
-        return { accepted: true }
+        return { accepted: true, refused }
+      },
+    ),
+    route(
+      {
+        method: 'GET',
+        path: '/cell/v1/deletions',
+        access: cell,
+        tag: 'cells',
+        summary: 'What the cell has reported as erased: a restored one erases it again before it serves.',
+        query: deletionsQuery,
+        answers: { 200: deletionsResponse },
+        errors: ['STORE_UNAVAILABLE'],
+        failureMessage: 'The ledger of deletions could not be read.',
+      },
+      async ({ caller, query }) => {
+        const rows = await listDeletions(pool, caller.cellId, query.after, PAGE_MAX + 1)
+        const page = rows.slice(0, PAGE_MAX)
+        return {
+          deletions: page.map(({ seq, svc, database, generation, at }) => ({
+            seq,
+            svc,
+            ...(database === '' ? {} : { database }),
+            generation,
+            at: at.toISOString(),
+          })),
+          next: page.at(-1)?.seq ?? query.after,
+          more: rows.length > page.length,
+        }
       },
     ),
   ]

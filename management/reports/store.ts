@@ -52,20 +52,50 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
   })
 }
 
+/** Locks the row of the cell: numbers are given in the order of commits. Of whole instances only what the cell was told to erase. */
 export async function saveDeletions(sql: Sql, cellId: string, deletions: Report['deletions']): Promise<void> {
   await sql.query({
     name: 'reports_deletions',
-    text: `insert into loci.deletions as known (cell_id, service_id, database, at)
-      select $1, d.service_id, d.database, max(d.at)
-      from unnest($2::text[], $3::text[], $4::timestamptz[]) as d (service_id, database, at) group by d.service_id, d.database
-      on conflict (cell_id, service_id, database) do update set at = greatest(known.at, excluded.at)`,
+    text: `with told as (
+        select d.service_id, d.database, max(d.at) as at, max(d.generation) as generation, row_number() over (order by d.service_id, d.database) as n
+        from unnest($2::text[], $3::text[], $4::timestamptz[], $5::bigint[]) as d (service_id, database, at, generation)
+        where d.database <> '' or exists (
+          select from loci.deletions a where a.cell_id = $1 and a.service_id = d.service_id and a.database = '' and a.asked_generation >= coalesce(d.generation, 0))
+        group by d.service_id, d.database
+      ), numbered as (
+        update loci.cells set deletion_seq = deletion_seq + (select count(*) from told) where id = $1 returning deletion_seq
+      )
+      insert into loci.deletions as known (cell_id, service_id, database, at, generation, seq, received_at)
+      select $1, service_id, database, at, generation, deletion_seq - (select count(*) from told) + n, clock_timestamp() from told, numbered
+      on conflict (cell_id, service_id, database) do update set at = greatest(known.at, excluded.at), seq = excluded.seq,
+        generation = greatest(known.generation, excluded.generation), received_at = excluded.received_at`,
     values: [
       cellId,
       deletions.map(({ svc }) => svc),
       deletions.map(({ database }) => database ?? ''),
       deletions.map(({ at }) => at),
+      deletions.map(({ generation }) => generation ?? null),
     ],
   })
+}
+
+export interface LedgerRow {
+  seq: number
+  svc: string
+  database: string
+  generation: number | null
+  at: Date
+}
+
+/** What the cell has told that it had erased, in the order of its numbers. */
+export async function listDeletions(sql: Sql, cellId: string, after: number, limit: number): Promise<LedgerRow[]> {
+  const { rows } = await sql.query<LedgerRow>({
+    name: 'reports_ledger',
+    text: `select seq, service_id as svc, database, generation, at from loci.deletions
+      where cell_id = $1 and seq > $2 and received_at is not null order by seq limit $3`,
+    values: [cellId, after, limit],
+  })
+  return rows
 }
 
 /** Of the organization in use. */

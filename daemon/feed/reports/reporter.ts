@@ -34,34 +34,62 @@ export interface Reporter {
 
 const REPORT_MS = 5_000
 const OUTBOUND_MS = 3_000
+const UNREADABLE_MAX = 1_000
+
+type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used'
+type ReportBody = Record<List, object[]>
 
 export function startReporter(options: ReporterOptions, signal: AbortSignal): Reporter {
   const { pool, log } = options
   const bell = createBell()
   let observedSince = 0
   let round = 0
-  // Instances that management does not know (any more): it takes a report whole or not at all, so they are left out, and described once,
-  // for it to adopt them or to keep them aside. True when that is done.
+  // Instances that management does not know (any more): they are left out, and described once, for it to adopt them or to keep them
+  // aside. True when that is done.
   const unknown = new Map<string, boolean>()
+  // Rows that management can not read (400), as text: one of them must not keep all others from being told.
+  const unreadable = new Set<string>()
+  let sent: ReportBody | undefined
 
   async function tell(): Promise<boolean> {
     const roundBefore = round
     const rows = await readReport(pool, observedSince, [...unknown.keys()])
-    const untold = [...unknown].filter(([, isTold]) => !isTold).map(([svc]) => svc)
-    const described = await describeInstances(pool, untold)
+    const described = await describeInstances(pool, untoldOf(unknown))
     const { observed, usage, revocations, deletions, uses } = rows
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
-      await callManagement(options, 'POST /cell/v1/reports', {
-        body: { ...reportOf(rows, unknown, totals), unknown: described },
+      sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described })
+      const answer = await callManagement(options, 'POST /cell/v1/reports', {
+        body: { report_id: randomUUID(), ...sent },
         signal,
         timeoutMs: OUTBOUND_MS,
       })
-      await finishReport(pool, rows)
+      // A management of a release before refuses the whole report instead, and names them with the refusal.
+      const refused = new Set((answer as { refused?: string[] }).refused ?? [])
+      await finishReport(pool, { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) })
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
+      for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)
+      if (untoldOf(unknown).some((svc) => refused.has(svc))) return true
     }
     return rows.more
+  }
+
+  /** Leaves out what the refusal names. True when there is something to try again without. */
+  function leaveOut(fields: string[]): boolean {
+    const before = unreadable.size
+    for (const field of fields) {
+      const [, list, at] = /^body\.(\w+)\.([0-9]+)\b/.exec(field) ?? []
+      const row = list && at ? sent?.[list as keyof ReportBody]?.[Number(at)] : undefined
+      if (row === undefined || unreadable.size >= UNREADABLE_MAX) continue
+      unreadable.add(textOf(list as string, row))
+      const { svc: reason } = row as { svc?: string }
+      log.error(
+        { component: 'reports', reason: `${field} ${reason ?? ''}` },
+        'management can not read this row of a report; it is left out',
+      )
+    }
+    return unreadable.size > before
   }
 
   async function run(): Promise<void> {
@@ -76,9 +104,10 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
         const reason = (error as Error).message
         if (reason !== told) log.warn({ component: 'reports', reason }, 'a report was not taken; it is sent again')
         told = reason
-        const named = error instanceof RefusedByManagement ? error.instances.filter((svc) => !unknown.has(svc)) : []
+        const { instances = [], fields = [] } = error instanceof RefusedByManagement ? error : {}
+        const named = instances.filter((svc) => !unknown.has(svc))
         for (const svc of named) unknown.set(svc, false)
-        if (named.length > 0) continue
+        if (leaveOut(fields) || named.length > 0) continue
       }
       await bell.wait(REPORT_MS, signal)
     }
@@ -101,14 +130,30 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
   }
 }
 
+function untoldOf(unknown: ReadonlyMap<string, boolean>): string[] {
+  return [...unknown].filter(([, isTold]) => !isTold).map(([svc]) => svc)
+}
+
+function textOf(list: string, row: object): string {
+  return `${list} ${JSON.stringify(row)}`
+}
+
+function without(unreadable: ReadonlySet<string>, body: ReportBody): ReportBody {
+  if (unreadable.size === 0) return body
+  const kept = Object.entries(body).map(([list, rows]) => [
+    list,
+    rows.filter((row) => !unreadable.has(textOf(list, row))),
+  ])
+  return Object.fromEntries(kept) as ReportBody
+}
+
 function reportOf(
   { observed, usage, revocations, deletions, uses }: ReportRows,
   unknown: ReadonlyMap<string, boolean>,
   totals: ReadonlyMap<string, Totals>,
-): object {
+): Omit<ReportBody, 'unknown'> {
   const isKnown = ({ svc }: { svc: string }) => !unknown.has(svc)
   return {
-    report_id: randomUUID(),
     observed: observed.filter(isKnown).map(({ svc, generation, state }) => ({ svc, generation, state })),
     usage: usage.filter(isKnown).map(({ svc, minute, replica, requests, writes }) => ({
       svc,
@@ -126,9 +171,9 @@ function reportOf(
       expires_at: expires_at.toISOString(),
       audit_id,
     })),
-    deletions: deletions.map(({ svc, database, at }) => ({
+    deletions: deletions.map(({ svc, database, generation, at }) => ({
       svc,
-      ...(database === '' ? {} : { database }),
+      ...(database === '' ? { generation } : { database }),
       at: at.toISOString(),
     })),
     last_used: uses.map(({ credential, at }) => ({ credential, at: at.toISOString() })),

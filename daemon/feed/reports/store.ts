@@ -14,7 +14,7 @@ export interface ReportRows {
     audit_id: string | null
     changeSeq: number
   }[]
-  deletions: { svc: string; database: string; at: Date }[]
+  deletions: { svc: string; database: string; generation: number; at: Date }[]
   uses: { credential: string; at: Date }[]
 }
 
@@ -49,7 +49,7 @@ export async function readReport(
   })
   const { rows: deletions } = await sql.query<ReportRows['deletions'][number]>({
     name: 'report_deletions',
-    text: `select instance_id as svc, database, at from loci.deletions
+    text: `select instance_id as svc, database, generation, at from loci.deletions
       where reported_at is null and instance_id <> all($1) order by at limit ${ROWS_MAX}`,
     values: [unknown],
   })

@@ -2,7 +2,13 @@
 // adoption.ts and services.ts do them, with the real functions of the lifecycle in their midst.
 
 import { finish, newOperation, type Operation } from '@loci/management/operations/operation.ts'
-import type { DesiredState, Life, Turn, Verb } from '@loci/management/provisioning/lifecycle.ts'
+import {
+  type DesiredState,
+  type Life,
+  RECOVERED,
+  type Turn,
+  type Verb,
+} from '@loci/management/provisioning/lifecycle.ts'
 import type { Random } from '../seeded.ts'
 import type { Observation } from './cell.ts'
 import type { ControlDatabase, ServiceRow, Tables, Transaction } from './control.ts'
@@ -241,33 +247,33 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
   for (const svc of again) desk.look(svc)
 }
 
-/** management/provisioning/adoption.ts: one that this database does not have. */
+/** management/provisioning/adoption.ts: one that this database does not have. Without a restore that explains it, it is kept aside. */
 function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, generation, state }: Observation): void {
   const { schedule } = desk
   if (state === 'deleted') return
   const key = `${cellId}/${svc}`
   const now = schedule.now()
   const operation = finish(newOperation(desk.newOperationId(), 'provision', now), 'succeeded', now)
-  const status = state === 'suspended' ? 'suspended' : 'active'
+  const has = state === 'suspended' ? 'suspended' : 'active'
   const life: Life = {
     id: svc,
     wantedState: 'active',
-    status,
-    statusReason: null,
+    status: 'failed',
+    statusReason: RECOVERED,
     cellId,
-    desiredState: status,
+    desiredState: has,
     stateReason: null,
     generation,
     publishedDigest: null,
     observedGeneration: generation,
-    observedState: status,
+    observedState: has,
     operation,
     deadlineAt: null,
     attempts: 0,
   }
   saveOperation(desk, tx, operation)
   tx.change((tables) => {
-    if (!tables.tenants.has(tenantId) || tables.services.has(svc)) {
+    if (!tables.tenants.has(tenantId) || tables.services.has(svc) || tables.epoch === FIRST_EPOCH) {
       tables.quarantine.add(key)
       return
     }
@@ -277,6 +283,9 @@ function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, gene
     tables.due.set(svc, schedule.ms())
   })
 }
+
+/** As long as it is this one, nothing was restored. */
+export const FIRST_EPOCH = 1
 
 const CLAIM_MAX = 20
 const PUT_OFF_MS = 5_000

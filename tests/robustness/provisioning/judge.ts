@@ -2,7 +2,7 @@
 // remembers what a restore makes the database forget.
 
 import type { Operation } from '@loci/management/operations/operation.ts'
-import { type Life, LOST, type Turn, type Verb } from '@loci/management/provisioning/lifecycle.ts'
+import { type Life, LOST, RECOVERED, type Turn, type Verb } from '@loci/management/provisioning/lifecycle.ts'
 import { type Cell, type Instance, isRestored } from './cell.ts'
 import type { Item, Tables } from './control.ts'
 import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'
@@ -98,13 +98,13 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (hasLived && !askedDeletion.has(svc) && !isOver(tenantId))
         find('erased', `${cellId} erased ${svc}, which had lived there and which nobody wanted deleted`)
     },
-    onServed(cell, { svc, state, generation }, { services, cells: rows }) {
+    onServed(cell, { svc, state, generation }, { epoch, services, cells: rows }) {
       const life = services.get(svc)?.life
       const item = rows.get(cell.id)?.items.get(svc)
       const isGone = life?.status === 'deleted' && life.cellId === cell.id && erased.has(`${cell.id}/${svc}`)
       if (state === 'deleted' || !isGone || item?.state !== 'deleted' || item.generation < generation) return
-      // What was published after its resync it may not have read yet.
-      if (isRestored(cell) || item.seq <= cell.stored.after)
+      // What was published after its resync, or in an epoch that it has not heard of, it may not have read yet.
+      if (isRestored(cell) || (cell.stored.epoch === epoch && item.seq <= cell.stored.after))
         find('served', `${cell.id} served ${svc}, which was erased before`)
     },
     onCalm(tables) {
@@ -154,7 +154,8 @@ function findDisagreement(life: Life, expected: { state: string; body: string },
 
 /** Its cell was silent too long, and speaks again: nobody should have to ask for it. */
 function isConfirmedLate({ id, cellId, status, statusReason, generation, desiredState }: Life, cells: Cell[]): boolean {
-  if (status !== 'failed' || statusReason === LOST || desiredState === 'deleted') return false
+  if (status !== 'failed' || statusReason === LOST || statusReason === RECOVERED || desiredState === 'deleted')
+    return false
   const instance = cells.find((cell) => cell.id === cellId)?.stored.instances.get(id)
   return instance?.state === desiredState && instance.generation === generation
 }

@@ -16,7 +16,7 @@ import {
   told,
 } from './cell.ts'
 import { type CellRow, newControlDatabase, Refused, type Tables, type Transaction } from './control.ts'
-import { bill, claim, create, type Desk, give, lookAt, takeReport } from './desk.ts'
+import { bill, claim, create, type Desk, FIRST_EPOCH, give, lookAt, takeReport } from './desk.ts'
 import { newJudge } from './judge.ts'
 import { REAL, type Rules } from './sabotage.ts'
 import { type Bell, newBell, newSchedule, type Process } from './schedule.ts'
@@ -417,7 +417,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
 
 function firstTables(cells: Cell[], random: Random): Tables {
   return {
-    epoch: 1,
+    epoch: FIRST_EPOCH,
     tenants: new Set(['t1', 't2']),
     services: new Map(),
     operations: new Map(),
