@@ -11,6 +11,7 @@ import { inspectCapability, seal, verifyCapability } from '@loci/capability/capa
 import { publicKeyOf } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { planAttack } from '../robustness/hostile-tokens.ts'
+import { lagOf, lengthenFeed } from '../robustness/long-feed.ts'
 import { revokesUnderFlood } from '../robustness/open-flood.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
 import { attack, ownGround } from '../robustness/token-attack.ts'
@@ -38,6 +39,7 @@ const HOSTILE_BY_HTTP = isShort ? 800 : 6_000
 const REVOKED_BY_MANAGEMENT = isShort ? 4 : 20
 const REVOKED_BY_ADMINISTRATION = isShort ? 26 : 40
 const REACH_MS_MAX = 5_000
+const LONG_FEED = isShort ? { credentials: 8_000, services: 40 } : { credentials: 60_000, services: 300 }
 const LOAD_CLIENTS = isShort ? 6 : 12
 const FLOOD_CONNECTIONS = isShort ? 1_000 : 3_000
 /** Two beats of a replica and something for a busy machine. */
@@ -65,6 +67,7 @@ await reportOn(async (report) => {
     await revokesUnderLoad(report, world, a, b)
     await revokesUnderFlood(report, world, a, FLOOD_CONNECTIONS)
     await rotatesUnderLoad(report, world, a)
+    await revokesThroughALongFeed(report, world, a)
     await goesOnWithoutManagement(report, world, a)
   } finally {
     await world.stop()
@@ -229,6 +232,59 @@ async function oneTenantCanNotRevokeAnother(
     statuses.every((status) => status === 200) && row?.count === jtis.length && Number.isFinite(Math.max(...marker.ms)),
     `${row?.count} of its jtis revoked in the other’s service, answers ${statuses.join(', ')}`,
   )
+}
+
+// ── a long feed ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The cell reads everything from the beginning, and meanwhile something is revoked. */
+async function revokesThroughALongFeed(report: Report, world: World, a: WorldTenant): Promise<void> {
+  await lengthenFeed(world, a, LONG_FEED)
+  const overtake = async () => {
+    await manage(world, ['feed', 'new-epoch'])
+    // The cell has begun: it is no longer at the place where it was.
+    await until(async () => (await lagOf(world)) > LONG_FEED.credentials / 2)
+    let left = 0
+    const revoked = await timeRevocation(world, a, async (jti) => {
+      await manage(world, ['tokens', 'revoke', '--service', a.serviceId, '--jti', jti])
+    })
+    left = await lagOf(world)
+    return { revoked, left }
+  }
+  const { revoked, left } = await overtake()
+  report.promise(
+    'a revocation overtakes a resync of a long feed',
+    Math.max(...revoked.afterMs) <= REACH_MS_MAX && !revoked.isBack,
+    `${LONG_FEED.credentials} items and ${LONG_FEED.services} services of the largest config: ${revoked.afterMs.join(' and ')} ms after its answer on 2 replicas, ${left} items still to read then`,
+  )
+  await using mutant = await plantMutant([
+    {
+      file: 'management/feed/store.ts',
+      from: '  if (urgent === undefined) {\n',
+      to: '  if (urgent === undefined || true) {\n',
+    },
+  ])
+  await world.management?.stop()
+  world.management = await mutant.startProgram('management', world.managementSettings())
+  await untilReady(world.management.url)
+  const slow = await overtake()
+  report.mutant(
+    'one lane for everything',
+    slow.left === 0 || Math.max(...slow.revoked.afterMs) > REACH_MS_MAX
+      ? `it took ${slow.revoked.afterMs.join(' and ')} ms, with ${slow.left} items left`
+      : undefined,
+  )
+  await world.management.stop()
+  world.management = await startProgram('management', world.managementSettings())
+  await untilReady(world.management.url)
+  await until(async () => (await lagOf(world)) === 0)
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + 180_000
+  while (!(await isSo())) {
+    if (performance.now() > endsAt) throw new Error(`not so within 180 s: ${isSo}`)
+    await sleep(20)
+  }
 }
 
 // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 // A whole loci on loopback: one throwaway PostgreSQL with a control and a cell database, management, and replicas of one daemon.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { newKeyPair } from '@loci/capability/jws.ts'
+import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'
 import { freePort } from '@loci/postgres/free-port.ts'
 import { databaseSql, loginsOf, rolesSql } from '@loci/postgres/roles.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
@@ -12,6 +12,8 @@ export interface World {
   postgres: Throwaway
   daemons: LociProcess[]
   management: LociProcess | undefined
+  /** What its daemons sign with: for a test that steals it. */
+  cellKey: PrivateJwk
   /** What management calls the cell of the daemons. */
   cellId: string | undefined
   adminToken: string
@@ -85,6 +87,7 @@ export async function startWorld({
     ...extra,
   })
   const world: World = {
+    cellKey: cellKey.privateJwk,
     postgres,
     daemons,
     management: undefined,
