@@ -3,13 +3,15 @@
 
 import { connect, type NetConnectOpts } from 'node:net'
 import { openPool } from '@loci/postgres/pool.ts'
+import { faultsOf, feel, figureOf } from '../robustness/crowded-bodies.ts'
 import { startFaultProxy } from '../robustness/fault-proxy.ts'
 import { type Outcome, plainClient } from '../robustness/plain-client.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
+import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { plantMutant } from '../world/mutant.ts'
-import { type LociProcess, untilReady } from '../world/process.ts'
+import { type LociProcess, startProgram, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
-import { addTenant, type WorldTenant } from '../world/tenants.ts'
+import { addOrganization, addTenant, type WorldOrganization, type WorldTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
@@ -22,6 +24,11 @@ const SILENCE_MS = 60_000
 /** There and back. */
 const FAR_MS = 300
 const LOCK_MS = 4_000
+/** The slots of both programs beside a crowd of bodies, so that the crowd need not be larger. */
+const SLOTS = 64
+const CROWD = 4 * SLOTS
+const CROWD_MS = isShort ? 4_000 : 10_000
+const SLACK_MS = 100
 
 interface Timed {
   ms: number
@@ -38,6 +45,7 @@ await reportOn(async (report) => {
       await addTenant(world, { name: 'globex', plan: 'enterprise' }),
     ] as [WorldTenant, WorldTenant]
     const [tenant] = tenants
+    await crowdedBodies(report, world, tenants[1])
     // One after the other on its own: each wants to see the others' part of the daemon unharmed.
     await Promise.all([drips(report, daemon, tenant), mutants(report, world, tenant)])
     await lockedRow(report, world, daemon, tenants)
@@ -77,12 +85,101 @@ async function drips(report: Report, daemon: LociProcess, tenant: WorldTenant): 
   report.promise('others are served beside them', beside.isGood, beside.figure)
 }
 
+/** H1: one free account held every slot with bodies that never came: the whole daemon, the whole of management, operator included. */
+async function crowdedBodies(report: Report, world: World, other: WorldTenant): Promise<void> {
+  const free = await addTenant(world, { name: 'initech', plan: 'free' })
+  const account = await addOrganization(world, 'hooli')
+  // Several, so that none of them meets the rate of its own plan.
+  const callers = await addCallers(world, { organizations: 8, each: 1, name: 'beside' })
+  const slots = { LOCI_CONCURRENCY_MAX: String(SLOTS) }
+  const attacked = await Promise.all([
+    startProgram('daemon', world.daemonSettings(slots)),
+    startProgram('management', world.managementSettings({ ...slots, LOCI_LISTEN: '127.0.0.1:0' })),
+  ])
+  const scenes = (targets: readonly [LociProcess, LociProcess]) =>
+    scenesOf(world, targets, { free, account, other, callers })
+  for (const target of attacked) await untilReady(target.url)
+  for (const { name, scene } of scenes(attacked)) {
+    const felt = await feel(scene)
+    const { ms } = await report.within(SLACK_MS)
+    report.promise(`${CROWD} bodies of one byte from ${name}`, faultsOf(felt, ms).length === 0, figureOf(felt))
+  }
+  for (const target of attacked) await target.stop()
+  if (isShort) return
+  await using mutant = await plantMutant([
+    {
+      file: 'libs/chassis/server.ts',
+      from: '  if (request.complete || request.destroyed || exchange.isClosed) return\n',
+      to: '  return\n',
+    },
+    { file: 'libs/chassis/limiter.ts', from: 'const SHARE = 4', to: 'const SHARE = 1' },
+    { file: 'libs/chassis/limiter.ts', from: 'if (name === undefined) return limiter', to: 'return limiter' },
+  ])
+  const old = await Promise.all([
+    mutant.startProgram('daemon', world.daemonSettings(slots)),
+    mutant.startProgram('management', world.managementSettings({ ...slots, LOCI_LISTEN: '127.0.0.1:0' })),
+  ])
+  for (const target of old) await untilReady(target.url)
+  for (const { name, scene } of scenes(old as [LociProcess, LociProcess])) {
+    const faults = faultsOf(await feel(scene), (await report.within(SLACK_MS)).ms)
+    report.mutant(`the slot is held while a body of ${name} arrives`, faults.length > 0 ? faults.join(', ') : undefined)
+  }
+  for (const target of old) await target.stop()
+}
+
+function scenesOf(
+  world: World,
+  [daemon, management]: readonly [LociProcess, LociProcess],
+  parties: { free: WorldTenant; account: WorldOrganization; other: WorldTenant; callers: WorldCaller[] },
+) {
+  const { free, account, other, callers } = parties
+  const head = (line: string, credential: string) =>
+    `${line} HTTP/1.1\r\nhost: x\r\n${credential}\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n`
+  const headers = { 'x-loci-capability': other.capability.token, 'x-loci-database': 'beside' }
+  const get = (path: string, sent: Record<string, string> = {}) => ({ method: 'GET', path, headers: sent })
+  const admin = { 'x-loci-admin-token': world.adminToken }
+  const jti = JSON.stringify({ jti: `cap_${'0'.repeat(26)}` })
+  const revoke = { method: 'POST', path: '/admin/revocations', headers: admin, body: jti }
+  const event = { method: 'POST', path: '/api/webhooks/billing', body: '{}' }
+  return [
+    {
+      name: 'one free capability',
+      scene: {
+        target: daemon,
+        head: head('PUT /v1/kv/entries/x', `x-loci-capability: ${free.capability.token}`),
+        drippers: CROWD,
+        others: [
+          { method: 'PUT', path: '/v1/kv/entries/beside', headers, body: '{"value":1}' },
+          get('/v1/kv/entries', headers),
+        ],
+        reserved: [{ name: 'revocation', request: revoke, fits: /^200 / }],
+        ms: CROWD_MS,
+      },
+    },
+    {
+      name: 'one free API key',
+      scene: {
+        target: management,
+        head: head('POST /api/v1/services', `x-api-key: ${account.apiKey}`),
+        drippers: CROWD,
+        others: callers.map(({ apiKey }) => get('/api/v1/services', { 'x-api-key': apiKey })),
+        // Access is decided inside a slot: a refusal of it says that there was one.
+        reserved: [
+          { name: 'cell feed', request: get('/cell/v1/feed?after=0'), fits: /^401 / },
+          { name: 'webhook', request: event, fits: /^401 |not configured/ },
+        ],
+        ms: CROWD_MS,
+      },
+    },
+  ]
+}
+
 function dripFaultOf({ end, ms, received }: StreamResult): string | undefined {
   if (end === 'refused') return 'nobody listens any more'
   if (end === 'hung' || ms > DRIP_MS_MAX) return `lived ${Math.round(ms)} ms`
   const [answer] = parseAnswers(received)
   if (!answer) return undefined
-  // A body that does not arrive holds a slot; when all are held, the next ones are told so.
+  // One caller has so many bodies on their way, and the next ones are told so.
   return faultOf(answer) ?? ([408, 503].includes(answer.status) ? undefined : `answered ${answer.status}`)
 }
 
@@ -94,8 +191,7 @@ async function drip({ url }: LociProcess, { capability }: WorldTenant, count: nu
     'a body': { first: head, rest: ' '.repeat(200) },
   }
   const sent = Object.entries(kinds).map(async ([kind, { first, rest }]) => {
-    // Fewer bodies than slots: what is promised to others then is a turn, not a miracle.
-    const many = kind === 'headers' ? count : Math.min(count, 40)
+    const many = count
     const one = () =>
       sendStream(Buffer.from(rest), { port, dripMs: 500, first: Buffer.from(first), halfClose: false, deadlineMs })
     return [kind, await Promise.all(Array.from({ length: many }, one))] as const
@@ -172,8 +268,8 @@ async function lockedRow(
   const ofSibling = startOthers(daemon, tenant, 'free')
   const held: Timed[] = []
   const lockedAt = performance.now()
-  // More than one call may carry, so that some wait behind others.
-  const writers = Array.from({ length: 40 }, async (_, n) => {
+  // Fewer than the quarter of the slots that the instance has: beyond it an instance would shut out its own other databases.
+  const writers = Array.from({ length: 24 }, async (_, n) => {
     const own = plainClient()
     while (performance.now() - lockedAt < LOCK_MS - 200) {
       const startedAt = performance.now()
