@@ -100,7 +100,6 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /metrics': open,
     'GET /openapi.json': open,
     // A redirect to /docs: nothing to be admitted to.
-    'GET /': { class: 'open', expected: { none: '302' } },
     'GET /docs': open,
     'GET /v1/system/info': systemRead,
     'GET /v1/conductor/endpoints': systemRead,

@@ -55,9 +55,10 @@ test('none, or something else, says where a capability comes from', async () => 
   assert.match(other.message, /this is not a capability\. Management makes one: POST/)
 })
 
-test('the address in a browser leads to the documentation', async () => {
-  const { status, headers } = await daemon.get('/')
-  assert.deepEqual([status, headers.location], [302, '/docs'])
+test('the bare address is refused as any unknown path, and the refusal names the documentation', async () => {
+  const { status, error } = await daemon.get('/')
+  assert.deepEqual([status, error.code], [404, 'NOT_FOUND'])
+  assert.match(error.message, /\/docs shows what there is/)
 })
 
 test('a path of something that is not built yet says so, and another one does not', async () => {
@@ -71,7 +72,10 @@ test('a path of something that is not built yet says so, and another one does no
   ] as const) {
     const { status, error } = await daemon.get(path)
     assert.deepEqual([status, error.code], [404, 'NOT_FOUND'], path)
-    assert.equal(error.message, `${name} is not built in 0.0.0-test. GET /openapi.json lists what there is.`)
+    assert.equal(
+      error.message,
+      `${name} is not built in 0.0.0-test. /docs shows what there is, /openapi.json lists it.`,
+    )
   }
   for (const path of ['/v1/memoryless', '/v1/kv/nothing', '/v2'])
     assert.match((await daemon.get(path)).error.message, /^There is nothing at this path/)

@@ -67,9 +67,12 @@ function malformed(message: string): ApiError {
 export function noRoute({ allow, isMalformed }: Mismatch, unbuilt?: string): ApiError {
   if (isMalformed) return new ApiError('VALIDATION_ERROR', 'The path is not percent-encoded UTF-8.')
   if (allow.length === 0 && unbuilt)
-    return new ApiError('NOT_FOUND', `${unbuilt}. GET /openapi.json lists what there is.`)
+    return new ApiError('NOT_FOUND', `${unbuilt}. /docs shows what there is, /openapi.json lists it.`)
   if (allow.length === 0)
-    return new ApiError('NOT_FOUND', 'There is nothing at this path. GET /openapi.json lists what there is.')
+    return new ApiError(
+      'NOT_FOUND',
+      'There is nothing at this path. /docs shows what there is, /openapi.json lists it.',
+    )
   const methods = allow.join(', ')
   return new ApiError('METHOD_NOT_ALLOWED', `This path has ${methods}.`, { headers: { allow: methods } })
 }

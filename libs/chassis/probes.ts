@@ -108,17 +108,6 @@ export function documentRoutes(document: () => Record<string, unknown>): Route[]
     route(
       {
         method: 'GET',
-        path: '/',
-        access: open,
-        tag: 'documents',
-        summary: 'To the documentation, for whoever opens the address in a browser.',
-        answers: { 302: { contentType: 'text/html', description: 'To /docs.' } },
-      },
-      () => reply(302, '', { location: '/docs', 'cache-control': 'no-cache' }),
-    ),
-    route(
-      {
-        method: 'GET',
         path: '/openapi.json',
         access: open,
         tag: 'documents',

@@ -44,7 +44,6 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /metrics': open,
     'GET /openapi.json': open,
     // A redirect to /docs: nothing to be admitted to.
-    'GET /': { class: 'open', expected: { none: '302' } },
     'GET /docs': open,
     'GET /.well-known/loci-capability-keys.json': open,
 
