@@ -1,9 +1,10 @@
 // `npm test -- --times 10 --beside 2`: the whole run again and again, with processes beside it that keep cores busy. A verdict that
 // depends on the machine's speed shows as runs of one commit that differ (PROMISES P26). Each run is a process of its own with a
-// PostgreSQL of its own; what failed is printed in full, and a table of all runs comes last.
+// PostgreSQL of its own; what failed is printed in full, and a table of all runs comes last. With `--nice 10` the busy ones come
+// first and the run gets about a tenth of a core: that finds a fixed wait which fair shares leave alone.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { loadavg } from 'node:os'
+import { loadavg, setPriority } from 'node:os'
 
 interface Run {
   passed: number
@@ -16,28 +17,32 @@ interface Run {
 export async function runAgain(
   script: string,
   args: string[],
-  { times, beside, signal }: { times: number; beside: number; signal: AbortSignal },
+  { times, beside, nice, signal }: { times: number; beside: number; nice: number; signal: AbortSignal },
 ): Promise<{ passed: number; failed: number }> {
   const busy = Array.from({ length: beside }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
   const runs: Run[] = []
   try {
     for (let at = 1; at <= times && !signal.aborted; at += 1) {
-      const run = await runOnce(script, args, signal)
+      const run = await runOnce(script, args, nice, signal)
       runs.push(run)
       console.log(`run ${at} of ${times}: ${row(run)}`)
     }
   } finally {
     for (const child of busy) child.kill('SIGKILL')
   }
-  console.log(`\n${times} times with ${beside} busy processes beside it\nrun   seconds   load   passed   failed`)
+  console.log(
+    `\n${times} times with ${beside} busy processes beside it${nice > 0 ? `, nice ${nice}` : ''}\nrun   seconds   load   passed   failed`,
+  )
   for (const [at, run] of runs.entries()) console.log(`${String(at + 1).padStart(3)}   ${row(run)}`)
   const sum = (of: (run: Run) => number) => runs.reduce((total, run) => total + of(run), 0)
   return { passed: sum(({ passed }) => passed), failed: sum(({ failed }) => failed) + (signal.aborted ? 1 : 0) }
 }
 
-async function runOnce(script: string, args: string[], signal: AbortSignal): Promise<Run> {
+async function runOnce(script: string, args: string[], nice: number, signal: AbortSignal): Promise<Run> {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  // Its own processes, PostgreSQL among them, inherit it.
+  if (child.pid !== undefined && nice > 0) setPriority(child.pid, nice)
   const stop = () => void child.kill('SIGTERM')
   signal.addEventListener('abort', stop)
   let text = ''

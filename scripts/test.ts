@@ -44,7 +44,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => stop.abort(new Error(`stopped by ${signal}`)))
 
 const { values: options, positionals: filters } = parseArgs({
-  options: { name: { type: 'string' }, times: { type: 'string' }, beside: { type: 'string', default: '0' } },
+  options: {
+    name: { type: 'string' },
+    times: { type: 'string' },
+    beside: { type: 'string', default: '0' },
+    nice: { type: 'string', default: '0' },
+  },
   allowPositionals: true,
 })
 const files = findTests(filters)
@@ -54,8 +59,8 @@ if (files.length === 0) {
   tally.failed++
 } else if (options.times !== undefined) {
   const args = [...filters, ...(options.name ? ['--name', options.name] : [])]
-  const again = { times: Number(options.times), beside: Number(options.beside), signal: stop.signal }
-  Object.assign(tally, await runAgain(import.meta.filename, args, again))
+  const [times, beside, nice] = [Number(options.times), Number(options.beside), Number(options.nice)]
+  Object.assign(tally, await runAgain(import.meta.filename, args, { times, beside, nice, signal: stop.signal }))
 } else {
   await runOnPostgres()
 }
