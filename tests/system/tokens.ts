@@ -153,7 +153,11 @@ async function hostileByHttp(report: Report, world: World, a: WorldTenant, b: Wo
 async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b: WorldTenant): Promise<void> {
   // A third replica that reads authority when it starts and never again.
   await using mutant = await plantMutant([
-    { file: 'daemon/background.ts', from: '      await catchUp()\n      const ageS', to: '      const ageS' },
+    {
+      file: 'daemon/background.ts',
+      from: '      await catchUp()\n      requireOwnLife()',
+      to: '      requireOwnLife()',
+    },
     { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > pictureMsMax', to: 'false' },
   ])
   const deaf = await mutant.startProgram('daemon', world.daemonSettings())
