@@ -24,12 +24,13 @@ export interface Judge {
   /** Somebody asks the cell for it and is answered. */
   onServed(cell: Cell, instance: Instance, tables: Tables): void
   /** The faults of management stopped fifteen minutes ago and more; cells may still be away. */
-  onCalm(tables: Tables): void
+  onCalm(tables: Tables, nowMs: number): void
   /** Everything is back for long enough. */
   onEnd(tables: Tables): void
 }
 
 const FINDINGS_MAX = 20
+const OPERATION_MS = 15 * 60_000
 
 export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at: () => string): Judge {
   const findings: string[] = []
@@ -107,13 +108,17 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (isRestored(cell) || (cell.stored.epoch === epoch && item.seq <= cell.stored.after))
         find('served', `${cell.id} served ${svc}, which was erased before`)
     },
-    onCalm(tables) {
+    onCalm(tables, nowMs) {
+      // What began meanwhile has its own fifteen minutes: a cell may have come back just now and told of a service nobody knew.
+      const isYoung = (operation: Operation) => operation.createdAt.getTime() > nowMs - OPERATION_MS
       for (const { life } of tables.services.values()) {
+        if (life.operation && isYoung(life.operation)) continue
         if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status}`)
         if (hasOpenOperation(life)) find('stuck', `the ${life.operation?.kind} of ${life.id} has not ended`)
       }
-      for (const { id, finishedAt } of tables.operations.values())
-        if (finishedAt === null) find('stuck', `the operation ${id} has not ended`)
+      for (const operation of tables.operations.values())
+        if (operation.finishedAt === null && !isYoung(operation))
+          find('stuck', `the operation ${operation.id} has not ended`)
     },
     onEnd(tables) {
       for (const { life, ...row } of tables.services.values()) {

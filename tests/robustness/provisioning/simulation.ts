@@ -404,7 +404,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
   schedule.runUntil(START.getTime() + FAULTY_MS)
   isFaulty = false
   schedule.runUntil(START.getTime() + FAULTY_MS + CALM_MS)
-  judge.onCalm(control.tables)
+  judge.onCalm(control.tables, schedule.ms())
   for (const cell of cells) {
     cell.silentUntilMs = 0
     cell.muteUntilMs = 0
