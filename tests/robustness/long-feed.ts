@@ -55,3 +55,13 @@ export async function lagOf({ postgres, cellId }: World): Promise<number> {
   )
   return row?.lag ?? 0
 }
+
+/** When the cell last asked for its feed, in milliseconds. */
+export async function heardAt({ postgres, cellId }: World): Promise<number> {
+  const [row] = await runSql<{ at: number }>(
+    postgres.adminUrl('loci_control'),
+    'select coalesce(extract(epoch from heard_at), 0)::float8 * 1000 as at from loci.cells where id = $1',
+    [cellId],
+  )
+  return row?.at ?? 0
+}
