@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/test-request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { type TestDaemon, testDaemon } from '../test-daemon.ts'
 
@@ -92,8 +93,13 @@ test('no revocation when its audit entry can not be written', async () => {
 test('thirty at once are thirty rows and thirty entries', async () => {
   const jtis = Array.from({ length: 30 }, () => newId('cap'))
   const count = (await entries()).length
-  const answers = await Promise.all(jtis.map((jti) => daemon.admin(REVOKE, { jti })))
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  // They have two connections: who waits too long for one is 503, nothing was done, and asks again.
+  const revoke = async (jti: string) => {
+    const { status } = await daemon.admin(REVOKE, { jti })
+    assert.ok(status === 200 || status === 503, String(status))
+    return status === 200
+  }
+  await Promise.all(jtis.map((jti) => eventually(() => revoke(jti))))
   assert.equal((await entries()).length, count + 30)
   assert.equal((await rows()).filter(({ value }) => jtis.includes(value)).length, 30)
 })
