@@ -121,7 +121,8 @@ export async function startHealthProxy(): Promise<HealthProxy> {
 
 async function check(replica: Replica): Promise<void> {
   const isReady = await fetch(`http://${replica.host}:${replica.port}/health/ready`, {
-    signal: AbortSignal.timeout(1_000),
+    // On a busy machine a late answer is no answer of "not ready".
+    signal: AbortSignal.timeout(20_000),
   }).then(
     (answer) => answer.status === 200,
     () => false,
