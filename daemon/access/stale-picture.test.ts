@@ -29,17 +29,30 @@ after(async () => {
   await daemon?.[Symbol.asyncDispose]()
 })
 
-/** Nobody can read these tables until `work` is done; the rest of the database answers. */
+/**
+ * Nobody can read these tables until `work` is done; the rest of the database answers. A beat has failed by then: beats come one after
+ * another, so none that read before the lock is still on its way and makes the picture new.
+ */
 async function withLocked(tables: string, work: () => Promise<void>): Promise<void> {
   const client = await superuser.client()
   try {
+    await untilBeat((hasFailed) => !hasFailed)
     await client.query({ text: 'begin' })
     await client.query({ text: 'set local idle_in_transaction_session_timeout = 0' })
     await client.query({ text: `lock table ${tables} in access exclusive mode` })
+    await untilBeat((hasFailed) => hasFailed)
     await work()
   } finally {
     await client.query({ text: 'rollback' })
     client.release()
+  }
+}
+
+async function untilBeat(isReached: (hasFailed: boolean) => boolean): Promise<void> {
+  for (;;) {
+    const { reasons } = (await daemon.get('/v1/lifecycle/status')).json<{ reasons: string[] }>()
+    if (isReached(reasons.some((reason) => reason.startsWith('postgres')))) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
