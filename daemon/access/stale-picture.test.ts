@@ -1,4 +1,4 @@
-// H2 of the attack review: a stranger kept a replica from reading revocations, and a revoked token stayed good for as long.
+// A stranger kept a replica from reading revocations, and a revoked token stayed good for as long.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

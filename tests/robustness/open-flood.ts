@@ -1,4 +1,4 @@
-// H2 of the attack review: a stranger without a credential asks the open routes of every replica from thousands of connections, and a
+// A stranger without a credential asks the open routes of every replica from thousands of connections, and a
 // revocation must be felt all the same: within 5 s it is used in vain, or nothing is served at all. From the commit in the cell's own
 // database on that holds on any machine, however slow; the way from management to there is a promise about time.
 
