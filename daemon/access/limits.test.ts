@@ -147,7 +147,7 @@ async function left(instance: TestInstance): Promise<number> {
     if ((await instance.call(instance.root(), `${LIST}?limit=1`)).status === 429) return count
 }
 
-// Mutants: charge() left out of server.ts; UNIT_ROWS = 1e9; CONSISTENCY_COST = 1.
+// Mutants: charge() left out of server.ts; UNIT_BODY_MEMBERS = 1e9; UNIT_ROWS = 1e9; CONSISTENCY_COST = 1.
 test('bodies, rows, bytes answered and consistency calls are charged in the work of the plan', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
@@ -156,26 +156,36 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
     const operations = Array.from({ length: 100 }, (_, n) => ({ op: 'put', key: `k${n}`, value: 'x'.repeat(bytes) }))
     const body = { operations }
     assert.equal((await instance.call(instance.root(), 'POST /v1/kv/entries/batch', { body })).status, 200)
-    return 1 + Math.floor(JSON.stringify(body).length / 16_384)
+    // 402 members and elements: three and an object each, and what is around them.
+    return 1 + Math.floor(Math.max(JSON.stringify(body).length / 16_384, 402 / 250))
   }
 
   const [small, large] = [await make(), await make()]
   const spent = [await batch(small, 1), await batch(large, 1_600)]
-  assert.deepEqual(spent, [1, 10])
+  assert.deepEqual(spent, [2, 10])
   for (const [at, instance] of [small, large].entries()) {
     const listed = await instance.call(instance.root(), `${LIST}?limit=1000`)
     assert.equal(listed.json<{ entries: unknown[] }>().entries.length, 100)
     // 100 rows are one; of the large ones the bytes are more.
     spent[at] = (spent[at] as number) + 1 + Math.max(1, Math.floor(Buffer.byteLength(listed.text) / 65_536))
   }
-  assert.deepEqual(spent, [3, 13])
-  assert.deepEqual([await left(small), await left(large)], [37, 27])
+  assert.deepEqual(spent, [4, 13])
+  assert.deepEqual([await left(small), await left(large)], [36, 27])
+
+  const crowded = await make()
+  const value = Object.fromEntries(Array.from({ length: 2_499 }, (_, n) => [n.toString(36), 0]))
+  assert.ok(JSON.stringify(value).length < 2 * 16_384)
+  assert.equal((await crowded.call(crowded.root(), 'PUT /v1/kv/entries/a', { body: { value } })).status, 200)
+  assert.equal(await left(crowded), 40 - 1 - 10, 'more members than bytes: 250 are one')
 
   const checked = await make()
   assert.equal((await checked.call(checked.root(), 'GET /v1/kv/consistency')).status, 200)
   const refused = await checked.call(checked.root(), LIST)
   assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
   assert.ok(Number(refused.error.retryAfterMs) > 1_000, 'fifty at one a second, of a burst of forty')
+  const exact = await authority.addInstance({ limits: { ...LIMITS, burst: 60 } })
+  assert.equal((await exact.call(exact.root(), 'GET /v1/kv/consistency')).status, 200)
+  assert.equal(await left(exact), 10, 'a consistency call is fifty')
 })
 
 // Mutant: networkOf() that answers the address.

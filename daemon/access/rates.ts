@@ -78,7 +78,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 function limited(ms: number): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    'The instance has used up the work per second of its plan: a request is 1, 16 KiB of body 1, 100 rows or 64 KiB answered 1, a consistency call 50.',
+    'The instance has used up the work per second of its plan: a request is 1, 16 KiB or 250 members of body 1, 100 rows or 64 KiB answered 1, a consistency call 50.',
     { retryAfterMs: Math.ceil(ms) },
   )
 }

@@ -107,3 +107,13 @@ test('of many unknown names the first twenty are named', async () => {
   const { error } = await server.ask('POST /closed', { body })
   assert.equal((error.details as unknown[]).length, 20)
 })
+
+// Each look costs 2.6 µs of the one thread: 20,000 of them held up everybody for 52 ms. Mutant: UNKNOWN_MAX = 1e9.
+test('only the first 500 unknown names are looked at for misspellings, and a closed object still refuses each', async () => {
+  await using server = await testHttpServer(routes)
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`unknown${n}`, 0]))
+  const status = async (path: string, body: object) => (await server.ask(`POST ${path}`, { body })).status
+  assert.equal(await status('/loose', { value: 1, ...many(499), ttl_ms: 1 }), 400)
+  assert.equal(await status('/loose', { value: 1, ...many(500), ttl_ms: 1 }), 200)
+  assert.equal(await status('/closed', many(1_000)), 400)
+})

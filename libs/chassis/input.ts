@@ -14,15 +14,20 @@ type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
 
 /** The body as JSON; undefined where the route takes none or it was left out. */
-export function readBody(spec: Spec, headers: Headers, bytes: Buffer | undefined): unknown {
+export function readBody(
+  spec: Spec,
+  headers: Headers,
+  bytes: Buffer | undefined,
+  onMembers: (members: number) => void,
+): unknown {
   if (!spec.body) return undefined
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
   if ((!bytes || bytes.length === 0) && spec.bodyOptional) return undefined
-  return readJson(headers, bytes)
+  return readJson(headers, bytes, onMembers)
 }
 
 /** The body as JSON, or why it is none. Exported for handlers of `bodyRaw` that must do something else first. */
-export function readJson(headers: Headers, bytes: Buffer | undefined): unknown {
+export function readJson(headers: Headers, bytes: Buffer | undefined, onMembers?: (members: number) => void): unknown {
   if (!bytes || bytes.length === 0) throw new ApiError('VALIDATION_ERROR', 'The request needs a JSON body.')
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
@@ -31,7 +36,7 @@ export function readJson(headers: Headers, bytes: Buffer | undefined): unknown {
   if (!isJson(String(headers['content-type'] ?? ''))) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send JSON in UTF-8 with content-type: application/json.')
   }
-  return parseJson(bytes)
+  return parseJson(bytes, onMembers)
 }
 
 function isJson(contentType: string): boolean {

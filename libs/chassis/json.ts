@@ -7,7 +7,8 @@ const DEPTH_MAX = 32
 const MEMBERS_MAX = 20_000
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function parseJson(bytes: Uint8Array): unknown {
+/** `onMembers` hears of how many members and elements the body is made, and may refuse it, before it is taken apart. */
+export function parseJson(bytes: Uint8Array, onMembers?: (members: number) => void): unknown {
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -15,7 +16,8 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw refusal('The body is not valid UTF-8.')
   }
   // Before the parser sees it: a body of a million brackets must cost one pass, not a deep structure.
-  requireModest(text)
+  const members = requireModest(text)
+  onMembers?.(members)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -27,7 +29,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** Neither too deep nor of too many parts, in one pass over the text. Members and elements: one each, and one more per comma. */
-function requireModest(text: string): void {
+function requireModest(text: string): number {
   let depth = 0
   let members = 0
   let inString = false
@@ -46,6 +48,7 @@ function requireModest(text: string): void {
   }
   if (members > MEMBERS_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body has more than ${MEMBERS_MAX} members and elements.`)
+  return members
 }
 
 function requireSafe(value: unknown): void {

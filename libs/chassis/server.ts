@@ -65,6 +65,8 @@ export interface HttpServer {
 const BODY_BYTES_MAX = 1024 * 1024
 /** One unit of work beside the request itself. */
 const UNIT_BODY_BYTES = 16 * 1024
+/** 20,000 members with names of their own took 17 ms to parse in 200 KiB, where text takes 1: 80 units of 0.2 ms. */
+const UNIT_BODY_MEMBERS = 250
 const UNIT_ANSWER_BYTES = 64 * 1024
 const UNIT_ROWS = 100
 const SWEEP_MS = 250
@@ -303,8 +305,11 @@ function run(options: ServerOptions, exchange: Exchange, { route, params }: Matc
     return
   }
   try {
-    if (bytes) charge(exchange, Math.floor(bytes.length / UNIT_BODY_BYTES), false)
-    const body = readBody(route.spec, request.headers, bytes)
+    const byBytes = Math.floor((bytes?.length ?? 0) / UNIT_BODY_BYTES)
+    charge(exchange, byBytes, false)
+    const body = readBody(route.spec, request.headers, bytes, (members) =>
+      charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, false),
+    )
     const input = inputOf(route.spec, params, request.url as string, body)
     exchange.hasBegun = true
     const answer = route.handle(new HandlerCall(exchange, input, request.headers, options.log))
