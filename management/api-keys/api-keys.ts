@@ -17,6 +17,7 @@ import {
   countKeysInUse,
   insertApiKey,
   type KeyFilter,
+  lockKeysMadeBy,
   replaceDigest,
   revokeApiKeys,
 } from './store.ts'
@@ -79,8 +80,10 @@ export async function rotateApiKey(
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   const previousUntil = overlapSeconds === 0 ? null : new Date(now.getTime() + overlapSeconds * 1_000)
-  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it.
-  const madeBy = act.actor === subject ? key.madeBy : act.actor
+  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it. Unless that is one of its own: two
+  // keys that made each other would end with nobody.
+  const own = await lockKeysMadeBy(sql, organizationId, [subject])
+  const madeBy = own.includes(act.actor) ? key.madeBy : act.actor
   await replaceDigest(sql, key, { digest, pepper }, previousUntil, madeBy)
   const detail = { overlap_seconds: overlapSeconds }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.rotate', subject, detail })
@@ -88,26 +91,33 @@ export async function rotateApiKey(
   return { key: { ...key, digest, pepper, previousUntil, madeBy }, secret: text }
 }
 
-/** With what it made, unless that is to be kept. */
+/**
+ * With what it made, unless that is to be kept. One that was deleted before, whoever did it, can still be asked for what it made: a thief
+ * deletes the key that was stolen, with `made=keep`, by the one that he made with it. False when nothing was left to end.
+ */
 export async function deleteApiKey(
   sql: Sql,
-  { organizationId, id: subject }: ApiKey,
+  { organizationId, id: subject, revokedAt }: ApiKeyRow,
   made: 'delete' | 'keep',
   act: Act,
-): Promise<void> {
+): Promise<boolean> {
   const keyIds = [subject]
+  const isDeleted = revokedAt !== null
+  if (isDeleted && made === 'keep') return false
   const taken = made === 'keep' ? undefined : await takeBack(sql, { organizationId, keyIds }, act)
   if (!taken) await revokeApiKeys(sql, organizationId, keyIds)
+  if (isDeleted && taken && taken.apiKeys + taken.tokens + taken.partnerCredentials === 0) return false
   const detail = taken
     ? {
         made,
-        api_keys: taken.apiKeys - 1,
+        api_keys: taken.apiKeys - (isDeleted ? 0 : 1),
         tokens: taken.tokens,
         partner_credentials: taken.partnerCredentials,
       }
     : { made }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
+  return true
 }
 
 /** Which keys a caller sees: with keys:write those of the organization, else those of the person behind it; never past its tenants. */

@@ -112,7 +112,8 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
       async ({ caller, params: { id }, query: { made }, headers, requestId }) => {
         const repeat = { route: `DELETE /api/v1/api-keys/${id}`, headers, request: { made } }
         return idempotency.once(caller, repeat, async (sql) => {
-          await deleteApiKey(sql, await requireKey(sql, caller, id), made, { actor: caller.id, requestId })
+          const found = await findKey(sql, caller, id)
+          if (!found || !(await deleteApiKey(sql, found, made, { actor: caller.id, requestId }))) throw noSuchKey()
           return { status: 200, body: { deleted: true } }
         })
       },
@@ -136,7 +137,8 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         const repeat = { route: `POST /api/v1/api-keys/${id}/rotate`, headers, request: body }
         return idempotency.once(caller, repeat, async (sql) => {
           await requireStillKey(sql, caller)
-          const found = await requireKey(sql, caller, id)
+          const found = await findKey(sql, caller, id)
+          if (!found || found.revokedAt !== null) throw noSuchKey()
           requireMayRotate(caller, found)
           const act = { actor: caller.id, requestId }
           const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, act)
@@ -147,11 +149,13 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
   ]
 }
 
-/** 404 for another organization's as for none, and for one that the list does not show. */
-async function requireKey(sql: Sql, caller: Caller, id: string): Promise<ApiKeyRow> {
-  const found = isId('key', id) ? await lockApiKey(sql, caller.organizationId, visibleKeys(caller), id) : undefined
-  if (!found) throw new ApiError('NOT_FOUND', 'There is no such API key. GET /api/v1/api-keys lists yours.')
-  return found
+/** Another organization's is as none, and so is one that the list would not show. */
+async function findKey(sql: Sql, caller: Caller, id: string): Promise<ApiKeyRow | undefined> {
+  return isId('key', id) ? lockApiKey(sql, caller.organizationId, visibleKeys(caller), id) : undefined
+}
+
+function noSuchKey(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such API key. GET /api/v1/api-keys lists yours.')
 }
 
 async function requireKnown(sql: Sql, organizationId: string, tenantIds: string[]): Promise<void> {

@@ -43,10 +43,12 @@ export interface ApiKeyRow extends ApiKey {
   pepper: string
   /** Until when the secret before the last rotation works. */
   previousUntil: Date | null
+  revokedAt: Date | null
 }
 
 const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", made_by as "madeBy", name, scopes, tenant_ids as "tenantIds",
-  created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt", digest, pepper, previous_until as "previousUntil"`
+  created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt", digest, pepper, previous_until as "previousUntil",
+  revoked_at as "revokedAt"`
 
 export interface KeyFilter {
   /** Only those that this person made. */
@@ -75,6 +77,7 @@ export async function listApiKeys(
   return rows
 }
 
+/** Deleted ones too. */
 export async function lockApiKey(
   sql: Sql,
   organizationId: string,
@@ -84,7 +87,7 @@ export async function lockApiKey(
   const { rows } = await sql.query<ApiKeyRow>({
     name: 'api_keys_lock',
     text: `select ${COLUMNS} from loci.api_keys
-      where organization_id = $1 and ${FILTER} and revoked_at is null and id = $4 for update`,
+      where organization_id = $1 and ${FILTER} and id = $4 for update`,
     values: [organizationId, userId, tenantIds, id],
   })
   return rows[0]

@@ -241,3 +241,47 @@ async function isWaiting(): Promise<boolean> {
   )
   return rows.length > 0
 }
+
+// Measured from outside: a key that rotated its own maker became its maker, and neither ended with the stolen key that both came from.
+// Mutant: `act.actor === subject` in place of `own.includes(act.actor)`.
+test('keys that rotate the one that made them do not get out from under it', async () => {
+  const own = await party()
+  const stolen = await maker(own, own.apiKey).key()
+  const second = await maker(own, stolen.secret).key()
+  const third = await maker(own, second.secret).key()
+  const rotated = await maker(own, third.secret).call(`POST /api/v1/api-keys/${second.id}/rotate`)
+  assert.equal(rotated.status, 200, rotated.text)
+  const { secret, made_by } = rotated.json<Key>()
+  assert.equal(made_by, stolen.id)
+
+  assert.equal((await own.ask(`DELETE /api/v1/api-keys/${stolen.id}`)).status, 200)
+
+  const working = await Promise.all([secret, third.secret].map((text) => maker(own, text).works()))
+  assert.deepEqual(working, [false, false])
+})
+
+// Measured from outside: made=keep, asked for by what the key had made, left its owner with 404 and the thief with a key.
+// Mutant: `revoked_at is null` in lockApiKey().
+test('a key that was deleted before is still asked for what it made, once', async () => {
+  const own = await party()
+  const stolen = await maker(own, own.apiKey).key()
+  const second = await maker(own, stolen.secret).key()
+  const third = await maker(own, second.secret).key()
+  assert.equal((await maker(own, second.secret).call(`DELETE /api/v1/api-keys/${stolen.id}?made=keep`)).status, 200)
+  assert.equal((await own.ask(`DELETE /api/v1/api-keys/${stolen.id}?made=keep`)).status, 404)
+  assert.equal((await own.ask(`POST /api/v1/api-keys/${stolen.id}/rotate`)).status, 404)
+
+  assert.equal((await own.ask(`DELETE /api/v1/api-keys/${stolen.id}`)).status, 200)
+
+  const working = await Promise.all([second, third].map((key) => maker(own, key.secret).works()))
+  assert.deepEqual(working, [false, false])
+  const entries = await management.sql<{ detail: object }>(
+    `select detail from loci.audit where chain = $1 and subject = $2 and action = 'api_key.delete' order by seq`,
+    [own.organizationId, stolen.id],
+  )
+  assert.deepEqual(
+    entries.map(({ detail }) => detail),
+    [{ made: 'keep' }, { made: 'delete', api_keys: 2, tokens: 0, partner_credentials: 0 }],
+  )
+  assert.equal((await own.ask(`DELETE /api/v1/api-keys/${stolen.id}`)).status, 404)
+})
