@@ -176,8 +176,13 @@ export function capabilityAccess({
     }
   }
 
-  function capabilityOf(arrival: Arrival, presented: Presented): Capability {
-    return 'capability' in presented ? presented.capability : credential(arrival, () => complete(presented))
+  /** The rest of a chain is verified while there is room for its request, and what fails takes nothing of its instance's rate. */
+  function capabilityOf(arrival: Arrival, presented: Presented, instance?: Instance): Capability {
+    if ('capability' in presented) return presented.capability
+    if (!instance) return credential(arrival, () => complete(presented))
+    const { requests_per_second: perSecond, burst } = instance.limits
+    const of = { instanceId: instance.id, root: presented.opened.root.jti, perSecond, burst }
+    return rates.verifying(of, () => credential(arrival, () => complete(presented)))
   }
 
   function authenticate(arrival: Arrival): Presented {
@@ -205,8 +210,8 @@ export function capabilityAccess({
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
+    const capability = capabilityOf(arrival, presented, instance)
     rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation), cost)
-    const capability = capabilityOf(arrival, presented)
     uses.note(capability.root.jti)
     requireIdentity(arrival.headers, capability.root)
     if (operation === 'operator') requireOperator(capability)

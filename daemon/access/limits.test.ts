@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { seal } from '@loci/capability/capability.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { type TestInstance, testAuthority } from '../test-authority.ts'
@@ -92,6 +93,23 @@ test('a credential that fails takes nothing of the instance that it names', asyn
   const [, claims] = busy.root({ jti: 'cap_other' }).split('.')
   for (let i = 0; i < 10; i += 1) assert.equal((await busy.call(`${header}.${claims}.${signature}`, LIST)).status, 401)
   assert.equal((await busy.call(token, LIST)).status, 200)
+})
+
+// Measured from outside: the holder of a token that had been taken back put a forged link behind its root and had the whole rate of the
+// instance, 28 of 30 requests of everybody else were 429. Mutant: rates.take() before capabilityOf().
+test('nor does a forged link behind a root that is good, and beyond the rate it is not even verified', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const busy = await authority.addInstance({ limits: { ...LIMITS, burst: 3 } })
+  const chain = seal(busy.delegation({ del_max: 1 }))
+  const forged = (n: number) => `${chain.slice(0, -10)}AAAAAAA${n}AA`
+  const codes: string[] = []
+  for (let n = 0; n < 9; n += 1) codes.push((await busy.call(forged(n), LIST)).error.code)
+  assert.deepEqual(codes, [...Array(3).fill('UNAUTHENTICATED'), ...Array(6).fill('RATE_LIMITED')])
+  const other = seal(busy.delegation({ del_max: 1 }))
+  const statuses: number[] = []
+  for (const token of [busy.root(), other, other, other]) statuses.push((await busy.call(token, LIST)).status)
+  assert.deepEqual(statuses, [200, 200, 200, 429], 'all three of the burst are there')
 })
 
 test('the rate refills evenly, never beyond the burst, and a replica grants its share', () => {

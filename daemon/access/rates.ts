@@ -15,6 +15,15 @@ export interface InstanceCounts {
 export interface Rates {
   /** Throws 429 RATE_LIMITED with the time after which the next request fits. */
   take(instanceId: string, perSecond: number, burst: number, isWrite: boolean, cost?: number): void
+  /**
+   * Runs `verify`, the costly part of a credential whose root alone is known to be good, while the instance has room and this root has
+   * not failed as often as the plan's rate. Nothing is taken of the instance: whoever has a root, even one that was taken back, can
+   * put anything behind it.
+   */
+  verifying<Value>(
+    of: { instanceId: string; root: string; perSecond: number; burst: number },
+    verify: () => Value,
+  ): Value
   /** What a request that was let in costs beyond its 1. `isDone`: its work is done, so it is charged and not refused. */
   charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean): void
   /** What this replica has seen of each instance since it was last asked, refused requests included. */
@@ -23,7 +32,8 @@ export interface Rates {
   setShares(shares: Map<string, number>): void
 }
 
-const INSTANCES_MAX = 100_000
+/** Instances, and roots whose chains failed lately. */
+const BUCKETS_MAX = 100_000
 
 export function createRates(now: () => number = () => performance.now()): Rates {
   // Theoretical arrival time of the next request, in milliseconds.
@@ -41,20 +51,37 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 
   const intervalMsOf = (instanceId: string, perSecond: number) => 1_000 / (perSecond * (shares.get(instanceId) ?? 1))
 
+  /** When the next request of the bucket is due; throws when that is more than the burst ahead. */
+  function requireRoom(bucket: string, intervalMs: number, burst: number): number {
+    const at = now()
+    const due = Math.max(arrivals.get(bucket) ?? 0, at)
+    const overMs = due - at - (burst - 1) * intervalMs
+    if (overMs > 0) throw limited(overMs)
+    return due
+  }
+
+  function setDue(bucket: string, due: number): void {
+    // One that is forgotten begins with a full burst: the others stay as they are.
+    if (arrivals.size >= BUCKETS_MAX && !arrivals.has(bucket)) arrivals.delete(arrivals.keys().next().value as string)
+    arrivals.set(bucket, due)
+  }
+
   return {
     take(instanceId, perSecond, burst, isWrite, cost = 1) {
       count(instanceId, perSecond, isWrite)
       const intervalMs = intervalMsOf(instanceId, perSecond)
-      const at = now()
-      const due = Math.max(arrivals.get(instanceId) ?? 0, at)
-      const aheadMs = due - at
-      if (aheadMs > (burst - 1) * intervalMs) {
-        throw limited(aheadMs - (burst - 1) * intervalMs)
+      setDue(instanceId, requireRoom(instanceId, intervalMs, burst) + cost * intervalMs)
+    },
+    verifying({ instanceId, root, perSecond, burst }, verify) {
+      const failing = `${instanceId} ${root}`
+      const due = requireRoom(failing, 1_000 / perSecond, burst)
+      requireRoom(instanceId, intervalMsOf(instanceId, perSecond), burst)
+      try {
+        return verify()
+      } catch (error) {
+        setDue(failing, due + 1_000 / perSecond)
+        throw error
       }
-      // One that is forgotten begins with a full burst: the others stay as they are.
-      if (arrivals.size >= INSTANCES_MAX && !arrivals.has(instanceId))
-        arrivals.delete(arrivals.keys().next().value as string)
-      arrivals.set(instanceId, due + cost * intervalMs)
     },
     charge(instanceId, perSecond, burst, units, isDone) {
       const intervalMs = intervalMsOf(instanceId, perSecond)
