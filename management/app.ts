@@ -26,7 +26,7 @@ import { createBillingClock } from './billing/clock.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { createAlarms } from './cells/alarms.ts'
 import { cellRoutes } from './cells/routes.ts'
-import { findCellKeys } from './cells/store.ts'
+import { findCellKeys, listCellKeys } from './cells/store.ts'
 import { managementDocument } from './document.ts'
 import { eventRoutes } from './events/routes.ts'
 import { listEventEnds } from './events/store.ts'
@@ -123,6 +123,7 @@ export async function createManagement({
     [],
   )
   const cell = cellAccess({
+    listCellKeys: () => listCellKeys(pool),
     findCellKeys: (id) => findCellKeys(pool, id),
     publicUrl: settings.publicUrl,
     trustedProxies,

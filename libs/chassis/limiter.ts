@@ -42,8 +42,8 @@ interface LimiterOptions {
 
 /** Of all slots: what one instance or organization may hold. */
 const SHARE = 4
-/** Administration, cells and the billing webhook: short work of few callers. */
-const RESERVED = { runningMax: 8, queueMax: 32 }
+/** Administration, cells and the billing webhook: short work of few callers. A cell's replicas may all come at once, and share a quarter. */
+const RESERVED = { runningMax: 8, queueMax: 128 }
 const REFUSALS_PER_SECOND = 500
 const REFUSALS_AT_ONCE_MAX = 50
 const REFUSALS_WAITING_MAX = 5_000

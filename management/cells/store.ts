@@ -49,6 +49,14 @@ export async function findCellKeys(sql: Sql, cellId: string): Promise<string[]> 
   return rows[0]?.keys ?? []
 }
 
+export async function listCellKeys(sql: Sql): Promise<Map<string, string[]>> {
+  const { rows } = await sql.query<{ id: string; keys: string[] }>({
+    name: 'cells_keys_all',
+    text: 'select id, public_keys as keys from loci.cells',
+  })
+  return new Map(rows.map(({ id, keys }) => [id, keys]))
+}
+
 /** The name of another cell that has one of these keys. */
 export async function findKeyHolder(sql: Sql, cellId: string, publicKeys: string[]): Promise<string | undefined> {
   const { rows } = await sql.query<{ name: string }>({
