@@ -70,9 +70,14 @@ export interface CallerAccessOptions {
   nowMs?: () => number
 }
 
+type Limited = 'by the route' | 'alone' | 'revocations'
+
 export interface CallerAccess {
-  /** Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate limit. */
-  scope(scope: Scope, kind: RateClass, limited?: 'by the route'): Access<Caller>
+  /**
+   * Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate limit; `alone` and
+   * `revocations` on those that end a credential (RatedRoutes).
+   */
+  scope(scope: Scope, kind: RateClass, limited?: Limited): Access<Caller>
   /** Any caller, whatever its scopes: what is one's own. */
   anyone(kind: RateClass): Access<Caller>
   /** Who runs the platform; an organization's owner is not staff. */
@@ -86,7 +91,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     operation: string,
     kind: RateClass,
     mayCall: (caller: Caller) => void,
-    limited?: 'by the route',
+    limited?: Limited,
   ): Access<Caller> => ({
     class: 'caller',
     operation,
@@ -101,14 +106,14 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       if (caller.kind === 'key') options.uses.note(caller.id, caller.organizationId)
       mayCall(caller)
       // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
-      if (limited) await options.rates.show(caller, kind, arrival.answer, 'services')
-      else await options.rates.take(caller, kind, arrival.answer)
+      if (limited === 'by the route') await options.rates.show(caller, kind, arrival.answer, 'services')
+      else await options.rates.take(caller, kind, arrival.answer, limited)
       return caller
     },
   })
   return {
     scope: (scope, kind, limited) => access(scope, kind, (caller) => requireScope(caller, scope), limited),
-    anyone: (kind) => access('anyone', kind, () => {}),
+    anyone: (kind) => access('anyone', kind, () => {}, 'alone'),
     staff: (kind) =>
       access('staff', kind, (caller) => {
         if (!caller.isStaff)

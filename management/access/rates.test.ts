@@ -60,6 +60,45 @@ test('elsewhere all callers of an organization share the writes of a day, and re
   assert.equal((await rename(other)).status, 200)
 })
 
+// Measured from outside: a key with services:read alone, or any stolen one, used up the day of its organization by POST
+// /api/v1/organizations, and its owner got 429 for deleting it. Mutants: 'alone' left out of each of these routes, and of anyone().
+test('when the day is used up credentials can still be ended, and who has no scope uses nothing of it', async () => {
+  await using management = await testManagement({ settings: SECRETS })
+  const own = await management.organization({ callsOf: 'free' })
+  const cell = await management.cell()
+  const service = await management.instance(cell.id, { organization: own.organizationId, tenant: own.tenantId })
+  const make = async (line: string, body: object) => {
+    const answer = await own.ask(line, { body })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.json<{ id: string; secret: string }>()
+  }
+  const key = await make('POST /api/v1/api-keys', { name: 'stolen', scopes: ['services:read'] })
+  const partners = `/api/v1/services/${service.id}/partner-credentials`
+  const partner = await make(`POST ${partners}`, { name: 'p', database: 'default' })
+  const { ownerId: userId } = await management.member(own, 'member')
+  const day = async () =>
+    management.sql<{ tat: number }>(`select tat from loci.rate_limits where bucket like '%:all:write:others'`)
+  const before = await day()
+  const made = await management.ask('POST /api/v1/organizations', { headers: { 'x-api-key': key.secret }, body: {} })
+  assert.equal(made.status, 400)
+  assert.deepEqual(await day(), before)
+  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:all:write:others'`, [LATER])
+  assert.equal((await own.ask('POST /api/v1/api-keys', { body: { name: 'x' } })).status, 429)
+
+  for (const path of [
+    `/api/v1/api-keys/${key.id}`,
+    `/api/v1/tenants/${own.tenantId}/tokens/some-jti?service_id=${service.id}`,
+    `${partners}/${partner.id}`,
+    `/api/v1/organizations/${own.organizationId}/members/${userId}`,
+  ]) {
+    const { status, text } = await own.ask(`DELETE ${path}`)
+    assert.equal(status, 200, `${path}: ${text}`)
+  }
+  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:all:write:revocations'`, [LATER])
+  const jti = await own.ask(`DELETE /api/v1/tenants/${own.tenantId}/tokens/other-jti?service_id=${service.id}`)
+  assert.equal(jti.status, 429)
+})
+
 test('who is refused for itself uses nothing of the others, and who is refused for the others nothing of itself', async () => {
   await using management = await testManagement({ settings: SECRETS })
   const own = await management.organization({ callsOf: 'free' })

@@ -11,8 +11,12 @@ import { PLANS, type PlanName } from '../plans.ts'
 
 export type RateClass = 'read' | 'write'
 
-/** The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the other's. */
-export type RatedRoutes = 'services' | 'others'
+/**
+ * The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the other's. What ends
+ * a credential or needs no scope takes nothing of the organization's day (`alone`): whoever stole a key could else use up the day with
+ * it, and its owner could not delete the key. Revocations by jti leave something behind, so they have a day of their own.
+ */
+export type RatedRoutes = 'services' | 'others' | 'alone' | 'revocations'
 
 export interface Rate {
   remaining: number
@@ -103,11 +107,11 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
 function limitOf({ id, organizationId, plan }: RatedCaller, kind: RateClass, of: RatedRoutes): RateLimit {
   const limits = PLANS[plan][of === 'services' ? 'services_per_minute' : 'management_per_minute']
   return {
-    bucket: `${organizationId}:${id}:${kind}:${of}`,
+    bucket: `${organizationId}:${id}:${kind}:${of === 'services' ? of : 'others'}`,
     perMinute: limits[kind],
     burst: limits[`${kind}_burst`],
     shared:
-      of === 'others' && kind === 'write'
+      kind === 'write' && (of === 'others' || of === 'revocations')
         ? { bucket: `${organizationId}:all:${kind}:${of}`, ...dayOf(plan) }
         : undefined,
   }

@@ -100,7 +100,7 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
       {
         method: 'DELETE',
         path: '/api/v1/api-keys/{id}',
-        access: access.scope('keys:write', 'write'),
+        access: access.scope('keys:write', 'write', 'alone'),
         tag: 'api-keys',
         summary:
           'Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, and what those made.',

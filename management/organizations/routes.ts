@@ -162,7 +162,7 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
       {
         method: 'DELETE',
         path: '/api/v1/organizations/{id}/members/{user_id}',
-        access: access.scope('members:write', 'write'),
+        access: access.scope('members:write', 'write', 'alone'),
         tag: 'organizations',
         summary:
           'Remove a member, and with it every API key, token and partner credential that the member made in the organization.',

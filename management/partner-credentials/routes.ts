@@ -98,6 +98,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         ...shared,
         method: 'DELETE',
         path: `${PATH}/{credential_id}`,
+        access: access.scope('tokens:write', 'write', 'alone'),
         summary: 'Take a partner credential back. Every daemon refuses it within seconds.',
         params: partnerCredentialParams,
         answers: { 200: deleted },

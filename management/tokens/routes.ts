@@ -152,7 +152,7 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
       {
         method: 'DELETE',
         path: '/api/v1/tenants/{id}/tokens/{token_id}',
-        access: access.scope('tokens:write', 'write'),
+        access: access.scope('tokens:write', 'write', 'revocations'),
         tag: 'tokens',
         summary:
           'Take a token back, or a registered child by its jti, or with service_id any jti. Every daemon refuses it within seconds.',
