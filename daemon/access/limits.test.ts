@@ -206,6 +206,21 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
   assert.equal(await left(exact), 10, 'a consistency call is fifty')
 })
 
+// Mutants: expectRows() left out of kv/routes.ts (all ten are let in); settle() that keeps what was charged ahead (39 left become 0).
+test('large lists at once: the first is charged ahead, the others are refused, and what it did not cost is given back', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const instance = await authority.addInstance({ limits: LIMITS })
+  const token = instance.root()
+  const asked = Array.from({ length: 10 }, () => instance.call(token, `${LIST}?limit=1000`))
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+  // One that came after another had been answered found room again.
+  const granted = statuses.filter((status) => status === 200).length
+  assert.ok(granted >= 1 && granted < 10, `${granted} of 10 were let in`)
+  assert.ok(statuses.every((status) => status === 200 || status === 429))
+  assert.equal(await left(instance), 40 - granted, 'the lists were empty')
+})
+
 // Mutant: networkOf() that answers the address.
 test('the addresses of one IPv6 network fail together, and a flood frees nobody who was slowed', () => {
   const failures = createFailures(2, () => 0)

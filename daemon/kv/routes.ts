@@ -134,12 +134,13 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         query: entryListQuery,
         answers: { 200: entryList },
       },
-      async ({ caller, query, countRows }) => {
+      async ({ caller, query, countRows, expectRows }) => {
         const request = {
           prefix: query.prefix ?? '',
           after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
           limit: query.limit,
         }
+        expectRows(query.limit)
         const page = await readPage(pool, caller.instance.id, caller.database, request)
         countRows(page.rows.length)
         const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)

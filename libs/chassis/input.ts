@@ -10,6 +10,9 @@ import type { Log } from './log.ts'
 import { parseQuery } from './query-string.ts'
 import type { Call, Route } from './route.ts'
 
+/** Fewer than are one unit once they are answered: how large they are is not known yet. */
+const UNIT_EXPECTED_ROWS = 25
+
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
 
@@ -132,6 +135,16 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
   get countRows(): (rows: number) => void {
     return (rows) => {
       this.#exchange.rows += rows
+    }
+  }
+
+  get expectRows(): (rows: number) => void {
+    return (rows) => {
+      const { matched, caller } = this.#exchange
+      const units = Math.floor(rows / UNIT_EXPECTED_ROWS)
+      if (units === 0) return
+      matched?.spec.access.charge?.(caller, units, false)
+      this.#exchange.reservedUnits += units
     }
   }
 

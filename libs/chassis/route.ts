@@ -84,6 +84,11 @@ export interface Call<Caller, Params, Query, Body> {
   readonly answer: AnswerHeaders
   /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
   countRows(rows: number): void
+  /**
+   * Before a long reading: charges ahead what so many rows may cost, and throws RATE_LIMITED where that is too much; the answer sets it
+   * right. Charged afterwards alone, any number of lists at once would all be let in before the first has cost anything.
+   */
+  expectRows(rows: number): void
   /** A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred at work. */
   yieldSlot(): void
 }
