@@ -18,6 +18,8 @@ function tokenOf(cellId: string, key: PrivateJwk): string {
 
 function accessTo(cells: Map<string, string[]>) {
   let lists = 0
+  let lines = 0
+  const warn = () => (lines += 1)
   const access = cellAccess({
     listCellKeys: async () => {
       lists += 1
@@ -25,7 +27,7 @@ function accessTo(cells: Map<string, string[]>) {
     },
     findCellKeys: async (id) => cells.get(id) ?? [],
     publicUrl: PUBLIC_URL,
-    log: { warn() {} } as unknown as Parameters<typeof cellAccess>[0]['log'],
+    log: { warn } as unknown as Parameters<typeof cellAccess>[0]['log'],
     failures: createFailures(1_000_000),
     trustedProxies: addressSet([]),
   })
@@ -38,16 +40,17 @@ function accessTo(cells: Map<string, string[]>) {
       return (error as { options: { details: { reason: string } } }).options.details.reason
     }
   }
-  return { access, outcome, lists: () => lists }
+  return { access, outcome, lists: () => lists, lines: () => lines }
 }
 
 // Measured from outside: tokens of invented cells, 900 connections, held the slots of the cells while the database was asked for each,
-// and a revocation had not reached a cell after 9 s. Mutant: mayAsk() always true.
+// and a revocation had not reached a cell after 9 s. Mutants: mayAsk() always true; loggedAt.clear() in place of
+// `return false` in createNews() (each stranger is a line of the log).
 test('strangers who call themselves cells ask the database a bounded number of times, and cells go on', async () => {
   const own = newKeyPair()
   const id = newId('cell')
   const cells = new Map([[id, [own.publicJwk.x]]])
-  const { outcome, lists } = accessTo(cells)
+  const { outcome, lists, lines } = accessTo(cells)
   assert.equal(await outcome(tokenOf(id, own.privateJwk)), id)
   const stranger = newKeyPair().privateJwk
   const startedAt = performance.now()
@@ -57,6 +60,8 @@ test('strangers who call themselves cells ask the database a bounded number of t
   }
   const allowed = 1 + 20 + Math.ceil(((performance.now() - startedAt) / 1_000) * 20)
   assert.ok(lists() <= allowed, `${lists()} of at most ${allowed}`)
+  const minutes = Math.ceil((performance.now() - startedAt) / 60_000)
+  assert.ok(lines() <= 100 * minutes, `${lines()} lines: each names another cell`)
   assert.equal(await outcome(tokenOf(id, own.privateJwk)), id)
 })
 

@@ -15,7 +15,8 @@ const CELL_TOKEN_TYPE = 'loci-cell+jwt'
 const LIFE_S_MAX = 60
 const TOLERANCE_S = 30
 const LOG_MS = 60_000
-const LOGGED_MAX = 1_000
+/** Lines a minute, of all: a stranger can name any number of cells. */
+const LOGGED_MAX = 100
 /**
  * How often the database is asked for what no known cell has signed. 900 connections of a stranger, each with a token of a cell that he
  * had invented, held the slots that are reserved for cells: no revocation reached a cell within 9 s (measured).
@@ -167,7 +168,8 @@ function createNews(nowMs: () => number): (key: string) => boolean {
   return (key) => {
     const now = nowMs()
     if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_MS) return false
-    if (loggedAt.size >= LOGGED_MAX) loggedAt.clear()
+    if (loggedAt.size >= LOGGED_MAX) for (const [old, at] of loggedAt) if (now - at >= LOG_MS) loggedAt.delete(old)
+    if (loggedAt.size >= LOGGED_MAX) return false
     loggedAt.set(key, now)
     return true
   }
