@@ -196,6 +196,14 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
   assert.equal((await crowded.call(crowded.root(), 'PUT /v1/kv/entries/a', { body: { value } })).status, 200)
   assert.equal(await left(crowded), 40 - 1 - 10, 'more members than bytes: 250 are one')
 
+  // Larger than the burst by its bytes, and more so by its members: let in once, then worked off. Mutant: `byBytes > 0` false.
+  const huge = await make()
+  const many = Object.fromEntries(Array.from({ length: 19_900 }, (_, n) => [`${n}`.padEnd(33, '_'), 0]))
+  const written = { method: 'PUT /v1/kv/entries/a', body: { value: 1, many } }
+  assert.ok(JSON.stringify(written.body).length > 41 * 16_384)
+  assert.equal((await huge.call(huge.root(), written.method, { body: written.body })).status, 200)
+  assert.equal(await left(huge), 0)
+
   const checked = await make()
   assert.equal((await checked.call(checked.root(), 'GET /v1/kv/consistency')).status, 200)
   const refused = await checked.call(checked.root(), LIST)

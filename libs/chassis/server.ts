@@ -307,8 +307,9 @@ function run(options: ServerOptions, exchange: Exchange, { route, params }: Matc
   try {
     const byBytes = Math.floor((bytes?.length ?? 0) / UNIT_BODY_BYTES)
     charge(exchange, byBytes, false)
+    // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every time.
     const body = readBody(route.spec, request.headers, bytes, (members) =>
-      charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, false),
+      charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, byBytes > 0),
     )
     const input = inputOf(route.spec, params, request.url as string, body)
     exchange.hasBegun = true
