@@ -41,7 +41,9 @@ export interface LoadResult {
 
 /** Runs the load in a child process. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(options)])
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url))
+  // Not as an argument: those end at 128 KiB, and a body may be larger.
+  child.send(options)
   const result = Promise.withResolvers<LoadResult>()
   child.once('message', (message: LoadResult) => result.resolve(message))
   child.once('exit', (code) => result.reject(new Error(`the load generator ended early with ${code}`)))
@@ -224,6 +226,8 @@ function sleep(ms: number): Promise<void> {
 }
 
 if (import.meta.main) {
-  const result = await generate(JSON.parse(process.argv[2] as string))
-  process.send?.(result, () => process.exit(0))
+  process.once('message', async (options: LoadOptions) => {
+    const result = await generate(options)
+    process.send?.(result, () => process.exit(0))
+  })
 }

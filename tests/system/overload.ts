@@ -1,5 +1,5 @@
 // P17: ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that answers.
-// And below capacity, one instance far beyond its plan is not felt by another.
+// And below capacity, one instance far beyond its plan is not felt by another, nor one that sends the dearest requests there are.
 //
 // Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its refusal
 // nothing new can be sent, and that is what the daemon defends itself by. What was really sent is told.
@@ -10,6 +10,7 @@
 
 import { loadavg } from 'node:os'
 import { setRate } from '../robustness/cell-limits.ts'
+import { dearRequests } from '../robustness/dear-requests.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { startProbe } from '../robustness/probe.ts'
@@ -20,6 +21,8 @@ import { addTenant, type WorldTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
+/** Only the part of dear requests. */
+const isDear = process.argv.includes('--dear')
 const ROUNDS = isShort ? 3 : 9
 const CAPACITY_S = isShort ? 1 : 2
 const STORM_S = isShort ? 2 : 3
@@ -67,6 +70,8 @@ await reportOn(async (report) => {
     ] as [WorldTenant, WorldTenant]
     await setRate(world, tenants, UNLIMITED)
     const [daemon] = world.daemons as [LociProcess]
+    await dearRequests(report, world, daemon, tenants[1], isShort)
+    if (isDear) return
     for (const kind of ['writes', 'reads'] as const) await overload(report, daemon, tenants, kind)
     await crowd(report, daemon, tenants)
     await fairness(report, world, daemon, tenants)
@@ -278,8 +283,8 @@ async function withoutRates(
   await using mutant = await plantMutant([
     {
       file: 'daemon/access/rates.ts',
-      from: 'if (aheadMs > (burst - 1) * intervalMs) {',
-      to: 'if (aheadMs > Number.MAX_VALUE) {',
+      from: 'if (overMs > 0) throw limited(overMs)',
+      to: '',
     },
   ])
   const lax = await mutant.startProgram('daemon', world.daemonSettings())
