@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import type { WorldCaller } from '@loci/tests/world/callers.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 

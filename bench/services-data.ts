@@ -1,7 +1,7 @@
 // Fills a control database with services as years would: mixed in time, most of them of others.
 
 import { newId } from '@loci/contract/ids.ts'
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import type { WorldCaller } from '@loci/tests/world/callers.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { connectDaemon } from '@loci/sdk/client.ts'
 import { LociError } from '@loci/sdk/error.ts'
-import { addTenant, type TestTenant } from './kv/test-tenant.ts'
-import { type TestDaemon, testDaemon } from './test-daemon.ts'
+import { type TestDaemon, testDaemon } from './testing/daemon.ts'
+import { addTenant, type TestTenant } from './testing/tenant.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant

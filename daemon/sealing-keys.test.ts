@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { testLog } from '@loci/chassis/test-server.ts'
+import { testLog } from '@loci/chassis/testing/server.ts'
 import { createDaemon } from './app.ts'
-import { testDaemon, testSettings } from './test-daemon.ts'
+import { testDaemon, testSettings } from './testing/daemon.ts'
 
 // A replica with other keys refused cursors and repeats of its neighbours, and said nothing.
 // Mutant: noteSealingKeys() not asked by prepareDatabase().

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TestAnswer } from '@loci/chassis/test-request.ts'
-import { addTenant, type TestTenant } from './kv/test-tenant.ts'
-import { type TestDaemon, testDaemon } from './test-daemon.ts'
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
+import { type TestDaemon, testDaemon } from './testing/daemon.ts'
+import { addTenant, type TestTenant } from './testing/tenant.ts'
 
 let daemon: TestDaemon
 let tenant: TestTenant

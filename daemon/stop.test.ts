@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
-import { testLog } from '@loci/chassis/test-server.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
+import { testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/test-database.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { createDaemon, MIGRATIONS } from './app.ts'
-import { testSettings } from './test-daemon.ts'
+import { testSettings } from './testing/daemon.ts'
 
 /** One for all: two daemons of one database have the same. */
 const LOCI_SEALING_KEYS = `a:${randomBytes(32).toString('base64')}`

@@ -12,10 +12,10 @@ import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/test-database.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { operatorCommands } from './commands.ts'
 import { MIGRATIONS } from './schema.ts'
-import { testManagement } from './test-management.ts'
+import { testManagement } from './testing/management.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { createRates, type RateLimit } from './access/rates.ts'
 import { PLANS, type PlanName } from './plans.ts'
 import { createRetention } from './retention/retention.ts'
-import { type TestManagement, type TestParty, testManagement } from './test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from './testing/management.ts'
 
 let management: TestManagement
 before(async () => {

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import type { TestAnswer } from '@loci/chassis/test-request.ts'
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { event, HOOK, SECRET, type TestProvider, testProvider } from './billing/test-provider.ts'
-import type { TestCell, TestManagement, TestParty } from './test-management.ts'
+import { event, HOOK, SECRET, type TestProvider, testProvider } from './testing/billing-provider.ts'
+import type { TestCell, TestManagement, TestParty } from './testing/management.ts'
 
 let provider: TestProvider
 let management: TestManagement

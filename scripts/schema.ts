@@ -5,8 +5,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { DatabaseProgram } from '@loci/postgres/roles.ts'
-import { testDatabase } from '@loci/postgres/test-database.ts'
-import { startThrowaway } from '@loci/postgres/throwaway.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { normaliseDump } from './schema/dump.ts'
 
 const top = path.dirname(import.meta.dirname)

@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
 import { inspect, parseArgs } from 'node:util'
-import { startThrowaway } from '@loci/postgres/throwaway.ts'
+import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { runAgain } from './test-again.ts'
 
 type RunEvent = { [Type in keyof Events]: { type: Type; data: Events[Type] } }[keyof Events]

@@ -9,6 +9,7 @@ import {
   checkFloors,
   checkServers,
   checkSql,
+  checkTesting,
   checkTransactions,
   type Problem,
 } from './tidy/layers.ts'
@@ -143,6 +144,19 @@ const features: typeof floors = [
 ]
 rule('features', features, (_, sources) => checkFeatures(sources))
 
+const testing: typeof floors = [
+  ['a program on its own', { 'daemon/app.ts': "import './testing/daemon.ts'" }, /product code imports daemon\/testing/],
+  [
+    'a type of another',
+    { 'daemon/a.ts': "import type { A } from '@loci/postgres/testing/a.ts'" },
+    /which is for tests/,
+  ],
+  ['on a test', { 'libs/chassis/a.ts': "import './b.test.ts'" }, /which is for tests/],
+  ['a test, test support', { 'daemon/kv/a.test.ts': "import '../testing/daemon.ts'" }, undefined],
+  ['bench and scripts', { 'bench/a.ts': "import '@loci/postgres/testing/throwaway.ts'" }, undefined],
+]
+rule('testing', testing, (_, sources) => checkTesting(sources))
+
 const environment: typeof floors = [
   ['in a feature', { 'daemon/kv/kv.ts': 'const a = process.env.LOCI_A' }, /read it in main\.ts/],
   ['in a library', { 'libs/postgres/pool.ts': 'const { A } = process\n  .env' }, /read it in main\.ts/],
@@ -150,7 +164,7 @@ const environment: typeof floors = [
   ['in main.ts, tests, scripts', { 'daemon/main.ts': 'process.env.A', 'scripts/a.ts': 'process.env.A' }, undefined],
   [
     'in a test and its database',
-    { 'libs/postgres/test-database.ts': 'process.env.A', 'sdk/a.test.ts': 'process.env.A' },
+    { 'libs/postgres/testing/database.ts': 'process.env.A', 'sdk/a.test.ts': 'process.env.A' },
     undefined,
   ],
   ['only in a comment', { 'daemon/kv/kv.ts': '// process.env is read in main.ts' }, undefined],

@@ -11,6 +11,7 @@ import {
   checkFloors,
   checkServers,
   checkSql,
+  checkTesting,
   checkTransactions,
   type Problem,
 } from './tidy/layers.ts'
@@ -26,6 +27,7 @@ const sources = readSources(tree)
 const problems = [
   ...checkFloors(sources),
   ...checkFeatures(sources),
+  ...checkTesting(sources),
   ...checkEnvironment(sources),
   ...checkServers(sources),
   ...checkSql(sources),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { testDaemon } from '../test-daemon.ts'
+import { testDaemon } from '../testing/daemon.ts'
 
 const STATUS = 'GET /admin/services/status'
 const digest = (token: string) => createHash('sha256').update(token).digest()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { findInstance, readChanges } from '../feed/store.ts'
-import { testAuthority } from '../test-authority.ts'
-import { testDaemon } from '../test-daemon.ts'
+import { testAuthority } from '../testing/authority.ts'
+import { testDaemon } from '../testing/daemon.ts'
 import {
   AGELESS,
   type AuthorityChanges,

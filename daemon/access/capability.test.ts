@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attenuate, inspectCapability, seal } from '@loci/capability/capability.ts'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { eventually, inTime } from '@loci/chassis/test-request.ts'
+import { eventually, inTime } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { nowS, type TestAuthority, type TestInstance, testAuthority } from '../test-authority.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { nowS, type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { testAuthority } from '../test-authority.ts'
-import { testDaemon } from '../test-daemon.ts'
+import { testAuthority } from '../testing/authority.ts'
+import { testDaemon } from '../testing/daemon.ts'
 import { legacyJwt } from './legacy-jwt.ts'
 
 const ISSUER = 'https://issuer.example'

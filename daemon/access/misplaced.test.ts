@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type TestAuthority, testAuthority } from '../test-authority.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestAuthority, testAuthority } from '../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority

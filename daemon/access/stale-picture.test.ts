@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { type TestAuthority, type TestInstance, testAuthority } from '../test-authority.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority

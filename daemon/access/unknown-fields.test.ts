@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isClosed } from '@loci/chassis/field-names.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { addTenant, type TestTenant } from '../kv/test-tenant.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, type TestTenant } from '../testing/tenant.ts'
 
 /** See management/access/unknown-fields.test.ts: what a body drops here would revoke less than was asked for. */
 const CLOSED = ['POST /admin/revocations']

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestAuthority, type TestInstance, testAuthority } from '../test-authority.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { appendAudit, CELL_CHAIN } from './store.ts'
 
 let daemon: TestDaemon

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
-import { type TestFeed, testFeed } from '../test-feed.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { type TestFeed, testFeed } from '../testing/feed.ts'
 import { createRepeats } from './repeats.ts'
 
 let feed: TestFeed

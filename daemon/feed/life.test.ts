@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
-import { copyDatabase, testDatabase } from '@loci/postgres/test-database.ts'
+import { copyDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
 import { MIGRATIONS } from '../app.ts'
-import { testAuthority } from '../test-authority.ts'
-import { testDaemon } from '../test-daemon.ts'
-import { type TestFeed, testFeed } from '../test-feed.ts'
+import { testAuthority } from '../testing/authority.ts'
+import { testDaemon } from '../testing/daemon.ts'
+import { type TestFeed, testFeed } from '../testing/feed.ts'
 
 const inADay = () => new Date(Date.now() + 86_400_000).toISOString()
 

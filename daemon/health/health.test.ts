@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openPool } from '@loci/postgres/pool.ts'
-import { testServer } from '@loci/postgres/test-database.ts'
+import { testServer } from '@loci/postgres/testing/database.ts'
 import { SUBSERVICE_NAMES } from '../subservices/subservices.ts'
-import { testDaemon } from '../test-daemon.ts'
+import { testDaemon } from '../testing/daemon.ts'
 
 interface HealthAll {
   status: string

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { addTenant, type TestTenant } from '../kv/test-tenant.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { sweepAnswers } from './store.ts'
 
 // Attack review, H7: answers kept for repeats were outside every quota, 37 KB each, and swept by nobody.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
-import { addTenant, listAll, path, putAll, type TestTenant } from './test-tenant.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, listAll, path, putAll, type TestTenant } from '../testing/tenant.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant

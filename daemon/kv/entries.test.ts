@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openPool } from '@loci/postgres/pool.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
-import { addTenant, type ListAnswer, listAll, path, putAll, type TestTenant } from './test-tenant.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, type ListAnswer, listAll, path, putAll, type TestTenant } from '../testing/tenant.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant

@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/test-database.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { MIGRATIONS } from '../app.ts'
 import { expireDue } from '../background.ts'
-import { testDaemon } from '../test-daemon.ts'
+import { testDaemon } from '../testing/daemon.ts'
+import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
 import { listDatabases } from './reports/store.ts'
 import { readUsage, type Write, writeEntries } from './store.ts'
-import { addTenant, listAll, path, putAll } from './test-tenant.ts'
 
 // Mutants: kv_usage in place of kv_usage_within (403); `summary` with walk.rows; kv_databases without kv_expired.
 test('an expired entry that is not swept yet is in no count: health, consistency, quota', async () => {

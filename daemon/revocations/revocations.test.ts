@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestDaemon, testDaemon } from '../test-daemon.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 let daemon: TestDaemon
 before(async () => {

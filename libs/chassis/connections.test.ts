@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { addressSet } from './addresses.ts'
 import { open } from './probes.ts'
 import { route } from './route.ts'
-import { testHttpServer } from './test-server.ts'
+import { testHttpServer } from './testing/server.ts'
 
 const spec = { access: open, summary: 's', tag: 't', answers: { 200: z.object({}) } }
 const held: (() => void)[] = []

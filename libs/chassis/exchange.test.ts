@@ -9,8 +9,8 @@ import { ApiError } from './api-error.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { open } from './probes.ts'
 import { type Access, type Call, type Method, type Route, type RouteSpec, route } from './route.ts'
-import { eventually, sendBytes } from './test-request.ts'
-import { testHttpServer } from './test-server.ts'
+import { eventually, sendBytes } from './testing/request.ts'
+import { testHttpServer } from './testing/server.ts'
 
 type Spec = Partial<RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>>
 

@@ -4,7 +4,7 @@ import { queryInteger } from '@loci/contract/wire.ts'
 import { z } from 'zod'
 import { open } from './probes.ts'
 import { route } from './route.ts'
-import { testHttpServer } from './test-server.ts'
+import { testHttpServer } from './testing/server.ts'
 
 const spec = { access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } }
 const closed = z.strictObject({ ops: z.array(z.string()).optional(), ttl_seconds: z.int().optional() })

@@ -7,7 +7,7 @@ import type { ApiError } from './api-error.ts'
 import { parseInput } from './input.ts'
 import { open } from './probes.ts'
 import { route } from './route.ts'
-import { testHttpServer } from './test-server.ts'
+import { testHttpServer } from './testing/server.ts'
 
 const anything = { 200: z.unknown() }
 const spec = { access: open, summary: 's', tag: 't', answers: anything }

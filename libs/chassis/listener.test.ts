@@ -7,9 +7,9 @@ import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import { open } from './probes.ts'
 import { type Access, route } from './route.ts'
-import { eventually, sendBytes } from './test-request.ts'
-import { testHttpServer } from './test-server.ts'
 import { selfSigned } from './testing/certificate.ts'
+import { eventually, sendBytes } from './testing/request.ts'
+import { testHttpServer } from './testing/server.ts'
 
 const spec = { access: open, summary: 's', tag: 't', answers: { 200: z.object({}) } }
 const routes = [route({ ...spec, method: 'GET', path: '/x' }, () => ({}))]

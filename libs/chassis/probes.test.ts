@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLifecycle } from './lifecycle.ts'
 import { createMetrics } from './metrics.ts'
 import { documentRoutes, probeRoutes } from './probes.ts'
-import { testHttpServer } from './test-server.ts'
+import { testHttpServer } from './testing/server.ts'
 
 async function probed() {
   const lifecycle = createLifecycle()

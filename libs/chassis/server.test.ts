@@ -7,8 +7,8 @@ import { addressSet } from './addresses.ts'
 import { ApiError } from './api-error.ts'
 import { open } from './probes.ts'
 import { type Access, type Method, type Route, type RouteSpec, reply, route } from './route.ts'
-import { testHttpServer } from './test-server.ts'
 import { selfSigned } from './testing/certificate.ts'
+import { testHttpServer } from './testing/server.ts'
 
 type Spec = Partial<RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>>
 

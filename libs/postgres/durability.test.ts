@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { auditDatabase } from './durability.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './test-database.ts'
+import { testDatabase } from './testing/database.ts'
 
 const migrations = join(import.meta.dirname, 'testing/migrations')
 

@@ -5,7 +5,7 @@ import { explainDatabaseError, wrongDatabase } from './first-contact.ts'
 import { migrate } from './migrate.ts'
 import { openPool } from './pool.ts'
 import { prepareDatabase } from './prepare.ts'
-import { type TestDatabase, testDatabase } from './test-database.ts'
+import { type TestDatabase, testDatabase } from './testing/database.ts'
 
 const MIGRATIONS = join(import.meta.dirname, 'testing/migrations')
 let cell: TestDatabase

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { jsonbBytes } from './jsonb-size.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './test-database.ts'
+import { testDatabase } from './testing/database.ts'
 
 const VALUES = [
   ...[0, -0, 1, -1, 1.5, -2.25, 123456789, 1e20, 1e21, 1.5e21, -1e22, 1e308, Number.MAX_VALUE, 2 ** 53],

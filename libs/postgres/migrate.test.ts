@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { migrate, readMigrations, schemaState } from './migrate.ts'
 import type { Pool } from './pool.ts'
 import { openPool } from './pool.ts'
-import { testDatabase } from './test-database.ts'
+import { testDatabase } from './testing/database.ts'
 import { until } from './testing/until.ts'
 
 const FIXTURE = join(import.meta.dirname, 'testing/migrations')

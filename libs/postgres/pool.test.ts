@@ -4,9 +4,9 @@ import { DatabaseUnavailableError, isUnavailable, sqlState } from './errors.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 import { openPool } from './pool.ts'
 import { startTcpProxy } from './testing/tcp-proxy.ts'
+import type { Throwaway } from './testing/throwaway.ts'
+import { startThrowaway } from './testing/throwaway.ts'
 import { until } from './testing/until.ts'
-import type { Throwaway } from './throwaway.ts'
-import { startThrowaway } from './throwaway.ts'
 
 // What these bounds are told from is a wait without end, the driver's default; how near a loaded machine comes to them is its affair.
 const ENDLESS_MS = 20_000

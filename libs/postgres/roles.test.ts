@@ -6,7 +6,7 @@ import { changeUrl } from './connection-url.ts'
 import { auditDatabase } from './durability.ts'
 import { openPool } from './pool.ts'
 import { rolesSql } from './roles.ts'
-import { testDatabase } from './test-database.ts'
+import { testDatabase } from './testing/database.ts'
 
 // A server of its own: roles belong to the whole server, and these tests damage them.
 delete process.env.TEST_POSTGRES_URL

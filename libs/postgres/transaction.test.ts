@@ -4,9 +4,9 @@ import { isUnavailable, NotCommittedError, sqlState } from './errors.ts'
 import type { Pool, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
 import { startTcpProxy } from './testing/tcp-proxy.ts'
+import type { Throwaway } from './testing/throwaway.ts'
+import { startThrowaway } from './testing/throwaway.ts'
 import { until } from './testing/until.ts'
-import type { Throwaway } from './throwaway.ts'
-import { startThrowaway } from './throwaway.ts'
 import { CommitUnknownError, isRetryable, transaction } from './transaction.ts'
 
 // A server of its own: the test of the lost standby changes a setting of the whole server.

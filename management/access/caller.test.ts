@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 const SECRET = 'a-gateway-secret-of-the-tests-12345'
 const OLD_SECRET = 'the-gateway-secret-before-that-12345'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PLANS } from '../plans.ts'
-import { testManagement } from '../test-management.ts'
+import { testManagement } from '../testing/management.ts'
 import { createRates } from './rates.ts'
 
 const SECRETS = { billingWebhookSecrets: ['a-secret-of-the-provider'] }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isClosed } from '@loci/chassis/field-names.ts'
-import { ask } from '@loci/chassis/test-request.ts'
+import { ask } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { addParties, MATRIX_SETTINGS, makeCredentials, type Parties } from '../test-credentials.ts'
-import { type TestManagement, testManagement } from '../test-management.ts'
-import { makeTargets, type Targets } from '../test-targets.ts'
-import { MATRIX } from './matrix.ts'
+import { addParties, MATRIX_SETTINGS, makeCredentials, type Parties } from '../testing/credentials.ts'
+import { type TestManagement, testManagement } from '../testing/management.ts'
+import { MATRIX } from '../testing/matrix.ts'
+import { makeTargets, type Targets } from '../testing/targets.ts'
 
 /**
  * The bodies that make or change a credential, a member, an invitation, a revocation or a limit (CONTRACT 0): a field that such

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
 before(async () => {

@@ -4,7 +4,7 @@ import { verifyCapability } from '@loci/capability/capability.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Service } from '../services/store.ts'
-import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
 let cell: TestCell

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
 before(async () => {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { BillingEventBody } from '@loci/contract/billing.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
+import { event, occurred, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 
 type Fields = Partial<BillingEventBody>
 

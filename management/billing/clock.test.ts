@@ -4,15 +4,15 @@
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { testLog } from '@loci/chassis/test-server.ts'
+import { testLog } from '@loci/chassis/testing/server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { insertTenant } from '../tenants/store.ts'
+import { event, occurred, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 import { applyParkedOf } from './billing.ts'
 import { applyParkedEvents, createBillingClock, settleDueTenants } from './clock.ts'
-import { event, occurred, sequence, type TestProvider, testProvider } from './test-provider.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.now()

@@ -5,8 +5,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BillingEvent, foldTenant } from './fold.ts'
-import { tenantStateAt } from './tenant-state.ts'
 import {
   type Body,
   deliver,
@@ -19,7 +17,9 @@ import {
   randomOf,
   shuffled,
   someBodies,
-} from './test-events.ts'
+} from '../testing/billing-events.ts'
+import { type BillingEvent, foldTenant } from './fold.ts'
+import { tenantStateAt } from './tenant-state.ts'
 
 type Fold = typeof foldTenant
 

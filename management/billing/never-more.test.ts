@@ -4,9 +4,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plan as planNames } from '@loci/contract/billing.ts'
+import {
+  type Body,
+  deliver,
+  isMarked,
+  NOW,
+  pick,
+  type Random,
+  randomOf,
+  someBodies,
+} from '../testing/billing-events.ts'
 import { foldTenant } from './fold.ts'
 import { type TenantState, tenantStateAt } from './tenant-state.ts'
-import { type Body, deliver, isMarked, NOW, pick, type Random, randomOf, someBodies } from './test-events.ts'
 
 const SEED = process.env.BILLING_SEED ? Number(process.env.BILLING_SEED) : Math.floor(Math.random() * 1e9)
 const RUNS = Number(process.env.BILLING_RUNS ?? 400)

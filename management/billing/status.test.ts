@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Access, Reply, Route } from '@loci/chassis/route.ts'
-import type { TestAnswer } from '@loci/chassis/test-request.ts'
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
 import { createIdempotency } from '../idempotency/idempotency.ts'
-import { type TestParty, testManagement } from '../test-management.ts'
+import { event, type Status, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
+import { type TestParty, testManagement } from '../testing/management.ts'
 import { billingRoutes } from './routes.ts'
-import { event, type Status, sequence, type TestProvider, testProvider } from './test-provider.ts'
 
 let provider: TestProvider
 let staff: TestParty

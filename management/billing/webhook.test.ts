@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import type { TestAnswer } from '@loci/chassis/test-request.ts'
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { testManagement } from '../test-management.ts'
-import { event, HOOK, SECRET, SIGNING, type TestProvider, testProvider } from './test-provider.ts'
+import { event, HOOK, SECRET, SIGNING, type TestProvider, testProvider } from '../testing/billing-provider.ts'
+import { testManagement } from '../testing/management.ts'
 
 let provider: TestProvider
 before(async () => {

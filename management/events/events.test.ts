@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ask, eventually, inTime } from '@loci/chassis/test-request.ts'
+import { ask, eventually, inTime } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { openEvents } from '../testing/event-stream.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 import { appendEvent } from './store.ts'
-import { openEvents } from './test-stream.ts'
 
 interface Page {
   events: { id: string; seq: number; type: string; subject: string; data: Record<string, unknown> }[]

@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Client } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { openEvents } from '../testing/event-stream.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 import { appendEvent } from './store.ts'
-import { openEvents } from './test-stream.ts'
 
 const ROUNDS = 60
 const BLOCKED =

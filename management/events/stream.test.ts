@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { EventPage } from './store.ts'
 import { openStream, type StreamOptions } from './stream.ts'
 

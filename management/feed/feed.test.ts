@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { ACTOR, PUBLIC_URL, type TestCell, type TestManagement, testManagement } from '../test-management.ts'
+import { ACTOR, PUBLIC_URL, type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 import { revokeEpoch } from '../tokens/tokens.ts'
 import { PAGE_ITEMS_MAX, publish, raiseEpoch } from './store.ts'
 

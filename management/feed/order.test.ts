@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Client, Sql } from '@loci/postgres/pool.ts'
-import { testManagement } from '../test-management.ts'
+import { testManagement } from '../testing/management.ts'
 import { publish, readFeed } from './store.ts'
 
 const ROUNDS = 100

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testManagement } from '../test-management.ts'
+import { testManagement } from '../testing/management.ts'
 
 test('management that has started is live, ready and started, and tells its parts', async () => {
   await using management = await testManagement()

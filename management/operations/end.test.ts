@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../access/caller.ts'
 import { listEventEnds } from '../events/store.ts'
-import { testManagement } from '../test-management.ts'
+import { testManagement } from '../testing/management.ts'
 import { createWaiting } from '../waiting.ts'
 import { createOperationEnds } from './end.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { PUBLIC_URL, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { PUBLIC_URL, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
 before(async () => {

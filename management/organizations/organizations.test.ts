@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { listOrganizations } from '../tenants/store.ts'
-import { ACTOR, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { ACTOR, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 import { changeRole } from './organizations.ts'
 
 let management: TestManagement

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
-import { ACTOR, testManagement } from '../test-management.ts'
+import { ACTOR, testManagement } from '../testing/management.ts'
 import { mintPartnerCredential, revokePartnerCredential } from './partner-credentials.ts'
 
 test('a partner credential is shown once, kept as a digest, and told to the cell of its instance', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
-import { type TestManagement, testManagement } from '../test-management.ts'
+import { type TestManagement, testManagement } from '../testing/management.ts'
 
 const quarantined = (management: TestManagement) =>
   management.sql('select cell_id, service_id, state, generation::int from loci.quarantine')

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { testLog } from '@loci/chassis/test-server.ts'
+import { testLog } from '@loci/chassis/testing/server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { PLANS } from '../plans.ts'
-import { type TestCell, type TestManagement, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 import { createRetention, type Retention } from './retention.ts'
 
 // Attack review, H7 and L8: answers, operations, usage and tokens were kept for ever.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import type { AskOptions, TestAnswer } from '@loci/chassis/test-request.ts'
+import type { AskOptions, TestAnswer } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 const SETTINGS = { billingWebhookSecrets: ['a-billing-secret-of-the-tests-1234'] }
 const JSON_TYPE = { 'content-type': 'application/json' }

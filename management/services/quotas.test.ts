@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { PLANS } from '../plans.ts'
-import { type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 // Attack review, H6: a free organization had as many services as it made tenants.
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AskOptions } from '@loci/chassis/test-request.ts'
+import type { AskOptions } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { countDeadlocks } from '@loci/postgres/testing/deadlocks.ts'
 import { PLANS } from '../plans.ts'
-import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 const SECRET = 'a-billing-secret-of-the-tests-1234'
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
-import { ACTOR, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { ACTOR, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 import { makeTenant } from './tenants.ts'
 
 let management: TestManagement

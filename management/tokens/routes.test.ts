@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { verifyCapability } from '@loci/capability/capability.ts'
 import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
-import { ask } from '@loci/chassis/test-request.ts'
+import { ask } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { OPERATIONS } from '@loci/contract/operations.ts'
 import type { Service } from '../services/store.ts'
-import { type TestCell, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
 interface Token {
   token_id: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OPERATIONS } from '@loci/contract/operations.ts'
-import { type TestCell, type TestManagement, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
 let cell: TestCell

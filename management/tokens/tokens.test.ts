@@ -5,7 +5,7 @@ import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
 import { OPERATIONS } from '@loci/contract/operations.ts'
 import type { Service } from '../services/store.ts'
-import { ACTOR, PUBLIC_URL, type TestManagement, testManagement } from '../test-management.ts'
+import { ACTOR, PUBLIC_URL, type TestManagement, testManagement } from '../testing/management.ts'
 import { type MintedToken, mintToken, revokeToken, type TokenRequest } from './tokens.ts'
 
 function mint(management: TestManagement, service: Service, request: TokenRequest): Promise<MintedToken> {

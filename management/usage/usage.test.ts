@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ask } from '@loci/chassis/test-request.ts'
+import { ask } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestCell, type TestManagement, testManagement } from '../test-management.ts'
+import { type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 import { rangeOf } from './usage.ts'
 
 interface Usage {

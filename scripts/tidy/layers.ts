@@ -167,8 +167,23 @@ export function checkFeatures(sources: Sources): Problem[] {
   return problems
 }
 
+/** `testing/` holds what tests, benchmarks and development share; a program that runs in production has none of it. */
+export function checkTesting(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const source of sources.values()) {
+    if (isTest(source.path) || isTopFloor(source.path)) continue
+    for (const { specifier, line } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target === undefined || !isTest(target)) continue
+      const text = `product code imports ${target}, which is for tests; move what both need out of testing/`
+      problems.push({ path: source.path, line, text })
+    }
+  }
+  return problems
+}
+
 /** They find the test server and its programs; no program of ours imports them. */
-const ENVIRONMENT_OF_TESTS = new Set(['libs/postgres/test-database.ts', 'libs/postgres/throwaway.ts'])
+const ENVIRONMENT_OF_TESTS = new Set(['libs/postgres/testing/database.ts', 'libs/postgres/testing/throwaway.ts'])
 
 const READS_ENV = 'reads process.env; read it in main.ts and hand the value down'
 
@@ -259,9 +274,9 @@ export function packageOf(file: string): string {
   return first === 'libs' || first === 'deploy' ? `${first}/${second}` : first
 }
 
-/** A test, or what the tests of a package share: `test-daemon.ts`, `testing/tcp-proxy.ts`. */
+/** A test, or what tests share: `testing/tcp-proxy.ts`. */
 export function isTest(file: string): boolean {
-  return /\.test\.tsx?$|\/test-[^/]+\.ts$|\/testing\//.test(file)
+  return /\.test\.tsx?$|\/testing\//.test(file)
 }
 
 export function isTopFloor(file: string): boolean {

@@ -1,6 +1,6 @@
 // Creations of services with Idempotency-Keys: who asks, what was answered, and what the tables hold afterwards.
 
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import type { WorldCaller } from '../world/callers.ts'
 import { runSql } from '../world/sql.ts'
 import type { PlainClient } from './plain-client.ts'

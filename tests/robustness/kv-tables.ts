@@ -1,6 +1,6 @@
 // What a cell's tables hold, with the eyes of the superuser.
 
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../world/sql.ts'
 import type { KeptLedger } from './kv-ledger.ts'
 import { plainClient } from './plain-client.ts'

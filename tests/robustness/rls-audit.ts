@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../world/sql.ts'
 
 export interface AuditedDatabase {

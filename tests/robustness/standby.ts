@@ -6,7 +6,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { startTcpProxy } from '@loci/postgres/testing/tcp-proxy.ts'
-import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
+import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../world/sql.ts'
 
 export interface Pair extends AsyncDisposable {

@@ -2,8 +2,8 @@
 // primary is killed, the standby promoted, and the daemons find it by themselves.
 
 import { randomBytes } from 'node:crypto'
-import { ask } from '@loci/chassis/test-request.ts'
-import { addTenant } from '@loci/daemon/kv/test-tenant.ts'
+import { ask } from '@loci/chassis/testing/request.ts'
+import { addTenant } from '@loci/daemon/testing/tenant.ts'
 import { type KeptLedger, openLedger, type Verdict } from '../robustness/kv-ledger.ts'
 import { consistencyOf, figures, storedEntries } from '../robustness/kv-tables.ts'
 import { startWriters } from '../robustness/kv-writers.ts'

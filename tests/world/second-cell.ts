@@ -1,7 +1,7 @@
 // A second cell of a world: a PostgreSQL of its own, so that it can die alone, and daemons of its own.
 
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
+import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import type { LociProcess } from './process.ts'
 import { manage } from './tenants.ts'
 import { prepareDatabase, type World } from './world.ts'

@@ -2,9 +2,9 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'
-import { freePort } from '@loci/postgres/free-port.ts'
 import { databaseSql, loginsOf, rolesSql } from '@loci/postgres/roles.ts'
-import { startThrowaway, type Throwaway } from '@loci/postgres/throwaway.ts'
+import { freePort } from '@loci/postgres/testing/free-port.ts'
+import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
 import { runSql } from './sql.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { type TestAuthority, testAuthority } from '../../test-authority.ts'
-import { type TestDaemon, testDaemon } from '../../test-daemon.ts'
-import { type TestFeed, testFeed } from '../../test-feed.ts'
+import { type TestAuthority, testAuthority } from '../../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
+import { type TestFeed, testFeed } from '../../testing/feed.ts'
 import { readReport, saveUses } from './store.ts'
 
 interface ListeningCell {

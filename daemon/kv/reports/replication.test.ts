@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { startThrowaway } from '@loci/postgres/throwaway.ts'
+import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { listReplication } from './store.ts'
 
 // Mutant: `application_name as name` in listReplication().

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, type TestAnswer } from '@loci/chassis/test-request.ts'
+import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { type TestDaemon, testDaemon } from '../../test-daemon.ts'
-import { addTenant, putAll, type TestTenant } from '../test-tenant.ts'
+import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
+import { addTenant, putAll, type TestTenant } from '../../testing/tenant.ts'
 
 const WALK = 'GET /v1/kv/consistency?mode=full'
 

@@ -1,6 +1,6 @@
 // What the control database and the cells hold, read as an administrator, past all policies.
 
-import type { Throwaway } from '@loci/postgres/throwaway.ts'
+import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../../world/sql.ts'
 
 export interface ServiceState {

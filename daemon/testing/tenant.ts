@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mintRoot } from '@loci/capability/capability.ts'
 import { newKeyPair, privateKeyOf } from '@loci/capability/jws.ts'
-import { type AskOptions, eventually, type TestAnswer } from '@loci/chassis/test-request.ts'
+import { type AskOptions, eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Instance } from '../access/authority.ts'
 

@@ -1,8 +1,8 @@
 // Who may call what: the reviewed table of every route of the daemon. matrix.test.ts holds the running router against it, so a
 // new route, a changed access class or a new kind of credential does not pass before someone has decided about it here.
-// How a credential of each kind is made: test-credentials.ts.
+// How a credential of each kind is made: credentials.ts.
 
-import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/test-matrix.ts'
+import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/testing/matrix.ts'
 
 /** The daemon's kinds of PROMISES.md, in its order; the last one is ours. */
 const KINDS = [

@@ -1,7 +1,7 @@
 // The kinds of credentials of the matrix, and what a route of each class answers to each of them. Which route is of which class:
 // matrix.ts.
 
-import type { Expectation } from '@loci/chassis/test-matrix.ts'
+import type { Expectation } from '@loci/chassis/testing/matrix.ts'
 
 /**
  * Management's kinds of PROMISES.md, each more finely. Four of them come with sign-in: session, expired session, session of another

@@ -1,12 +1,12 @@
 // A payment provider of a test's own, and an organization whose tenants it bills.
 
 import { createHmac, randomUUID } from 'node:crypto'
-import type { TestAnswer } from '@loci/chassis/test-request.ts'
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { BillingEventBody } from '@loci/contract/billing.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { ensureTenant } from '../tenants/tenants.ts'
-import { ACTOR, type TestManagement, type TestParty, testManagement } from '../test-management.ts'
+import { ACTOR, type TestManagement, type TestParty, testManagement } from './management.ts'
 
 export const SECRET = 'the secret of the provider, 0123456789'
 export const SIGNING = Buffer.from('a signing key of the provider, 0123456789')

@@ -1,12 +1,12 @@
 // A daemon in this process, on a free port and a database of its own, for the tests of its features.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/test-request.ts'
-import { type LogLine, loggedIn, testLog } from '@loci/chassis/test-server.ts'
+import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
+import { type LogLine, loggedIn, testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { type TestDatabase, testDatabase } from '@loci/postgres/test-database.ts'
-import { createDaemon, MIGRATIONS } from './app.ts'
-import type { DaemonSettings } from './settings.ts'
+import { type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
+import { createDaemon, MIGRATIONS } from '../app.ts'
+import type { DaemonSettings } from '../settings.ts'
 
 export interface TestDaemon {
   url: string

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Sql } from './pool.ts'
-import { openPool } from './pool.ts'
-import { testDatabase, testServer } from './test-database.ts'
+import type { Sql } from '../pool.ts'
+import { openPool } from '../pool.ts'
+import { testDatabase, testServer } from './database.ts'
 
-const migrations = join(import.meta.dirname, 'testing/migrations')
+const migrations = join(import.meta.dirname, 'migrations')
 
 test('databases made at once come from one template and do not see each other', async () => {
   const databases = await Promise.all([1, 2, 3].map(() => testDatabase({ migrations })))

@@ -1,15 +1,15 @@
-// What the rows of the matrix (access/matrix.ts) are about: real things of the first organization, each under a name that begins
+// What the rows of the matrix (matrix.ts) are about: real things of the first organization, each under a name that begins
 // with `~`. What a request has used up is made anew for the next.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { useOrganization } from './access/store.ts'
-import { putInvitation } from './organizations/store.ts'
-import { saveQuarantined } from './provisioning/store.ts'
-import type { Issued, Parties } from './test-credentials.ts'
-import type { TestManagement, TestParty } from './test-management.ts'
+import { useOrganization } from '../access/store.ts'
+import { putInvitation } from '../organizations/store.ts'
+import { saveQuarantined } from '../provisioning/store.ts'
+import type { Issued, Parties } from './credentials.ts'
+import type { TestManagement, TestParty } from './management.ts'
 
 export interface Targets {
   issued: Issued
@@ -92,7 +92,7 @@ export async function makeTargets(management: TestManagement, parties: Parties):
     const now = passing[name]
     if (now) return now(email)
     const found = kept.get(name) ?? (await (lasting[name] ?? used[name])?.(email))
-    if (found === undefined) throw new Error(`nothing is called ~${name}: give it a maker in test-targets.ts`)
+    if (found === undefined) throw new Error(`nothing is called ~${name}: give it a maker in testing/targets.ts`)
     kept.set(name, found)
     return found
   }

@@ -4,14 +4,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Delegation, mintRoot, type RootClaims } from '@loci/capability/capability.ts'
 import { newKeyPair, type PrivateJwk, privateKeyOf } from '@loci/capability/jws.ts'
-import { ask, type TestAnswer } from '@loci/chassis/test-request.ts'
+import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { applyPage, takeLease } from './feed/store.ts'
-import type { TestDaemon } from './test-daemon.ts'
-import type { Body, TestFeed, Told } from './test-feed.ts'
+import { applyPage, takeLease } from '../feed/store.ts'
+import type { TestDaemon } from './daemon.ts'
+import type { Body, TestFeed, Told } from './feed.ts'
 
 export interface TestAuthority {
   kid: string

@@ -4,11 +4,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { type Report, reportRequest } from '@loci/contract/reports.ts'
-import type { DaemonSettings } from './settings.ts'
+import type { DaemonSettings } from '../settings.ts'
 
 export type Body<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
 /** An item of the feed before it has a number. */

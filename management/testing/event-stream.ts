@@ -1,7 +1,7 @@
 // A reader of server-sent events for tests, over a connection of its own.
 
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { eventually } from '@loci/chassis/test-request.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 
 export interface Sent {

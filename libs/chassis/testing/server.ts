@@ -1,13 +1,13 @@
 // The server of the chassis with routes of a test's own, in this process, on a free port.
 
-import { addressSet } from './addresses.ts'
-import { createLifecycle, type Lifecycle } from './lifecycle.ts'
-import { createLimiter, type Limiter } from './limiter.ts'
-import { createLog } from './log.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
-import type { Route } from './route.ts'
-import { createServer, type HttpServer, type ServerOptions } from './server.ts'
-import { type AskOptions, ask, eventually, type TestAnswer } from './test-request.ts'
+import { addressSet } from '../addresses.ts'
+import { createLifecycle, type Lifecycle } from '../lifecycle.ts'
+import { createLimiter, type Limiter } from '../limiter.ts'
+import { createLog } from '../log.ts'
+import { createMetrics, type Metrics } from '../metrics.ts'
+import type { Route } from '../route.ts'
+import { createServer, type HttpServer, type ServerOptions } from '../server.ts'
+import { type AskOptions, ask, eventually, type TestAnswer } from './request.ts'
 
 export type LogLine = Record<string, unknown> & { level: string; message: string }
 

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { auditDatabase } from './durability.ts'
-import { openPool } from './pool.ts'
+import { auditDatabase } from '../durability.ts'
+import { openPool } from '../pool.ts'
 import { startThrowaway } from './throwaway.ts'
 
 test('a committed row survives the crash of every process, through socket and TCP', async () => {

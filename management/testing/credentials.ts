@@ -1,13 +1,13 @@
-// One credential of every kind of the matrix (access/matrix-classes.ts), and the parties they are of.
+// One credential of every kind of the matrix (matrix-classes.ts), and the parties they are of.
 
 import { createHmac } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
 import { cookieNames, HEADER } from '@loci/contract/headers.ts'
-import type { Kind } from './access/matrix-classes.ts'
-import { SCOPES, type Scope } from './access/roles.ts'
-import type { ManagementSettings } from './settings.ts'
-import type { TestCell, TestManagement, TestParty } from './test-management.ts'
+import { SCOPES, type Scope } from '../access/roles.ts'
+import type { ManagementSettings } from '../settings.ts'
+import type { TestCell, TestManagement, TestParty } from './management.ts'
+import type { Kind } from './matrix-classes.ts'
 
 const GATEWAY_SECRET = 'canary-gateway-secret-0123456789abcdef'
 const WEBHOOK_SECRET = 'canary-webhook-secret-0123456789abcdef'

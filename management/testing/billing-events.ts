@@ -1,8 +1,8 @@
 // Random sets of billing events, as a provider could send them, and their delivery.
 
 import { createHash } from 'node:crypto'
-import { type BillingEvent, subscriptionFor } from './fold.ts'
-import { readMarks } from './ordering.ts'
+import { type BillingEvent, subscriptionFor } from '../billing/fold.ts'
+import { readMarks } from '../billing/ordering.ts'
 
 /** What the sender wrote. Everything else in a stored event comes from the delivery. */
 export type Body = Pick<BillingEvent, 'eventType' | 'customerId' | 'plan' | 'status' | 'currentPeriodEnd'> & {

@@ -2,8 +2,8 @@
 // The routes come from the running router, so a route that nobody reviewed is found; so is a row whose route is gone.
 
 import type { ErrorCode } from '@loci/contract/errors.ts'
-import type { Route } from './route.ts'
-import type { TestAnswer } from './test-request.ts'
+import type { Route } from '../route.ts'
+import type { TestAnswer } from './request.ts'
 
 /**
  * `admitted` is any 2xx; `admitted or 404` is for a route that has nothing harmless to find: past access, it says that there is

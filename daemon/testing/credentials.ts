@@ -8,8 +8,8 @@ import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { OPERATIONS } from '@loci/contract/operations.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
-import type { Kind } from './access/matrix.ts'
-import { nowS, type TestAuthority, type TestInstance } from './test-authority.ts'
+import { nowS, type TestAuthority, type TestInstance } from './authority.ts'
+import type { Kind } from './matrix.ts'
 
 export interface Parties {
   own: TestInstance
