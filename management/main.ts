@@ -4,7 +4,7 @@ import { requireSettings } from '@loci/chassis/config.ts'
 import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
-import { operatorCommands } from './commands.ts'
+import { operatorCommands } from './commands/commands.ts'
 import manifest from './package.json' with { type: 'json' }
 import { MIGRATIONS } from './schema.ts'
 

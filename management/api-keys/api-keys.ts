@@ -9,8 +9,8 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { makeApiKey } from '../access/api-key.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
-import { type Act, appendAudit } from '../audit/store.ts'
-import { appendEvent } from '../events/store.ts'
+import { type Act, appendAudit } from '../acts/audit/store.ts'
+import { appendEvent } from '../acts/events/store.ts'
 import {
   type ApiKey,
   type ApiKeyRow,

@@ -18,7 +18,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requirePerson } from '../access/organization.ts'
 import { requireStillKey } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { listKnownTenants } from '../tenants/store.ts'
 import {
   deleteApiKey,

@@ -6,7 +6,7 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requireWholeOrganization } from '../access/organization.ts'
 import { useOrganization } from '../access/store.ts'
-import { type AuditRow, appendAudit, listAudit, PLATFORM_CHAIN } from './store.ts'
+import { type AuditRow, appendAudit, listAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 
 interface AuditOptions {
   caller: CallerAccess

@@ -6,10 +6,10 @@ import { isLoopback } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
-import { lockCell, lockCells } from '../feed/store.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
+import { lockCell, lockCells } from '../acts/feed/store.ts'
 import { publishKeys } from '../keys/keys.ts'
-import { publishEpochs } from '../revocations/revocations.ts'
+import { publishEpochs } from '../tokens/revocations/revocations.ts'
 import { type Cell, deleteCellIfEmpty, findCell, findKeyHolder, insertCell, updateCell } from './store.ts'
 
 export async function addCell(

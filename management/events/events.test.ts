@@ -4,9 +4,9 @@ import { ask, eventually, inTime } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
+import { appendEvent } from '../acts/events/store.ts'
 import { openEvents } from '../testing/event-stream.ts'
 import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
-import { appendEvent } from './store.ts'
 
 interface Page {
   events: { id: string; seq: number; type: string; subject: string; data: Record<string, unknown> }[]

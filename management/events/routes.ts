@@ -6,9 +6,9 @@ import { eventPosition, eventsQuery, eventsResponse } from '@loci/contract/event
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readOwn } from '../access/own.ts'
+import { type EventPage, listEventEnds, readEvents } from '../acts/events/store.ts'
 import { PLANS } from '../plans.ts'
 import type { Waiting } from '../waiting.ts'
-import { type EventPage, listEventEnds, readEvents } from './store.ts'
 import { type EventStream, openStream } from './stream.ts'
 
 interface EventOptions {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@loci/chassis/testing/request.ts'
-import type { EventPage } from './store.ts'
+import type { EventPage } from '../acts/events/store.ts'
 import { openStream, type StreamOptions } from './stream.ts'
 
 function open(change: Partial<StreamOptions>) {

@@ -9,7 +9,7 @@
 // been looked at in the last seconds. A client that was cut comes back with Last-Event-ID and misses nothing.
 
 import { Readable } from 'node:stream'
-import type { EventPage, StoredEvent } from './store.ts'
+import type { EventPage, StoredEvent } from '../acts/events/store.ts'
 
 export interface StreamOptions {
   after: number

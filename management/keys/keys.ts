@@ -17,8 +17,8 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
-import { publish, publishToAll, readEpoch } from '../feed/store.ts'
+import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
+import { publish, publishToAll, readEpoch } from '../acts/feed/store.ts'
 import type { Sealer } from './sealing.ts'
 import {
   activate,

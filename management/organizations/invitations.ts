@@ -8,8 +8,8 @@ import { isId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import { type Act, appendAudit } from '../audit/store.ts'
-import { appendEvent } from '../events/store.ts'
+import { type Act, appendAudit } from '../acts/audit/store.ts'
+import { appendEvent } from '../acts/events/store.ts'
 import { requireEmail, requireMayOwn, requireOrganization } from './organizations.ts'
 import {
   deleteInvitation,

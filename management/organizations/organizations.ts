@@ -5,10 +5,10 @@ import { isId, looksLikeId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
+import { type Act, appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
+import { appendEvent } from '../acts/events/store.ts'
 import { listKeysOf } from '../api-keys/store.ts'
 import { takeBack } from '../api-keys/take-back.ts'
-import { type Act, appendAudit, PLATFORM_CHAIN } from '../audit/store.ts'
-import { appendEvent } from '../events/store.ts'
 import { insertOrganization, insertTenant, type Tenant } from '../tenants/store.ts'
 import {
   deleteMember,

@@ -29,7 +29,7 @@ import {
 } from '../access/organization.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { accept, invite, withdraw } from './invitations.ts'
 import {
   changeRole,

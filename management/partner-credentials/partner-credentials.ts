@@ -7,8 +7,8 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { type Act, appendAudit } from '../audit/store.ts'
-import { publish } from '../feed/store.ts'
+import { type Act, appendAudit } from '../acts/audit/store.ts'
+import { publish } from '../acts/feed/store.ts'
 import { findService, type Service } from '../services/store.ts'
 import {
   findPartnerCredential,

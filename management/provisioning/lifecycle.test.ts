@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isOpen } from '../operations/operation.ts'
 import {
   command,
   type DesiredState,
@@ -14,6 +13,7 @@ import {
   type Turn,
   type Verb,
 } from './lifecycle.ts'
+import { isOpen } from './operations/operation.ts'
 
 const START = new Date('2026-01-05T09:00:00Z')
 const VERBS: Verb[] = ['suspend', 'resume', 'update', 'delete', 'retry']

@@ -28,7 +28,7 @@ import {
   type OperationKind,
   stepDone,
   stepRunning,
-} from '../operations/operation.ts'
+} from './operations/operation.ts'
 
 export type Status = 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted'
 export type DesiredState = 'active' | 'suspended' | 'deleted'

@@ -8,11 +8,9 @@ import type { InstanceLimits } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
-import { appendAudit } from '../audit/store.ts'
-import { appendEvents, type EventEntry } from '../events/store.ts'
-import { publishInstance } from '../feed/store.ts'
-import { isOpen, type Operation } from '../operations/operation.ts'
-import { saveOperation } from '../operations/store.ts'
+import { appendAudit } from '../acts/audit/store.ts'
+import { appendEvents, type EventEntry } from '../acts/events/store.ts'
+import { publishInstance } from '../acts/feed/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import {
   type DesiredState,
@@ -26,6 +24,8 @@ import {
   reconcile,
   type Turn,
 } from './lifecycle.ts'
+import { isOpen, type Operation } from './operations/operation.ts'
+import { saveOperation } from './operations/store.ts'
 import {
   addReadyTime,
   type Candidate,

@@ -1,9 +1,9 @@
 // All SQL of provisioning. Lives are loaded and saved whole; what they may become is decided in lifecycle.ts.
 
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { Operation } from '../operations/operation.ts'
 import type { PlanName } from '../plans.ts'
 import { type Life, RECOVERED } from './lifecycle.ts'
+import type { Operation } from './operations/operation.ts'
 
 /** A life and what never changes in it, or only by the customer's word. */
 export interface Placed {

@@ -1,6 +1,6 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { lockCell } from '../feed/store.ts'
+import { lockCell } from '../acts/feed/store.ts'
 import { findService, type Service } from './store.ts'
 
 const TRIES_MAX = 3

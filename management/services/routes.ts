@@ -19,10 +19,10 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readOwn, requireOwnTenant } from '../access/own.ts'
 import type { Rates } from '../access/rates.ts'
 import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
-import type { OperationEnds } from '../operations/end.ts'
-import { operationJson } from '../operations/json.ts'
+import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import type { Verb } from '../provisioning/lifecycle.ts'
+import type { OperationEnds } from '../provisioning/operations/end.ts'
+import { operationJson } from '../provisioning/operations/json.ts'
 import {
   commandService,
   createService,

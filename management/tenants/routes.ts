@@ -14,7 +14,7 @@ import type { CallerAccess } from '../access/caller.ts'
 import { requireWholeOrganization } from '../access/organization.ts'
 import { notYourTenant, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { findTenant, listTenantPage, type TenantRow } from './store.ts'
 import {
   changeTenant,

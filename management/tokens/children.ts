@@ -4,7 +4,7 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit } from '../audit/store.ts'
+import { appendAudit } from '../acts/audit/store.ts'
 import { findChild, findToken, insertChild, isTokenOfAnother, type ListedChild } from './store.ts'
 
 export interface ChildRequest {

@@ -17,12 +17,12 @@ import {
   opensOperation,
 } from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit } from '../audit/store.ts'
+import { appendAudit } from '../acts/audit/store.ts'
 import { requireSigningKey } from '../keys/keys.ts'
 import type { Sealer } from '../keys/sealing.ts'
 import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'
-import { foldOldest, lockFeeds, revoke } from '../revocations/revocations.ts'
 import type { Service } from '../services/store.ts'
+import { foldOldest, lockFeeds, revoke } from './revocations/revocations.ts'
 import { findTokenEnd, insertToken, markRevoked } from './store.ts'
 
 export interface TokenRequest {

@@ -33,73 +33,30 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
 
 /** Edges between features of one program. They must stay few and acyclic; each new one is a decision. */
 const FEATURE_EDGES: Readonly<Record<string, readonly string[]>> = {
-  daemon: [
-    'kv -> idempotency',
-    'cycles -> working-memory',
-    'cycles -> memory',
-    'advice -> projections',
-    'subservices -> audit',
-    'revocations -> audit',
-    'feed -> audit',
-  ],
+  daemon: ['cycles -> working-memory', 'cycles -> memory', 'advice -> projections'],
   management: [
-    'api-keys -> audit',
-    'api-keys -> events',
-    'api-keys -> idempotency',
     'api-keys -> partner-credentials',
-    'api-keys -> revocations',
     'api-keys -> tenants',
     'api-keys -> tokens',
-    'billing -> audit',
-    'billing -> events',
-    'billing -> idempotency',
     'billing -> provisioning',
-    'cells -> audit',
-    'cells -> feed',
-    'cells -> idempotency',
     'cells -> keys',
-    'cells -> revocations',
-    'keys -> audit',
-    'keys -> feed',
+    'cells -> provisioning',
+    'cells -> tokens',
     'organizations -> api-keys',
-    'organizations -> audit',
-    'organizations -> events',
-    'organizations -> idempotency',
     'organizations -> tenants',
-    'partner-credentials -> audit',
-    'partner-credentials -> events',
-    'partner-credentials -> feed',
-    'partner-credentials -> idempotency',
     'partner-credentials -> services',
-    'reports -> revocations',
-    'revocations -> feed',
-    'services -> audit',
-    'services -> feed',
-    'tenants -> audit',
-    'tenants -> events',
-    'tenants -> idempotency',
-    'provisioning -> audit',
-    'provisioning -> events',
-    'provisioning -> feed',
-    'provisioning -> idempotency',
-    'provisioning -> operations',
-    'reports -> provisioning',
-    'services -> events',
-    'services -> idempotency',
-    'services -> operations',
     'services -> provisioning',
-    'tokens -> audit',
-    'tokens -> events',
-    'tokens -> idempotency',
     'tokens -> keys',
-    'tokens -> revocations',
     'tokens -> services',
     'usage -> services',
   ],
 }
 
-/** Folders of a program that are not features. Features may import `access`; `access` imports no feature. */
-const NOT_FEATURES = new Set(['access', 'migrations'])
+/** Folders that every feature may import, and that import no feature: who asks, and what every act stands on. */
+const GROUND: Readonly<Record<string, ReadonlySet<string>>> = {
+  daemon: new Set(['access', 'audit', 'databases', 'idempotency']),
+  management: new Set(['access', 'acts']),
+}
 
 /** Folders above the features, as app.ts is: they may import each of them, and none of them imports such a folder. */
 const ABOVE_FEATURES = new Set(['commands'])
@@ -152,7 +109,7 @@ export function checkFeatures(sources: Sources): Problem[] {
       if (folder !== undefined && /^[^/]+\/(?:app|main)\.ts$/.test(target)) {
         report(`a feature imports ${target}; let app.ts hand the feature what it needs`)
       }
-      if (other === undefined || other === folder || NOT_FEATURES.has(other)) continue
+      if (other === undefined || other === folder || GROUND[program]?.has(other)) continue
       if (target.endsWith('/routes.ts') && source.path !== `${program}/app.ts`) {
         report(
           `only ${program}/app.ts and tests import ${target}; import the noun's own file, or move it out of routes.ts`,

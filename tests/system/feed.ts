@@ -3,9 +3,9 @@
 
 import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'
+import { appendEvents } from '@loci/management/acts/events/store.ts'
+import { lockCell } from '@loci/management/acts/feed/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
-import { appendEvents } from '@loci/management/events/store.ts'
-import { lockCell } from '@loci/management/feed/store.ts'
 import { createSealer } from '@loci/management/keys/sealing.ts'
 import { command } from '@loci/management/provisioning/lifecycle.ts'
 import { lookAt, saveTurn } from '@loci/management/provisioning/provisioning.ts'

@@ -211,12 +211,12 @@ function isClean({ duplicates, lost, differing, crooked }: Verdict): boolean {
 async function mutant(report: Report, world: World, callers: WorldCaller[]): Promise<void> {
   await using planted = await plantMutant([
     {
-      file: 'management/idempotency/idempotency.ts',
+      file: 'management/acts/idempotency/idempotency.ts',
       from: 'const isFirst = await claimKey(sql, scope, fingerprint, newest.id).catch(',
       to: 'const isFirst = await findAnswer(sql, scope).then((found) => !found).catch(',
     },
     {
-      file: 'management/idempotency/idempotency.ts',
+      file: 'management/acts/idempotency/idempotency.ts',
       from: '        await storeAnswer(sql, scope, outcome)\n',
       to: `        await claimKey(sql, scope, fingerprint, newest.id)
         await storeAnswer(sql, scope, outcome)\n`,

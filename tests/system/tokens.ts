@@ -269,7 +269,7 @@ async function revokesThroughALongFeed(report: Report, world: World, a: WorldTen
   )
   await using mutant = await plantMutant([
     {
-      file: 'management/feed/store.ts',
+      file: 'management/acts/feed/store.ts',
       from: '  if (urgent === undefined) {\n',
       to: '  if (urgent === undefined || true) {\n',
     },

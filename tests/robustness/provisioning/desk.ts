@@ -1,7 +1,6 @@
 // Management's transactions over the control database in memory: statement by statement as management/provisioning/provisioning.ts,
 // adoption.ts and services.ts do them, with the real functions of the lifecycle in their midst.
 
-import { finish, newOperation, type Operation } from '@loci/management/operations/operation.ts'
 import {
   type DesiredState,
   type Life,
@@ -9,6 +8,7 @@ import {
   type Turn,
   type Verb,
 } from '@loci/management/provisioning/lifecycle.ts'
+import { finish, newOperation, type Operation } from '@loci/management/provisioning/operations/operation.ts'
 import type { Random } from '../seeded.ts'
 import type { Observation } from './cell.ts'
 import type { ControlDatabase, ServiceRow, Tables, Transaction } from './control.ts'
@@ -114,7 +114,7 @@ function count({ used }: Tables, tenantId: string, before: Life | undefined, aft
   if (change !== 0) used.set(tenantId, (used.get(tenantId) ?? 0) + change)
 }
 
-/** management/feed/store.ts, publishInstance(). */
+/** management/acts/feed/store.ts, publishInstance(). */
 function publish({ judge, tenants }: Desk, tx: Transaction, row: ServiceRow, life: Life, isPlacement: boolean): void {
   const cellId = life.cellId as string
   const { digestOf } = entitlementOf(row, tenants.get(row.tenantId))

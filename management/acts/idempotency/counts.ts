@@ -3,8 +3,8 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { Caller } from '../access/caller.ts'
-import { PLANS } from '../plans.ts'
+import type { Caller } from '../../access/caller.ts'
+import { PLANS } from '../../plans.ts'
 import { countAnswers } from './store.ts'
 
 export interface AnswerCounts {

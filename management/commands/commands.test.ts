@@ -13,11 +13,11 @@ import { runProgram } from '@loci/chassis/program.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { MIGRATIONS } from '../schema.ts'
+import { testManagement } from '../testing/management.ts'
 import { operatorCommands } from './commands.ts'
-import { MIGRATIONS } from './schema.ts'
-import { testManagement } from './testing/management.ts'
 
-const MAIN = join(import.meta.dirname, 'main.ts')
+const MAIN = join(import.meta.dirname, '../main.ts')
 
 interface Outcome {
   code: number | null

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
-import { mintPartnerCredential } from '../partner-credentials/partner-credentials.ts'
-import { ACTOR, testManagement } from '../testing/management.ts'
+import { mintPartnerCredential } from '../../partner-credentials/partner-credentials.ts'
+import { ACTOR, testManagement } from '../../testing/management.ts'
 
 const MINUTE = '2026-11-15T09:30:00.000Z'
 

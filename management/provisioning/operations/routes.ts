@@ -1,7 +1,7 @@
 import { type Route, route } from '@loci/chassis/route.ts'
 import { operationQuery, serviceOperation } from '@loci/contract/services.ts'
 import { idPath } from '@loci/contract/wire.ts'
-import type { CallerAccess } from '../access/caller.ts'
+import type { CallerAccess } from '../../access/caller.ts'
 import type { OperationEnds } from './end.ts'
 import { operationJson } from './json.ts'
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Client, Sql } from '@loci/postgres/pool.ts'
-import { testManagement } from '../testing/management.ts'
+import { testManagement } from '../../testing/management.ts'
 import { publish, readFeed } from './store.ts'
 
 const ROUNDS = 100

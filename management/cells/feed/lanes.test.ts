@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { type FeedAnswer, type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
-import { dropConfirmedDeletions, PAGE_ITEMS_MAX, publish, publishInstance } from './store.ts'
+import { dropConfirmedDeletions, PAGE_ITEMS_MAX, publish, publishInstance } from '../../acts/feed/store.ts'
+import { type FeedAnswer, type TestCell, type TestManagement, testManagement } from '../../testing/management.ts'
 
 const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, burst: 1, streams: 1 }
 const inADay = () => new Date(Date.now() + 86_400_000).toISOString()

@@ -10,13 +10,13 @@ import { explainDatabaseError, wrongDatabase } from '@loci/postgres/first-contac
 import { schemaState } from '@loci/postgres/migrate.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { sealingKeyProblems } from '@loci/postgres/sealing-checks.ts'
-import { PARTNER_CREDENTIALS, TOKENS } from './commands/credentials.ts'
-import { API_KEYS, BOOTSTRAP, ORGANIZATIONS } from './commands/people.ts'
-import { CELLS, FEED, INSTANCES } from './commands/placement.ts'
-import { KEYS } from './commands/signing-keys.ts'
-import type { Given, Group, Verb } from './commands/verb.ts'
-import { createSealer, SealingKeyMissing } from './keys/sealing.ts'
-import { MIGRATIONS } from './schema.ts'
+import { createSealer, SealingKeyMissing } from '../keys/sealing.ts'
+import { MIGRATIONS } from '../schema.ts'
+import { PARTNER_CREDENTIALS, TOKENS } from './credentials.ts'
+import { API_KEYS, BOOTSTRAP, ORGANIZATIONS } from './people.ts'
+import { CELLS, FEED, INSTANCES } from './placement.ts'
+import { KEYS } from './signing-keys.ts'
+import type { Given, Group, Verb } from './verb.ts'
 
 const GROUPS: Record<string, Group> = {
   bootstrap: BOOTSTRAP,

@@ -2,7 +2,7 @@ import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { deletionsQuery, deletionsResponse } from '@loci/contract/feed.ts'
 import { reportRequest, reportResponse } from '@loci/contract/reports.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import type { CellCaller } from '../access/cell.ts'
+import type { CellCaller } from '../../access/cell.ts'
 import { type ReportRules, takeReport } from './reports.ts'
 import { listDeletions } from './store.ts'
 

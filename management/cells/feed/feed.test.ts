@@ -4,9 +4,9 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { ACTOR, PUBLIC_URL, type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
-import { revokeEpoch } from '../tokens/tokens.ts'
-import { PAGE_ITEMS_MAX, publish, raiseEpoch } from './store.ts'
+import { PAGE_ITEMS_MAX, publish, raiseEpoch } from '../../acts/feed/store.ts'
+import { ACTOR, PUBLIC_URL, type TestCell, type TestManagement, testManagement } from '../../testing/management.ts'
+import { revokeEpoch } from '../../tokens/tokens.ts'
 
 test('the feed is read only with a token that a registered cell signed for this management, just now', async () => {
   await using management = await testManagement()

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Client } from '@loci/postgres/pool.ts'
-import { useOrganization } from '../access/store.ts'
-import { openEvents } from '../testing/event-stream.ts'
-import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
+import { useOrganization } from '../../access/store.ts'
+import { openEvents } from '../../testing/event-stream.ts'
+import { type TestManagement, type TestParty, testManagement } from '../../testing/management.ts'
 import { appendEvent } from './store.ts'
 
 const ROUNDS = 60
