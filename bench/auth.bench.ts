@@ -12,9 +12,10 @@ import {
 import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
-import { AGELESS, createAuthority } from '@loci/daemon/access/authority.ts'
+import { createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
+import { AGELESS } from '@loci/daemon/testing/ageless.ts'
 
 const CACHED_US_MAX = 5
 const COLD_US_MAX = 200

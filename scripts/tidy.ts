@@ -1,5 +1,6 @@
 // What the compiler and the linter cannot see: who may import whom, what is left over, what must not be in the tree.
 // `node scripts/tidy.ts` reports every violation in one run, one line each, and exits 1 if there is any.
+// `node scripts/tidy.ts --rooms`: who imports whom inside each program. `--lines`: product lines of each package.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -9,13 +10,17 @@ import {
   checkEnvironment,
   checkFeatures,
   checkFloors,
+  checkRoomCircles,
   checkServers,
   checkSql,
   checkTesting,
   checkTransactions,
   type Problem,
+  roomEdges,
 } from './tidy/layers.ts'
+import { productLines } from './tidy/lines.ts'
 import { checkDependencies, checkLicences, checkLockfile, checkVersions } from './tidy/manifests.ts'
+import { checkMutants } from './tidy/mutants.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSources, type Tree } from './tidy/source.ts'
 
@@ -28,6 +33,7 @@ const problems = [
   ...checkFloors(sources),
   ...checkFeatures(sources),
   ...checkTesting(sources),
+  ...checkRoomCircles(sources),
   ...checkEnvironment(sources),
   ...checkServers(sources),
   ...checkSql(sources),
@@ -35,6 +41,7 @@ const problems = [
   ...checkCircles(sources),
   ...checkDeadFiles(tree, sources),
   ...checkExports(sources),
+  ...checkMutants(tree, sources),
   ...checkDependencies(tree, sources),
   ...checkVersions(tree),
   ...checkLicences(tree),
@@ -43,15 +50,36 @@ const problems = [
   ...checkPlaces(tree),
 ]
 
+if (process.argv.includes('--lines')) sayLines()
 for (const warning of warnLongFiles(tree)) console.log(`${say(warning)} (warning)`)
 for (const problem of problems.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)) {
   console.log(say(problem))
 }
+for (const program of ['daemon', 'management']) sayRooms(program, process.argv.includes('--rooms'))
 console.log(`tidy: ${tree.size} files, ${problems.length} to mend`)
 process.exitCode = problems.length > 0 ? 1 : 0
 
 function say({ path: file, line, text }: Problem): string {
   return `${file}:${line}: ${text}`
+}
+
+function sayRooms(program: string, whole: boolean): void {
+  const edges = roomEdges(sources, program)
+  const rooms = new Set([...edges].flatMap(([from, to]) => [from, ...to]))
+  const count = [...edges.values()].reduce((sum, to) => sum + to.size, 0)
+  console.log(`${program}: ${count} import edges between ${rooms.size} rooms`)
+  if (!whole) return
+  for (const [from, to] of [...edges].sort()) console.log(`  ${from} -> ${[...to].sort().join(' ')}`)
+}
+
+function sayLines(): void {
+  const row = (name: string, ...figures: (number | string)[]) =>
+    console.log(name.padEnd(18) + figures.map((figure) => String(figure).padStart(12)).join(''))
+  const sizes = [...productLines(tree)].sort()
+  const total = (part: 'files' | 'lines' | 'sql') => sizes.reduce((sum, [, size]) => sum + size[part], 0)
+  row('package', 'files', 'TypeScript', 'SQL')
+  for (const [name, { files, lines, sql }] of sizes) row(name, files, lines, sql)
+  row('all product', total('files'), total('lines'), total('sql'))
 }
 
 /** Every file that is or could be committed: what is ignored is nobody's business. */

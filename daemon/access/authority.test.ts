@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { findInstance, readChanges } from '../feed/store.ts'
+import { AGELESS } from '../testing/ageless.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import {
-  AGELESS,
   type AuthorityChanges,
   createAuthority,
   type Instance,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeUrl, parseUrl, tlsOf } from './connection-url.ts'
+import { parseUrl, tlsOf } from './connection-url.ts'
 
 test('a url may point at a host, an address or a socket', () => {
   assert.deepEqual(parseUrl('postgres://ann:p%40ss@db.example.com:6432/loci'), {
@@ -29,16 +29,6 @@ test('a url that cannot work is refused without repeating its password', () => {
       url,
     )
   }
-})
-
-test('another role or database on the same server keeps everything else', () => {
-  const url = 'postgres://ann:secret@/loci?host=%2Frun%2Fpg&port=5433'
-  assert.equal(changeUrl(url, { database: 'other' }), 'postgres://ann:secret@/other?host=%2Frun%2Fpg&port=5433')
-  assert.equal(changeUrl(url, { user: 'bob' }), 'postgres://bob@/loci?host=%2Frun%2Fpg&port=5433')
-  assert.equal(
-    changeUrl('postgres://a@[::1]:1/b?sslmode=verify-full', { user: 'c', password: 'd' }),
-    'postgres://c:d@[::1]:1/b?sslmode=verify-full',
-  )
 })
 
 test('TLS is verified off this machine, whatever the url says, and optional on it', () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { changeUrl } from './connection-url.ts'
 import { auditDatabase } from './durability.ts'
 import { openPool } from './pool.ts'
 import { rolesSql } from './roles.ts'
+import { changeUrl } from './testing/change-url.ts'
 import { testDatabase } from './testing/database.ts'
 
 // A server of its own: roles belong to the whole server, and these tests damage them.

@@ -25,7 +25,7 @@ export interface RolesOptions {
 
 /**
  * What a database administrator runs once per database, as a superuser connected TO that database
- * (`psql -d loci -f roles.sql`); running it again changes nothing. Create the database first, see databaseSql().
+ * (`psql -d loci -f roles.sql`); running it again changes nothing. The database must exist.
  *
  * Rights belong to three roles that can not log in: loci_owner owns the tables; loci_app serves requests, owns nothing and is
  * held by row-level security; loci_search owns the one function that searches text. Roles belong to the whole server, so nobody
@@ -72,11 +72,6 @@ revoke loci_owner, loci_search from ${app};
 ${grantsSql(options)}
 revoke create on schema public from public;
 `
-}
-
-/** Not idempotent, and alone in its call: Postgres creates a database outside of any transaction. */
-export function databaseSql(database: string): string {
-  return `create database ${pg.escapeIdentifier(database)} encoding 'UTF8' template template0`
 }
 
 /** The part of rolesSql() that a clone of a database does not inherit from its template. */

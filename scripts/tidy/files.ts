@@ -1,6 +1,7 @@
 // What can be said of a file without reading it as code: its name, its length, and words that must not be in it.
 
 import type { Problem } from './layers.ts'
+import { isGenerated } from './lines.ts'
 import type { Tree } from './source.ts'
 
 const LINES_MAX = 450
@@ -34,7 +35,7 @@ export function warnLongFiles(tree: Tree): Problem[] {
   const warnings: Problem[] = []
   for (const [file, text] of tree) {
     const lines = text.split('\n').length - 1
-    if (!/\.tsx?$/.test(file) || lines <= LINES_MAX || text.startsWith('// Generated from ')) continue
+    if (!/\.tsx?$/.test(file) || lines <= LINES_MAX || isGenerated(file, text)) continue
     warnings.push({ path: file, line: LINES_MAX, text: `${lines} lines; look for the second idea inside it` })
   }
   return warnings

@@ -2,6 +2,7 @@ import {
   checkEnvironment,
   checkFeatures,
   checkFloors,
+  checkRoomCircles,
   checkServers,
   checkSql,
   checkTesting,
@@ -58,7 +59,54 @@ const features: Example[] = [
   ['what tests share starts it', { 'daemon/testing/world.ts': "import '../app.ts'" }, undefined],
   ['a test starts the app', { 'daemon/kv/kv.test.ts': "import '../app.ts'\nimport '../cycles/routes.ts'" }, undefined],
 ]
-rule('features', features, (_, sources) => checkFeatures(sources))
+const DECIDED = { daemon: ['cycles -> working-memory', 'cycles -> memory'], management: [] }
+// Edges that the example does not use are reported as well; that they are is the last example's.
+rule('features', features, (_, sources) =>
+  checkFeatures(sources, DECIDED).filter(({ text }) => !text.startsWith('no import follows')),
+)
+rule(
+  'edges',
+  [
+    [
+      'one that nobody uses',
+      { 'daemon/cycles/a.ts': "import '../memory/m.ts'" },
+      /'cycles -> working-memory' of daemon/,
+    ],
+    [
+      'one that only a test uses',
+      { 'daemon/cycles/a.ts': "import '../memory/m.ts'", 'daemon/cycles/a.test.ts': "import '../working-memory/s.ts'" },
+      /'cycles -> working-memory'/,
+    ],
+    ['all used', { 'daemon/cycles/a.ts': "import '../memory/m.ts'\nimport '../working-memory/s.ts'" }, undefined],
+  ],
+  (_, sources) => checkFeatures(sources, DECIDED),
+)
+
+rule(
+  'rooms',
+  [
+    [
+      'two that need each other',
+      {
+        'daemon/kv/a.ts': "import '../feed/a.ts'",
+        'daemon/feed/b.ts': "import '../kv/b.ts'",
+        'daemon/feed/a.ts': '',
+        'daemon/kv/b.ts': '',
+      },
+      /the rooms feed, kv import each other/,
+    ],
+    [
+      'a test that looks back',
+      {
+        'daemon/kv/a.ts': "import '../feed/a.ts'",
+        'daemon/feed/a.test.ts': "import '../kv/a.ts'",
+        'daemon/feed/a.ts': '',
+      },
+      undefined,
+    ],
+  ],
+  (_, sources) => checkRoomCircles(sources),
+)
 
 const testing: Example[] = [
   ['a program on its own', { 'daemon/app.ts': "import './testing/daemon.ts'" }, /product code imports daemon\/testing/],

@@ -31,9 +31,14 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'deploy/otel': [],
 }
 
-/** Edges between features of one program. They must stay few and acyclic; each new one is a decision. */
-const FEATURE_EDGES: Readonly<Record<string, readonly string[]>> = {
-  daemon: ['cycles -> working-memory', 'cycles -> memory', 'advice -> projections'],
+type Edges = Readonly<Record<string, readonly string[]>>
+
+/**
+ * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features that are not built
+ * (DESIGN): cycles -> working-memory, cycles -> memory, projections -> memory, advice -> projections.
+ */
+const FEATURE_EDGES: Edges = {
+  daemon: [],
   management: [
     'api-keys -> partner-credentials',
     'api-keys -> tenants',
@@ -94,11 +99,12 @@ export function checkFloors(sources: Sources): Problem[] {
   return problems
 }
 
-export function checkFeatures(sources: Sources): Problem[] {
+export function checkFeatures(sources: Sources, decided: Edges = FEATURE_EDGES): Problem[] {
   const problems: Problem[] = []
+  const used = new Set<string>()
   for (const source of sources.values()) {
     const program = packageOf(source.path)
-    const edges = FEATURE_EDGES[program]
+    const edges = decided[program]
     if (!edges || isTest(source.path)) continue
     const folder = folderOf(source.path)
     for (const { specifier, line } of source.imports) {
@@ -109,6 +115,7 @@ export function checkFeatures(sources: Sources): Problem[] {
       if (folder !== undefined && /^[^/]+\/(?:app|main)\.ts$/.test(target)) {
         report(`a feature imports ${target}; let app.ts hand the feature what it needs`)
       }
+      used.add(`${program}: ${folder} -> ${other}`)
       if (other === undefined || other === folder || GROUND[program]?.has(other)) continue
       if (target.endsWith('/routes.ts') && source.path !== `${program}/app.ts`) {
         report(
@@ -121,7 +128,49 @@ export function checkFeatures(sources: Sources): Problem[] {
       }
     }
   }
+  for (const [program, edges] of Object.entries(decided)) {
+    for (const edge of edges) {
+      if (used.has(`${program}: ${edge}`)) continue
+      const text = `no import follows the edge '${edge}' of ${program}; take it out of FEATURE_EDGES`
+      problems.push({ path: 'scripts/tidy/layers.ts', line: 1, text })
+    }
+  }
   return problems
+}
+
+/** The arrows between the rooms of a program: a room is a folder or a file at its top. Tests and testing/ are in no room. */
+export function roomEdges(sources: Sources, program: string): Map<string, Set<string>> {
+  const edges = new Map<string, Set<string>>()
+  for (const source of sources.values()) {
+    if (packageOf(source.path) !== program || isTest(source.path)) continue
+    for (const { specifier } of source.imports) {
+      const target = resolveImport(source.path, specifier)
+      if (target === undefined || packageOf(target) !== program || !sources.has(target)) continue
+      const [from, to] = [source.path.split('/')[1] ?? '', target.split('/')[1] ?? '']
+      if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to))
+    }
+  }
+  return edges
+}
+
+/** Each program is built in floors: two rooms that need each other are one room, or share something that belongs below both. */
+export function checkRoomCircles(sources: Sources, programs: readonly string[] = ['daemon', 'management']): Problem[] {
+  return programs.flatMap((program) => {
+    const edges = roomEdges(sources, program)
+    const rest = new Map([...edges].map(([from, to]) => [from, new Set([...to].filter((room) => edges.has(room)))]))
+    for (let found = true; found; ) {
+      found = false
+      for (const [from, to] of rest) {
+        if (to.size > 0) continue
+        rest.delete(from)
+        for (const others of rest.values()) others.delete(from)
+        found = true
+      }
+    }
+    if (rest.size === 0) return []
+    const text = `the rooms ${[...rest.keys()].sort().join(', ')} import each other in a circle; move what both need below both`
+    return [{ path: `${program}/app.ts`, line: 1, text }]
+  })
 }
 
 /** `testing/` holds what tests, benchmarks and development share; a program that runs in production has none of it. */

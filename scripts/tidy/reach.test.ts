@@ -35,7 +35,23 @@ const deadFiles: Example[] = [
   ['nobody imports it', { 'daemon/kv/old.ts': '' }, /use it or delete it/],
   ['only a dead file imports it', { 'daemon/a.ts': "import './b.ts'", 'daemon/b.ts': '' }, /daemon\/b\.ts:1/],
   ['imported', { 'daemon/main.ts': "import './app.ts'", 'daemon/app.ts': '' }, undefined],
-  ['imported by a test', { 'daemon/a.test.ts': "import './a.ts'", 'daemon/a.ts': '' }, undefined],
+  [
+    'only a test imports it',
+    { 'daemon/a.test.ts': "import './a.ts'", 'daemon/a.ts': '' },
+    /only tests reach this file/,
+  ],
+  [
+    'only a benchmark imports it',
+    { 'bench/a.ts': "import '@loci/daemon/a.ts'", 'daemon/a.ts': '' },
+    /only tests reach/,
+  ],
+  ['test support', { 'daemon/a.test.ts': "import './testing/a.ts'", 'daemon/testing/a.ts': '' }, undefined],
+  ['planned', { 'libs/contract/a.test.ts': "import './advice.ts'", 'libs/contract/advice.ts': '' }, undefined],
+  [
+    'planned and come',
+    { 'daemon/main.ts': "import '@loci/contract/advice.ts'", 'libs/contract/advice.ts': '' },
+    /take it out of PLANNED/,
+  ],
   [
     'a worker',
     { 'daemon/main.ts': "new Worker(new URL('./index-worker.ts', import.meta.url))", 'daemon/index-worker.ts': '' },
@@ -67,8 +83,18 @@ const exported: Example[] = [
     undefined,
   ],
   [
-    'a test imports it',
+    'only a test imports it',
     { 'daemon/a.ts': 'export const a = 1', 'daemon/a.test.ts': "import { a } from './a.ts'" },
+    /only tests use 'a'/,
+  ],
+  [
+    'a test imports what its own file uses',
+    { 'daemon/a.ts': 'export const a = 1\nuse(a)', 'daemon/a.test.ts': "import { a } from './a.ts'" },
+    undefined,
+  ],
+  [
+    'test support for a test',
+    { 'daemon/testing/a.ts': 'export const a = 1', 'daemon/a.test.ts': "import { a } from './testing/a.ts'" },
     undefined,
   ],
   [

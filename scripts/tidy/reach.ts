@@ -1,7 +1,7 @@
 // What is left over or goes round: import circles, files nobody reaches, exports nobody imports.
 
 import path from 'node:path'
-import type { Problem } from './layers.ts'
+import { isTest, isTopFloor, type Problem } from './layers.ts'
 import { resolveImport, type Source, type Tree } from './source.ts'
 
 type Sources = ReadonlyMap<string, Source>
@@ -19,7 +19,21 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
 /** Names that are exported for people outside this repository. */
 const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^sdk\//, why: 'the client is published; its callers are not in this repository' },
+  {
+    pattern: /^libs\/capability\/capability\.ts$/,
+    why: 'holders narrow, seal and verify with it; vectors.json is for them',
+  },
   { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
+]
+
+/** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
+const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: string }[] = [
+  { pattern: /^daemon\/access\/partner\.ts$/, why: 'the access of partner systems; projections is its first route' },
+  { pattern: /^libs\/contract\/advice\.ts$/, why: 'what the specification says of advice; its feature comes' },
+  { pattern: /^libs\/contract\/cycles\.ts$/, why: 'what the specification says of cycles; their feature comes' },
+  { pattern: /^libs\/contract\/working-memory\.ts$/, why: 'what the specification says of slots; their feature comes' },
+  { pattern: /^libs\/contract\/sessions\.ts$/, why: 'what the specification says of sign-in; its feature comes' },
+  { pattern: /^libs\/contract\/headers\.ts$/, names: ['cookieNames'], why: 'sign-in, as sessions.ts' },
 ]
 
 /** One problem per knot of files, type-only imports included: they run, but nobody can read one file without the other. */
@@ -68,26 +82,47 @@ function trail(start: string, end: string, cameFrom: ReadonlyMap<string, string>
 }
 
 export function checkDeadFiles(tree: Tree, sources: Sources): Problem[] {
-  const reached = new Set<string>()
-  const queue = [...sources.keys()].filter((file) => isEntry(file))
+  const entries = [...sources.keys()].filter((file) => isEntry(file))
   for (const [file, text] of tree) {
-    if (file === '.ci/run' || /(?:^|\/)package\.json$/.test(file)) queue.push(...filesNamedIn(file, text, sources))
+    if (file === '.ci/run' || /(?:^|\/)package\.json$/.test(file)) entries.push(...filesNamedIn(file, text, sources))
   }
+  const reached = reach(entries, sources, () => true)
+  const served = reach(entries, sources, isUser)
+  const problems: Problem[] = []
+  for (const file of sources.keys()) {
+    const planned = PLANNED.some((entry) => entry.pattern.test(file) && entry.names === undefined)
+    const report = (text: string) => problems.push({ path: file, line: 1, text })
+    if (!reached.has(file)) report('nothing imports or runs this file; use it or delete it')
+    else if (isUser(file) && !served.has(file) && !planned) report('only tests reach this file; use it or delete it')
+    else if (served.has(file) && planned) report('is in use; take it out of PLANNED of scripts/tidy/reach.ts')
+  }
+  return problems
+}
+
+function reach(entries: readonly string[], sources: Sources, walks: (file: string) => boolean): Set<string> {
+  const reached = new Set<string>()
+  const queue = [...entries]
   for (const file of queue) {
     const source = sources.get(file)
-    if (!source || reached.has(file)) continue
+    if (!source || reached.has(file) || !walks(file)) continue
     reached.add(file)
     for (const { specifier } of source.imports) queue.push(resolveImport(file, specifier) ?? '')
     for (const mention of source.fileMentions) queue.push(mention, path.posix.join(path.posix.dirname(file), mention))
   }
-  return [...sources.keys()]
-    .filter((file) => !reached.has(file))
-    .map((file) => ({ path: file, line: 1, text: 'nothing imports or runs this file; use it or delete it' }))
+  return reached
+}
+
+/** What a test, a benchmark or an evaluation uses is not in use by that: they would keep dead code alive for ever. */
+function isUser(file: string): boolean {
+  return !isTest(file) && (!isTopFloor(file) || /^(?:scripts|deploy)\//.test(file))
 }
 
 function isEntry(file: string): boolean {
   return (
-    /\.test\.tsx?$/.test(file) || /(?:^|\/)main\.tsx?$/.test(file) || ENTRIES.some(({ pattern }) => pattern.test(file))
+    /\.test\.tsx?$/.test(file) ||
+    /(?:^|\/)main\.tsx?$/.test(file) ||
+    /^sdk\//.test(file) ||
+    ENTRIES.some(({ pattern }) => pattern.test(file))
   )
 }
 
@@ -100,9 +135,31 @@ function filesNamedIn(file: string, text: string, sources: Sources): string[] {
     .filter((name) => sources.has(name))
 }
 
+/** A name that only tests import is reported unless its own file uses it: a test may look at a part of what is in use. */
 export function checkExports(sources: Sources): Problem[] {
-  const used = new Map<string, Set<string>>()
+  const used = importedNames([...sources.values()])
+  const usedByProduct = importedNames([...sources.values()].filter((source) => isUser(source.path)))
+  const problems: Problem[] = []
   for (const source of sources.values()) {
+    if (PUBLISHED.some(({ pattern }) => pattern.test(source.path))) continue
+    const planned = PLANNED.find(({ pattern }) => pattern.test(source.path))
+    for (const { name, line } of source.exports) {
+      const report = (text: string) => problems.push({ path: source.path, line, text })
+      const has = (names: ReadonlySet<string> | undefined) => names?.has(name) || names?.has('*') || false
+      const inUse = has(usedByProduct.get(source.path)) || usedAtHome(source, name)
+      const isPlanned = planned !== undefined && (planned.names?.includes(name) ?? true)
+      if (!has(used.get(source.path))) report(`nobody imports '${name}'; drop the export, or the code if it is unused`)
+      else if (isUser(source.path) && !inUse && !isPlanned) report(`only tests use '${name}'; delete it, or use it`)
+      else if (inUse && planned?.names?.includes(name))
+        report(`'${name}' is in use; take it out of PLANNED of scripts/tidy/reach.ts`)
+    }
+  }
+  return problems
+}
+
+function importedNames(sources: readonly Source[]): Map<string, Set<string>> {
+  const used = new Map<string, Set<string>>()
+  for (const source of sources) {
     for (const { specifier, names, everything } of source.imports) {
       const target = resolveImport(source.path, specifier)
       if (target === undefined) continue
@@ -112,19 +169,10 @@ export function checkExports(sources: Sources): Problem[] {
       if (everything) set.add('*')
     }
   }
-  const problems: Problem[] = []
-  for (const source of sources.values()) {
-    if (PUBLISHED.some(({ pattern }) => pattern.test(source.path))) continue
-    const names = used.get(source.path)
-    if (names?.has('*')) continue
-    for (const { name, line } of source.exports) {
-      if (names?.has(name)) continue
-      problems.push({
-        path: source.path,
-        line,
-        text: `nobody imports '${name}'; drop the export, or the code if it is unused`,
-      })
-    }
-  }
-  return problems
+  return used
+}
+
+function usedAtHome(source: Source, name: string): boolean {
+  const found = source.code.match(new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}(?![\\w$])`, 'g'))
+  return (found?.length ?? 0) > 1
 }

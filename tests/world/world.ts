@@ -2,7 +2,8 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'
-import { databaseSql, loginsOf, rolesSql } from '@loci/postgres/roles.ts'
+import { loginsOf, rolesSql } from '@loci/postgres/roles.ts'
+import { databaseSql } from '@loci/postgres/testing/database-sql.ts'
 import { freePort } from '@loci/postgres/testing/free-port.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'

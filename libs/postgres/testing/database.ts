@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { changeUrl } from '../connection-url.ts'
 import { migrate, readMigrations } from '../migrate.ts'
 import type { Sql } from '../pool.ts'
 import { openPool } from '../pool.ts'
-import { type DatabaseProgram, databaseSql, grantsSql, loginsOf, rolesSql } from '../roles.ts'
+import { type DatabaseProgram, grantsSql, loginsOf, rolesSql } from '../roles.ts'
+import { changeUrl } from './change-url.ts'
+import { databaseSql } from './database-sql.ts'
 import { startThrowaway } from './throwaway.ts'
 
 export interface TestDatabase {
