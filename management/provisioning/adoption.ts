@@ -13,19 +13,13 @@ import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { lockCell, noteEpoch } from '../acts/feed/store.ts'
 import { slugOf } from '../slugs.ts'
+import { putDue } from './due/store.ts'
 import { isTooFarAhead, observe } from './lifecycle.ts'
 import { finish, newOperation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
 import { saveTurn } from './provisioning.ts'
-import {
-  countQuarantined,
-  deleteQuarantined,
-  findPlaced,
-  insertAdopted,
-  type ObservedRow,
-  putDue,
-  saveQuarantined,
-} from './store.ts'
+import { countQuarantined, deleteQuarantined, saveQuarantined } from './quarantine/store.ts'
+import { findPlaced, insertAdopted, type ObservedRow } from './store.ts'
 
 export type Unknown = Report['unknown'][number]
 

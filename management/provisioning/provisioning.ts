@@ -12,6 +12,7 @@ import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
+import { dropDeadline, dropDue, putDue, putUncoveredDue, setDue } from './due/store.ts'
 import {
   type DesiredState,
   type Entitlement,
@@ -26,26 +27,9 @@ import {
 } from './lifecycle.ts'
 import { isOpen, type Operation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
-import {
-  addReadyTime,
-  type Candidate,
-  deleteQuarantined,
-  dropDeadline,
-  dropDue,
-  findPlaced,
-  holdStanding,
-  listCandidates,
-  lockRoom,
-  type ObservedRow,
-  type Placed,
-  putDue,
-  putUncoveredDue,
-  quarantineStray,
-  type Standing,
-  saveLife,
-  saveQuarantined,
-  setDue,
-} from './store.ts'
+import { addReadyTime, type Candidate, listCandidates, lockRoom } from './placement/store.ts'
+import { deleteQuarantined, quarantineStray, saveQuarantined } from './quarantine/store.ts'
+import { findPlaced, holdStanding, type ObservedRow, type Placed, type Standing, saveLife } from './store.ts'
 
 export interface Rules {
   /** Without a billing webhook there is nobody to say what is paid for, and everything is covered. */

@@ -4,8 +4,8 @@
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { claimDue } from './due/store.ts'
 import { lookAt, type Rules } from './provisioning.ts'
-import { claimDue } from './store.ts'
 
 export interface Reconciler {
   /** After a commit: looks at these at once. Nobody waits for it, and it never throws. */

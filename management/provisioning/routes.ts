@@ -19,8 +19,10 @@ import { adopt, type Unknown } from './adoption.ts'
 import { command } from './lifecycle.ts'
 import { operationJson } from './operations/json.ts'
 import type { Operation } from './operations/operation.ts'
+import { lockRoom } from './placement/store.ts'
 import { lookAt, type Rules, saveTurn } from './provisioning.ts'
-import { deleteQuarantined, findPlaced, findQuarantined, listQuarantined, lockRoom } from './store.ts'
+import { deleteQuarantined, findQuarantined, listQuarantined } from './quarantine/store.ts'
+import { findPlaced } from './store.ts'
 
 interface ProvisioningOptions {
   caller: CallerAccess

@@ -122,101 +122,6 @@ export async function saveLife(sql: Sql, organizationId: string, life: Life, now
   })
 }
 
-/**
- * Somebody must look at the service; now, unless said otherwise. In the transaction of whatever gave the reason. Never later than
- * another reason has it.
- */
-export async function putDue(
-  sql: Sql,
-  organizationId: string,
-  serviceId: string,
-  at: Date = new Date(),
-): Promise<void> {
-  await sql.query({
-    name: 'provisioning_put_due',
-    text: `insert into loci.due_services as d (service_id, organization_id, due_at) values ($1, $2, $3)
-      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
-    values: [serviceId, organizationId, at],
-  })
-}
-
-/** After a look, under the locks of the tenant and the service: every reason there was is answered by it. */
-export async function setDue(sql: Sql, organizationId: string, serviceId: string, at: Date | null): Promise<void> {
-  if (at === null) return dropDue(sql, serviceId)
-  await sql.query({
-    name: 'provisioning_set_due',
-    text: `insert into loci.due_services (service_id, organization_id, due_at) values ($1, $2, $3)
-      on conflict (service_id) do update set due_at = excluded.due_at, first_due_at = null, attempts = 0`,
-    values: [serviceId, organizationId, at],
-  })
-}
-
-export async function dropDue(sql: Sql, serviceId: string): Promise<void> {
-  await sql.query({
-    name: 'provisioning_drop_due',
-    text: 'delete from loci.due_services where service_id = $1',
-    values: [serviceId],
-  })
-}
-
-/** The deadline that a confirmation has made needless. Whatever else somebody must look at the service for stays. */
-export async function dropDeadline(sql: Sql, serviceId: string, deadlineAt: Date): Promise<void> {
-  await sql.query({
-    name: 'provisioning_drop_deadline',
-    text: 'delete from loci.due_services where service_id = $1 and due_at = $2',
-    values: [serviceId, deadlineAt],
-  })
-}
-
-/** Every service of the tenant, of the organization in use: what it is entitled to has changed. */
-export async function putTenantDue(
-  sql: Sql,
-  organizationId: string,
-  tenantId: string,
-  at: Date = new Date(),
-): Promise<void> {
-  await sql.query({
-    name: 'provisioning_put_tenant_due',
-    text: `insert into loci.due_services as d (service_id, organization_id, due_at)
-      select id, organization_id, $3 from loci.services
-        where organization_id = $1 and tenant_id = $2 and status <> 'deleted' order by id
-      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
-    values: [organizationId, tenantId, at],
-  })
-}
-
-/**
- * Claims up to `max` due services. Claiming moves due_at forward, so a crashed worker's services become due again; each claim without a
- * reconciliation that ended well doubles the wait, up to 64 times `putOffMs`. Concurrent workers skip each other's rows.
- */
-export async function claimDue(
-  sql: Sql,
-  { now, max, putOffMs }: { now: Date; max: number; putOffMs: number },
-): Promise<{ serviceId: string; organizationId: string }[]> {
-  const { rows } = await sql.query<{ serviceId: string; organizationId: string }>({
-    name: 'provisioning_claim_due',
-    text: `update loci.due_services d set due_at = $1::timestamptz + $3 * 2 ^ least(d.attempts, 6) * interval '1 millisecond',
-        first_due_at = coalesce(d.first_due_at, d.due_at), attempts = d.attempts + 1
-      from (
-        select service_id from loci.due_services where due_at <= $1 order by due_at limit $2 for update skip locked
-      ) as mine where mine.service_id = d.service_id
-      returning d.service_id as "serviceId", d.organization_id as "organizationId"`,
-    values: [now, max, putOffMs],
-  })
-  return rows
-}
-
-/** How much is overdue, claimed or not, and by how much: what an operator looks at first when services do not come to be. */
-export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: number }> {
-  const { rows } = await sql.query<{ count: number; oldestS: number }>({
-    name: 'provisioning_overdue',
-    text: `select count(*)::int as count,
-        coalesce(extract(epoch from now() - min(coalesce(first_due_at, due_at))), 0)::float8 as "oldestS"
-      from loci.due_services where coalesce(first_due_at, due_at) < now()`,
-  })
-  return rows[0] as { count: number; oldestS: number }
-}
-
 export interface Standing {
   plan: PlanName
   access: 'full' | 'read_only' | 'none' | 'delete'
@@ -249,89 +154,6 @@ export async function holdStanding(
     values: [organizationId, tenantId, serviceId],
   })
   return rows[0]
-}
-
-export interface Candidate {
-  id: string
-  placed: number
-  capacity: number
-  isOwn: boolean
-  isHeard: boolean
-}
-
-/** Cells of the region with room that the tenant may use: its own, and those of nobody. */
-export async function listCandidates(sql: Sql, region: string, tenantId: string): Promise<Candidate[]> {
-  const { rows } = await sql.query<Candidate>({
-    name: 'provisioning_candidates',
-    text: `select id, placed, capacity, tenant_id is not null as "isOwn",
-        coalesce(heard_at > now() - interval '1 minute', false) as "isHeard"
-      from loci.cells where region = $1 and (tenant_id is null or tenant_id = $2) order by id`,
-    values: [region, tenantId],
-  })
-  return rows
-}
-
-export interface Room {
-  placed: number
-  capacity: number
-  isOwn: boolean
-  /** Whom the whole cell is kept for. */
-  tenantId: string | null
-}
-
-/** Locked to the end of the transaction: two can not take the last place. */
-export async function lockRoom(sql: Sql, cellId: string): Promise<Room | undefined> {
-  const { rows } = await sql.query<Room>({
-    name: 'provisioning_lock_cell',
-    text: `select placed, capacity, tenant_id is not null as "isOwn", tenant_id as "tenantId" from loci.cells where id = $1
-      for no key update`,
-    values: [cellId],
-  })
-  return rows[0]
-}
-
-const READY_TIMES_MAX = 50
-
-/** Keeps the last fifty of the placement. */
-export async function addReadyTime(sql: Sql, placement: string, at: Date, ms: number): Promise<void> {
-  await sql.query({
-    name: 'provisioning_add_ready',
-    text: 'insert into loci.ready_times (placement, at, ms) values ($1, $2, $3)',
-    values: [placement, at, Math.round(ms)],
-  })
-}
-
-/** Of all placements, in upkeep. */
-export async function forgetReadyTimes(sql: Sql): Promise<void> {
-  await sql.query({
-    text: `delete from loci.ready_times t using (
-        select placement, (array_agg(at order by at desc))[${READY_TIMES_MAX}] as oldest from loci.ready_times group by placement
-      ) as kept where t.placement = kept.placement and t.at < kept.oldest`,
-  })
-}
-
-/** The ninth in ten of the last fifty, in milliseconds; undefined before there was any. */
-export async function findReadyMs(sql: Sql, placement: string): Promise<number | undefined> {
-  const { rows } = await sql.query<{ ms: number | null }>({
-    name: 'provisioning_ready_ms',
-    text: `select percentile_disc(0.9) within group (order by ms) as ms from (
-        select ms from loci.ready_times where placement = $1 order by at desc limit ${READY_TIMES_MAX}
-      ) as last`,
-    values: [placement],
-  })
-  return rows[0]?.ms ?? undefined
-}
-
-/** Of the organization in use: what stood back because the plan covers fewer may come forward when another goes. */
-export async function putUncoveredDue(sql: Sql, organizationId: string, tenantId: string, at: Date): Promise<void> {
-  await sql.query({
-    name: 'provisioning_put_uncovered_due',
-    text: `insert into loci.due_services as d (service_id, organization_id, due_at)
-      select id, organization_id, $3 from loci.services
-        where organization_id = $1 and tenant_id = $2 and status <> 'deleted' and state_reason = 'plan_not_covered' order by id
-      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
-    values: [organizationId, tenantId, at],
-  })
 }
 
 export interface Adopted {
@@ -374,105 +196,59 @@ export async function insertAdopted(sql: Sql, one: Adopted): Promise<void> {
   })
 }
 
-export interface Quarantined {
-  cellId: string
-  serviceId: string
+export interface NewService {
+  id: string
   organizationId: string
   tenantId: string
+  name: string
+  slug: string
   serviceType: string
-  plan: string
-  state: string
-  generation: number
-  firstSeenAt: Date
-  lastSeenAt: Date
+  plan: PlanName
+  region: string
+  cellId: string | null
+  config: Record<string, unknown>
+  operationId: string
+  deadlineAt: Date
+  createdAt: Date
 }
 
-export async function saveQuarantined(
+/** False when the slug is taken. */
+export async function insertService(sql: Sql, service: NewService): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'services_insert',
+    text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config,
+        operation_id, deadline_at, created_at, updated_at, status, desired_state, generation)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 'provisioning', 'active', 0)
+      on conflict (organization_id, slug) where status <> 'deleted' do nothing`,
+    values: [
+      service.id,
+      service.organizationId,
+      service.tenantId,
+      service.name,
+      service.slug,
+      service.serviceType,
+      service.plan,
+      service.region,
+      service.cellId,
+      JSON.stringify(service.config),
+      service.operationId,
+      service.deadlineAt,
+      service.createdAt,
+    ],
+  })
+  return rowCount === 1
+}
+
+/** What its owner may change without a word to the cell, and what the cell will be told. */
+export async function updateService(
   sql: Sql,
-  cellId: string,
-  one: {
-    svc: string
-    org: string
-    ten: string
-    service_type: string
-    plan: string
-    state: string
-    generation: number
-  },
-): Promise<boolean> {
-  const { rows } = await sql.query<{ isNew: boolean }>({
-    name: 'provisioning_quarantine',
-    text: `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
-      values ($1, $2, $3, $4, $5, $6, $7, $8)
-      on conflict (cell_id, service_id) do update set state = excluded.state, generation = excluded.generation, last_seen_at = now()
-      returning xmax = 0 as "isNew"`,
-    values: [cellId, one.svc, one.org, one.ten, one.service_type, one.plan, one.state, one.generation],
-  })
-  return rows[0]?.isNew === true
-}
-
-/** Of those that the cell has as this database knows them, or less: what was said of them before is settled. */
-export async function deleteSettled(sql: Sql, cellId: string, observed: ObservedRow[]): Promise<void> {
-  if (observed.length === 0) return
+  { organizationId, id }: { organizationId: string; id: string },
+  { name, plan, config }: { name: string; plan: PlanName; config: Record<string, unknown> },
+  now: Date,
+): Promise<void> {
   await sql.query({
-    name: 'provisioning_settled',
-    text: `delete from loci.quarantine q using loci.feed_items f, unnest($2::text[], $3::bigint[]) as told (id, generation)
-      where q.cell_id = $1 and q.service_id = told.id and f.cell_id = $1 and f.kind = 'instance' and f.key = told.id
-        and told.generation <= (f.body->>'generation')::bigint`,
-    values: [cellId, observed.map(({ svc }) => svc), observed.map(({ generation }) => generation)],
+    name: 'services_update',
+    text: `update loci.services set name = $3, plan = $4, config = $5, updated_at = $6 where organization_id = $1 and id = $2`,
+    values: [organizationId, id, name, plan, JSON.stringify(config), now],
   })
-}
-
-export async function findQuarantined(sql: Sql, cellId: string, serviceId: string): Promise<Quarantined | undefined> {
-  const { rows } = await sql.query<Quarantined>({
-    name: 'provisioning_find_quarantined',
-    text: `select ${QUARANTINED} from loci.quarantine where cell_id = $1 and service_id = $2`,
-    values: [cellId, serviceId],
-  })
-  return rows[0]
-}
-
-/** How many a cell has there: whoever has its key can say what he likes, and must not fill the disk with it. */
-export async function countQuarantined(sql: Sql, cellId: string): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>({
-    name: 'provisioning_count_quarantined',
-    text: 'select count(*)::int as count from loci.quarantine where cell_id = $1',
-    values: [cellId],
-  })
-  return rows[0]?.count ?? 0
-}
-
-/**
- * An instance that lives in a cell where it is not: kept aside when the feed can not take it away, because what it says there is older
- * than what the cell has.
- */
-export async function quarantineStray(sql: Sql, cellId: string, told: ObservedRow): Promise<void> {
-  await sql.query({
-    name: 'provisioning_quarantine_stray',
-    text: `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
-      select cell_id, key, body->>'org', body->>'ten', body->>'service_type', body->>'plan', $3, $4 from loci.feed_items
-        where cell_id = $1 and kind = 'instance' and key = $2 and (body->>'generation')::bigint < $4
-      on conflict (cell_id, service_id) do update set state = excluded.state, generation = excluded.generation, last_seen_at = now()`,
-    values: [cellId, told.svc, told.state, told.generation],
-  })
-}
-
-export async function deleteQuarantined(sql: Sql, cellId: string, serviceId: string): Promise<Quarantined | undefined> {
-  const { rows } = await sql.query<Quarantined>({
-    name: 'provisioning_unquarantine',
-    text: `delete from loci.quarantine where cell_id = $1 and service_id = $2 returning ${QUARANTINED}`,
-    values: [cellId, serviceId],
-  })
-  return rows[0]
-}
-
-const QUARANTINED = `cell_id as "cellId", service_id as "serviceId", organization_id as "organizationId", tenant_id as "tenantId",
-  service_type as "serviceType", plan, state, generation, first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt"`
-
-export async function listQuarantined(sql: Sql): Promise<Quarantined[]> {
-  const { rows } = await sql.query<Quarantined>({
-    name: 'provisioning_quarantined',
-    text: `select ${QUARANTINED} from loci.quarantine order by first_seen_at, service_id limit 1000`,
-  })
-  return rows
 }

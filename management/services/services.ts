@@ -13,22 +13,15 @@ import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvent, appendEvents } from '../acts/events/store.ts'
 import { lockCell } from '../acts/feed/store.ts'
 import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
+import { putDue } from '../provisioning/due/store.ts'
 import { command, newLife, type Verb } from '../provisioning/lifecycle.ts'
 import type { Operation } from '../provisioning/operations/operation.ts'
 import { saveOperation } from '../provisioning/operations/store.ts'
+import { findReadyMs } from '../provisioning/placement/store.ts'
 import { lookAt, type Rules, saveTurn } from '../provisioning/provisioning.ts'
-import { findPlaced, findReadyMs, type Placed, putDue } from '../provisioning/store.ts'
+import { findPlaced, insertService, type NewService, type Placed, updateService } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
-import {
-  findService,
-  insertService,
-  lockOrganization,
-  lockTenant,
-  type NewService,
-  type Service,
-  type TenantQuota,
-  updateService,
-} from './store.ts'
+import { findService, lockOrganization, lockTenant, type Service, type TenantQuota } from './store.ts'
 
 /** Before there is any measure of a placement. */
 const READY_S_FIRST = 5
@@ -369,4 +362,16 @@ export async function addInstance(
     detail: { tenant_id: tenant.id, cell_id: cell.id, plan, service_type: type },
   })
   return requireService(sql, service.organizationId, service.id)
+}
+
+/**
+ * A cell is told of credentials when they change and not when a service comes to it, so there are none before it has a cell: one that
+ * was taken back meanwhile would be good for ever.
+ */
+export function requirePlaced({ cellId }: Service): void {
+  if (cellId === null)
+    throw new ApiError(
+      'INVALID_STATE',
+      'The service has no place yet: wait until its status is active, then ask again.',
+    )
 }

@@ -1,4 +1,6 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { lockCell } from '../acts/feed/store.ts'
 import type { PlanName } from '../plans.ts'
 import type { DesiredState, Status } from '../provisioning/lifecycle.ts'
 
@@ -38,63 +40,6 @@ export async function findService(sql: Sql, organizationId: string, id: string):
     values: [organizationId, id],
   })
   return rows[0]
-}
-
-export interface NewService {
-  id: string
-  organizationId: string
-  tenantId: string
-  name: string
-  slug: string
-  serviceType: string
-  plan: PlanName
-  region: string
-  cellId: string | null
-  config: Record<string, unknown>
-  operationId: string
-  deadlineAt: Date
-  createdAt: Date
-}
-
-/** False when the slug is taken. */
-export async function insertService(sql: Sql, service: NewService): Promise<boolean> {
-  const { rowCount } = await sql.query({
-    name: 'services_insert',
-    text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config,
-        operation_id, deadline_at, created_at, updated_at, status, desired_state, generation)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 'provisioning', 'active', 0)
-      on conflict (organization_id, slug) where status <> 'deleted' do nothing`,
-    values: [
-      service.id,
-      service.organizationId,
-      service.tenantId,
-      service.name,
-      service.slug,
-      service.serviceType,
-      service.plan,
-      service.region,
-      service.cellId,
-      JSON.stringify(service.config),
-      service.operationId,
-      service.deadlineAt,
-      service.createdAt,
-    ],
-  })
-  return rowCount === 1
-}
-
-/** What its owner may change without a word to the cell, and what the cell will be told. */
-export async function updateService(
-  sql: Sql,
-  { organizationId, id }: { organizationId: string; id: string },
-  { name, plan, config }: { name: string; plan: PlanName; config: Record<string, unknown> },
-  now: Date,
-): Promise<void> {
-  await sql.query({
-    name: 'services_update',
-    text: `update loci.services set name = $3, plan = $4, config = $5, updated_at = $6 where organization_id = $1 and id = $2`,
-    values: [organizationId, id, name, plan, JSON.stringify(config), now],
-  })
 }
 
 export interface TenantQuota {
@@ -209,4 +154,22 @@ export async function listServices(
     values,
   })
   return rows
+}
+
+const TRIES_MAX = 3
+
+/**
+ * The service with the row of its cell locked, for who must tell that cell something: a service that moved between the look and the
+ * lock would leave its new cell without the news. Before anything else of the transaction is locked, as every change of a feed.
+ */
+export async function lockHome(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
+  let service = await findService(sql, organizationId, id)
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    if (!service || service.cellId === null) return service
+    const { cellId } = service
+    await lockCell(sql, cellId)
+    service = await findService(sql, organizationId, id)
+    if (service?.cellId === cellId) return service
+  }
+  throw new ApiError('OVERLOADED', 'The service is being moved. Nothing was done; try again.')
 }

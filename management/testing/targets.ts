@@ -7,7 +7,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { putInvitation } from '../organizations/store.ts'
-import { saveQuarantined } from '../provisioning/store.ts'
+import { saveQuarantined } from '../provisioning/quarantine/store.ts'
 import type { Issued, Parties } from './credentials.ts'
 import type { TestManagement, TestParty } from './management.ts'
 

@@ -19,8 +19,8 @@ import { readOwn, requireOwnService, requireOwnTenant, requireStillKey } from '.
 import { operationsOf } from '../access/roles.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import type { Idempotency } from '../acts/idempotency/idempotency.ts'
-import { lockHome, requirePlaced } from '../services/home.ts'
-import { findService, type Service } from '../services/store.ts'
+import { requirePlaced } from '../services/services.ts'
+import { findService, lockHome, type Service } from '../services/store.ts'
 import { noSuchToken, registerChild } from './children.ts'
 import {
   findTenantPlan,
