@@ -13,22 +13,13 @@ import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import { dropDeadline, dropDue, putDue, putUncoveredDue, setDue } from './due/store.ts'
-import {
-  type DesiredState,
-  type Entitlement,
-  isTooFarAhead,
-  type Life,
-  LOST,
-  needsPlace,
-  type ObservedState,
-  observe,
-  reconcile,
-  type Turn,
-} from './lifecycle.ts'
+import { isTooFarAhead, observe } from './observe.ts'
 import { isOpen, type Operation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
 import { addReadyTime, type Candidate, listCandidates, lockRoom } from './placement/store.ts'
 import { deleteQuarantined, quarantineStray, saveQuarantined } from './quarantine/store.ts'
+import { type Entitlement, needsPlace, reconcile } from './reconcile.ts'
+import { type DesiredState, type Life, LOST, type ObservedState, type Turn } from './service-state.ts'
 import { findPlaced, holdStanding, type ObservedRow, type Placed, type Standing, saveLife } from './store.ts'
 
 export interface Rules {

@@ -16,12 +16,12 @@ import { publishInstance } from '../acts/feed/store.ts'
 import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
 import { adopt, type Unknown } from './adoption.ts'
-import { command } from './lifecycle.ts'
 import { operationJson } from './operations/json.ts'
 import type { Operation } from './operations/operation.ts'
 import { lockRoom } from './placement/store.ts'
 import { lookAt, type Rules, saveTurn } from './provisioning.ts'
 import { deleteQuarantined, findQuarantined, listQuarantined } from './quarantine/store.ts'
+import { command } from './service-state.ts'
 import { findPlaced } from './store.ts'
 
 interface ProvisioningOptions {

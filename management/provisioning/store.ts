@@ -2,8 +2,8 @@
 
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
-import { type Life, RECOVERED } from './lifecycle.ts'
 import type { Operation } from './operations/operation.ts'
+import { type Life, RECOVERED } from './service-state.ts'
 
 /** A life and what never changes in it, or only by the customer's word. */
 export interface Placed {

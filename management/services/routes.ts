@@ -20,9 +20,9 @@ import { readOwn, requireOwnTenant } from '../access/own.ts'
 import type { Rates } from '../access/rates.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Idempotency } from '../acts/idempotency/idempotency.ts'
-import type { Verb } from '../provisioning/lifecycle.ts'
 import type { OperationEnds } from '../provisioning/operations/end.ts'
 import { operationJson } from '../provisioning/operations/json.ts'
+import type { Verb } from '../provisioning/service-state.ts'
 import {
   commandService,
   createService,

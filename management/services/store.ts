@@ -2,7 +2,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { lockCell } from '../acts/feed/store.ts'
 import type { PlanName } from '../plans.ts'
-import type { DesiredState, Status } from '../provisioning/lifecycle.ts'
+import type { DesiredState, Status } from '../provisioning/service-state.ts'
 
 export interface Service {
   id: string

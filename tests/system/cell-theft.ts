@@ -33,7 +33,7 @@ const MUTANTS: Record<string, { edits: Edit[]; isCaught(after: Aftermath): strin
   'what a cell has erased is what its owner wants': {
     edits: [
       {
-        file: 'management/provisioning/lifecycle.ts',
+        file: 'management/provisioning/observe.ts',
         from: `  return failed(known, LOST,`,
         to: `  if (known.status !== 'provisioning') return { ...known, wantedState: 'deleted', status: 'deleting', deadlineAt: new Date(now.getTime() + 60_000) }\n  return failed(known, LOST,`,
       },

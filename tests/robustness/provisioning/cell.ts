@@ -1,6 +1,6 @@
 // A cell as daemon/feed keeps it: what it was told, what it has erased, what it still has to report. It pulls and nobody calls it.
 
-import type { DesiredState, ObservedState } from '@loci/management/provisioning/lifecycle.ts'
+import type { DesiredState, ObservedState } from '@loci/management/provisioning/service-state.ts'
 import type { Item } from './control.ts'
 
 export interface Instance {

@@ -1,8 +1,8 @@
 // The control database in memory: rows that are never changed but replaced, locks that are held to the end, transactions that commit
 // whole, are lost whole, or commit and lose their reply. Reads see what is committed at that moment, as under read committed.
 
-import type { DesiredState, Life } from '@loci/management/provisioning/lifecycle.ts'
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
+import type { DesiredState, Life } from '@loci/management/provisioning/service-state.ts'
 import type { Process } from './schedule.ts'
 
 export interface ServiceRow {

@@ -1,14 +1,14 @@
 // Management's transactions over the control database in memory: statement by statement as management/provisioning/provisioning.ts,
 // adoption.ts and services.ts do them, with the real functions of the lifecycle in their midst.
 
+import { finish, newOperation, type Operation } from '@loci/management/provisioning/operations/operation.ts'
 import {
   type DesiredState,
   type Life,
   RECOVERED,
   type Turn,
   type Verb,
-} from '@loci/management/provisioning/lifecycle.ts'
-import { finish, newOperation, type Operation } from '@loci/management/provisioning/operations/operation.ts'
+} from '@loci/management/provisioning/service-state.ts'
 import type { Random } from '../seeded.ts'
 import type { Observation } from './cell.ts'
 import type { ControlDatabase, ServiceRow, Tables, Transaction } from './control.ts'

@@ -1,8 +1,8 @@
 // What must hold at every moment and in the end. It sees the control database, every cell, and what the customers have asked for; it
 // remembers what a restore makes the database forget.
 
-import { type Life, LOST, RECOVERED, type Turn, type Verb } from '@loci/management/provisioning/lifecycle.ts'
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
+import { type Life, LOST, RECOVERED, type Turn, type Verb } from '@loci/management/provisioning/service-state.ts'
 import { type Cell, type Instance, isRestored } from './cell.ts'
 import type { Item, Tables } from './control.ts'
 import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'

@@ -1,17 +1,8 @@
 // The rules that a simulation runs under: the real ones, or with one of them broken.
 
-import {
-  command,
-  type Life,
-  LOST,
-  needsPlace,
-  newLife,
-  observe,
-  type Reconciled,
-  reconcile,
-  type Surroundings,
-  type Turn,
-} from '@loci/management/provisioning/lifecycle.ts'
+import { observe } from '@loci/management/provisioning/observe.ts'
+import { needsPlace, type Reconciled, reconcile, type Surroundings } from '@loci/management/provisioning/reconcile.ts'
+import { command, type Life, LOST, newLife, type Turn } from '@loci/management/provisioning/service-state.ts'
 
 export interface Rules {
   newLife: typeof newLife

@@ -1,6 +1,6 @@
 // One run: a seed, rules, three hours of faults, a calm in which cells may still be away, and a quiet hour with everything back.
 
-import type { Verb } from '@loci/management/provisioning/lifecycle.ts'
+import type { Verb } from '@loci/management/provisioning/service-state.ts'
 import { type Random, seeded } from '../seeded.ts'
 import {
   applyPage,

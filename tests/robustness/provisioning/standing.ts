@@ -1,7 +1,8 @@
 // What a service should come to: the customer's last word within what is paid for, and what of it counts.
 
-import type { DesiredState, Entitlement, Life } from '@loci/management/provisioning/lifecycle.ts'
 import { isOpen } from '@loci/management/provisioning/operations/operation.ts'
+import type { Entitlement } from '@loci/management/provisioning/reconcile.ts'
+import type { DesiredState, Life } from '@loci/management/provisioning/service-state.ts'
 import type { ServiceRow } from './control.ts'
 
 /** What a tenant has paid for. Not of the control database: the provider says it again after a restore. */

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { observe } from './observe.ts'
+import { isOpen } from './operations/operation.ts'
+import { needsPlace, type Reconciled, reconcile } from './reconcile.ts'
 import {
   command,
   type DesiredState,
   type Life,
-  needsPlace,
   newLife,
   type ObservedState,
-  observe,
-  type Reconciled,
-  reconcile,
   type Turn,
   type Verb,
-} from './lifecycle.ts'
-import { isOpen } from './operations/operation.ts'
+} from './service-state.ts'
 
 const START = new Date('2026-01-05T09:00:00Z')
 const VERBS: Verb[] = ['suspend', 'resume', 'update', 'delete', 'retry']
