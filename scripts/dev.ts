@@ -5,9 +5,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addTenant } from '@loci/tests/world/tenants.ts'
+import { addOrganization, addTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
-import { writeWorldFile } from '@loci/tests/world/world-file.ts'
+import { pay, writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 const USAGE = 'usage: npm run dev -- [--replicas N] [--world FILE] [--verbose]'
 const options = readOptions()
@@ -55,13 +55,11 @@ if (options.world) {
   await writeWorldFile(options.world, world)
   console.log(`world file ${options.world}`)
 } else {
-  const tenant = await addTenant(world, { name: 'dev', plan: 'pro' })
-  const file = join(directory, 'capability')
-  writeFileSync(file, `${tenant.capability.token}\n`, { mode: 0o600 })
-  const url = `${world.daemons[0]?.url}/v1/kv/entries/user:ada`
-  const header = `-H "x-loci-capability: $(cat ${file})"`
-  console.log(`  curl -s ${header} -H 'content-type: application/json' -X PUT ${url} -d '{"value":"tea"}'`)
-  console.log(`  curl -s ${header} ${url}\n`)
+  const file = join(directory, 'shell')
+  writeFileSync(file, await shellLines(), { mode: 0o600 })
+  console.log(`  . ${file}`)
+  console.log(`  curl -s -X PUT -H "$CAP" -H "$J" $D/v1/kv/entries/user:ada -d '{"value":"tea"}'`)
+  console.log(`  curl -s -H "$CAP" $D/v1/kv/entries/user:ada\n`)
 }
 console.log(`Ctrl-C drains and removes everything${options.world ? ' but the world file' : ''}.`)
 
@@ -72,6 +70,26 @@ for (const process_ of [...world.daemons, ...(world.management ? [world.manageme
     console.error(`a program ended by itself (${code}):\n${process_.lines.slice(-10).join('\n')}`)
     void stop(1)
   })
+}
+
+/** An organization that pays, with an instance, as variables of a shell: the names that the documents use. */
+async function shellLines(): Promise<string> {
+  const of = await addOrganization(world, 'dev')
+  await pay(world.management?.url as string, of.tenantId, 'pro')
+  const { capability } = await addTenant(world, { name: 'dev', plan: 'pro', of })
+  const values = {
+    M: world.management?.url,
+    D: world.daemons[0]?.url,
+    J: 'content-type: application/json',
+    KEY: `x-api-key: ${of.apiKey}`,
+    CAP: `x-loci-capability: ${capability.token}`,
+    ADMIN: `x-loci-admin-token: ${world.adminToken}`,
+    TENANT: of.tenantId,
+  }
+  const field = `field() { node -p "JSON.parse(require('node:fs').readFileSync(0)).$1"; }`
+  return `${Object.entries(values)
+    .map(([name, value]) => `${name}='${value}'`)
+    .join('\n')}\n${field}\n`
 }
 
 let stopping = false
