@@ -18,7 +18,7 @@ export interface LociProcess {
 export type ProgramName = 'daemon' | 'management'
 
 /**
- * As docs/operations.md tells to start a program. V8 sizes its young generation by the machine: on a large one it collects so
+ * As docs/operations/install.md starts a program. V8 sizes its young generation by the machine: on a large one it collects so
  * late that 40,000 connections took a daemon from 117 to 269 MB; with this it stayed below 170 MB at the same rate. And it lets the
  * old generation grow fourfold between two collections: 280 MB in a storm of writes, 207 MB when it may only double. Management has
  * more to begin with: it may grow by half (271 MB in the fuzz when it might double).
