@@ -13,7 +13,7 @@ import { newKeyPair, privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { createAuthority } from '@loci/daemon/access/authority.ts'
-import { capabilityAccess } from '@loci/daemon/access/capability.ts'
+import { capabilityAccess } from '@loci/daemon/access/capability-access.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
 import { AGELESS } from '@loci/daemon/testing/ageless.ts'
 

@@ -10,8 +10,9 @@ import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
-import { addressOf, requireIdentity, requireOpen, switchedOff } from './capability.ts'
 import type { Rates } from './rates.ts'
+import { addressOf, requireIdentity, requireOpen } from './requirements.ts'
+import { switchedOff } from './served.ts'
 
 export interface PartnerCaller {
   instance: Instance

@@ -14,7 +14,7 @@ import { testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import type { Instance } from './authority.ts'
 import { createAuthority } from './authority.ts'
-import { capabilityAccess } from './capability.ts'
+import { capabilityAccess } from './capability-access.ts'
 import { createRates } from './rates.ts'
 
 // Mutant: without requireOpen() in admit() every operation of the second test is admitted.

@@ -1,7 +1,7 @@
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { adminAuditList, auditList, auditQuery } from '@loci/contract/audit.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import type { Caller } from '../access/capability.ts'
+import type { Caller } from '../access/capability-access.ts'
 import { type AuditRow, CELL_CHAIN, listAudit } from './store.ts'
 
 interface AuditOptions {

@@ -8,7 +8,7 @@ import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller } from '../access/capability.ts'
+import type { Caller } from '../access/capability-access.ts'
 import { claimKey, findAnswer, keepAnswer } from './store.ts'
 
 export interface Repeat {

@@ -1,5 +1,5 @@
 import type { Sql } from '@loci/postgres/pool.ts'
-import { instanceGone } from '../access/capability.ts'
+import { instanceGone } from '../access/served.ts'
 
 export interface Scope {
   instanceId: string

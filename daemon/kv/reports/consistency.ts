@@ -13,7 +13,7 @@ import { covers } from '@loci/capability/keyspaces.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller } from '../../access/capability.ts'
+import type { Caller } from '../../access/capability-access.ts'
 import { type Chunk, checkBoundary, type Head, listHeads, type Settled, settle, verifyChunk } from './store.ts'
 
 export type Mode = 'incremental' | 'full'

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { covers } from '@loci/capability/keyspaces.ts'
 import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import type { Caller } from '../../access/capability.ts'
+import type { Caller } from '../../access/capability-access.ts'
 import { listDatabases, listReplication, readFacts, runProbe } from './store.ts'
 
 /** Named in one answer; an instance of the largest plan may have more. */

@@ -6,25 +6,25 @@ import {
   type Capability,
   CapabilityError,
   type OpenedChain,
-  ROOT_TYPE,
   requireInTime,
   verifyChildren,
   verifyRoot,
 } from '@loci/capability/capability.ts'
-import { decodeJws } from '@loci/capability/jws.ts'
-import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
-import { type AddressSet, addressSet, clientAddress } from '@loci/chassis/addresses.ts'
+import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
 import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { DOMAINS_OF, type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
+import { DOMAINS_OF, type Domain, type Operation } from '@loci/contract/operations.ts'
 import type { Authority, Instance } from './authority.ts'
 import { createCache } from './cache.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
+import { noCapability, otherCredential } from './misplaced.ts'
 import type { Rates } from './rates.ts'
+import { addressOf, databaseOf, requireIdentity, requireOpen, requireOperator } from './requirements.ts'
+import { instanceGone, isWrite, requireFresh, requireState } from './served.ts'
 
 /** Who a handler works for. */
 export interface Caller {
@@ -308,128 +308,4 @@ function pictureOld(): ApiError {
 
 function keyGone(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
-}
-
-/** Deleted and never heard of are the same to a caller; also to one whose write comes while the instance is being erased. */
-export function instanceGone(): ApiError {
-  return new ApiError(
-    'UNAUTHENTICATED',
-    'The capability is for an instance that this cell does not have. Ask management for its endpoint, or for a new capability.',
-  )
-}
-
-type Headers = Arrival['headers']
-
-const WHERE_FROM = 'Management makes one: POST /api/v1/tenants/{id}/tokens with an API key.'
-
-function noCapability({ authorization }: Headers): ApiError {
-  const bearer = /^Bearer\s+(\S+)$/i.exec(String(authorization ?? ''))?.[1]
-  const isCapability = decodeJws(bearer?.split('~', 1)[0] ?? '')?.header.typ === ROOT_TYPE
-  if (isCapability)
-    return new ApiError(
-      'CREDENTIAL_MISPLACED',
-      `Send the capability in the header ${HEADER.capability}, not in Authorization.`,
-    )
-  // A partner credential stands where it belongs; it only opens other routes.
-  const other = bearer === undefined || bearer.startsWith('loci_ptr_') ? undefined : otherCredential(bearer)
-  if (other) return new ApiError('CREDENTIAL_MISPLACED', `Authorization holds ${other}`)
-  return new ApiError(
-    'UNAUTHENTICATED',
-    `This route needs a capability in the header ${HEADER.capability}. ${WHERE_FROM}`,
-  )
-}
-
-/** Credentials that begin with a name of ours say themselves what they are. */
-function otherCredential(text: string): string | undefined {
-  if (text.startsWith('loci_sk_'))
-    return `an API key (loci_sk_), which is for management. A daemon takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
-  if (text.startsWith('loci_ptr_'))
-    return `a partner credential (loci_ptr_), which opens the partner's routes alone, in Authorization: Bearer. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
-  if (text.startsWith('loci_adm_'))
-    return `an admin token (loci_adm_), which opens /admin alone, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
-  return undefined
-}
-
-/** Behind a proxy the peer is the proxy: strangers must not share its count with everybody else. */
-export function addressOf({ peer, headers }: Arrival, trustedProxies: AddressSet): string {
-  return clientAddress(peer, headers, trustedProxies) ?? peer
-}
-
-/** Identity headers must equal the credential's; they never widen, and none is as good as all. */
-export function requireIdentity(headers: Headers, { org, ten, svc }: { org: string; ten: string; svc: string }): void {
-  for (const [name, own] of [
-    [HEADER.organization, org],
-    [HEADER.tenant, ten],
-    [HEADER.service, svc],
-  ] as const) {
-    const said = headers[name]
-    if (said !== undefined && said !== own)
-      throw new ApiError('IDENTITY_MISMATCH', `The header ${name} differs from the credential.`)
-  }
-}
-
-/** Operator rights can not be handed on: they count only in a single root without a key of its own. */
-function requireOperator({ ops, isBareRoot }: Capability): void {
-  if (!ops.has('operator') || !isBareRoot)
-    throw new ApiError(
-      'OPERATOR_REQUIRED',
-      'This route needs an operator capability: a root with the operation operator, not delegated.',
-    )
-}
-
-/** What the type of the service leaves closed (CONTRACT 1), whatever the capability says: its issuer may not have known the type. */
-export function requireOpen({ serviceType }: Instance, operation: Operation, operatorOf?: Domain): void {
-  const isOpen = opensOperation(serviceType, operation) && (!operatorOf || opensDomain(serviceType, operatorOf))
-  if (!isOpen)
-    throw new ApiError(
-      'FORBIDDEN',
-      `A service of type ${serviceType} does not open this route. Create a service of type memory for it.`,
-    )
-}
-
-function databaseOf(headers: Headers, ks: readonly string[], domain: Domain | undefined): string {
-  const said = headers[HEADER.database]
-  if (said !== undefined && (typeof said !== 'string' || !isDatabaseName(said)))
-    throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
-  const database = said ?? (domain && onlyDatabase(ks, domain)) ?? 'default'
-  if (domain && !covers(ks, domain, database))
-    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${domain}/${database}.`)
-  return database
-}
-
-/**
- * Suspended, for payment or otherwise: reads and deletions stay, writes wait. Unpaid for so long that it is off (CONTRACT 4.3): nothing
- * is served, and what is stored waits for the bill or for its deletion.
- */
-function requireState({ state, stateReason }: Instance, operation: Operation): void {
-  if (state !== 'suspended') return
-  if (stateReason === 'unpaid_off') throw switchedOff()
-  if (!isWrite(operation)) return
-  if (stateReason === 'plan_not_covered')
-    throw new ApiError(
-      'PLAN_NOT_COVERED',
-      'The tenant’s plan does not cover this service any more. Reads and deletions go on.',
-    )
-  if (stateReason === 'unpaid')
-    throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment. Reads and deletions go on.')
-  throw new ApiError('FORBIDDEN', 'The service is suspended. Reads and deletions go on; resume it to write.')
-}
-
-export function switchedOff(): ApiError {
-  return new ApiError(
-    'PAYMENT_REQUIRED',
-    'The tenant has been suspended for payment too long: the service is off, and nothing is read, exported or deleted. Its data is kept for now; pay the open bill to have it back.',
-  )
-}
-
-function isWrite(operation: Operation): boolean {
-  return operation.endsWith(':write') || operation === 'cycles:run'
-}
-
-function requireFresh(authority: Authority, operation: Operation, feedStaleS: number): void {
-  const ageS = authority.feedAgeS()
-  if (ageS === null || ageS <= feedStaleS || !(isWrite(operation) || operation === 'operator')) return
-  throw new ApiError('AUTHORITY_STALE', 'The cell has not heard from management for too long to accept writes.', {
-    retryAfterMs: 60_000,
-  })
 }

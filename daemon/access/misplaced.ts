@@ -1,0 +1,39 @@
+// A request without a capability, or with another credential where one belongs, is told which header takes which.
+
+import { ROOT_TYPE } from '@loci/capability/capability.ts'
+import { decodeJws } from '@loci/capability/jws.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Arrival } from '@loci/chassis/route.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+
+type Headers = Arrival['headers']
+
+const WHERE_FROM = 'Management makes one: POST /api/v1/tenants/{id}/tokens with an API key.'
+
+export function noCapability({ authorization }: Headers): ApiError {
+  const bearer = /^Bearer\s+(\S+)$/i.exec(String(authorization ?? ''))?.[1]
+  const isCapability = decodeJws(bearer?.split('~', 1)[0] ?? '')?.header.typ === ROOT_TYPE
+  if (isCapability)
+    return new ApiError(
+      'CREDENTIAL_MISPLACED',
+      `Send the capability in the header ${HEADER.capability}, not in Authorization.`,
+    )
+  // A partner credential stands where it belongs; it only opens other routes.
+  const other = bearer === undefined || bearer.startsWith('loci_ptr_') ? undefined : otherCredential(bearer)
+  if (other) return new ApiError('CREDENTIAL_MISPLACED', `Authorization holds ${other}`)
+  return new ApiError(
+    'UNAUTHENTICATED',
+    `This route needs a capability in the header ${HEADER.capability}. ${WHERE_FROM}`,
+  )
+}
+
+/** Credentials that begin with a name of ours say themselves what they are. */
+export function otherCredential(text: string): string | undefined {
+  if (text.startsWith('loci_sk_'))
+    return `an API key (loci_sk_), which is for management. A daemon takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  if (text.startsWith('loci_ptr_'))
+    return `a partner credential (loci_ptr_), which opens the partner's routes alone, in Authorization: Bearer. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  if (text.startsWith('loci_adm_'))
+    return `an admin token (loci_adm_), which opens /admin alone, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+  return undefined
+}

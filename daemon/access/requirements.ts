@@ -1,0 +1,59 @@
+// What a verified credential must allow before a handler runs: identity headers, operator rights, the type of the service, the database.
+
+import type { Capability } from '@loci/capability/capability.ts'
+import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
+import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Arrival } from '@loci/chassis/route.ts'
+import { HEADER } from '@loci/contract/headers.ts'
+import { type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
+import type { Instance } from './authority.ts'
+
+type Headers = Arrival['headers']
+
+/** Behind a proxy the peer is the proxy: strangers must not share its count with everybody else. */
+export function addressOf({ peer, headers }: Arrival, trustedProxies: AddressSet): string {
+  return clientAddress(peer, headers, trustedProxies) ?? peer
+}
+
+/** Identity headers must equal the credential's; they never widen, and none is as good as all. */
+export function requireIdentity(headers: Headers, { org, ten, svc }: { org: string; ten: string; svc: string }): void {
+  for (const [name, own] of [
+    [HEADER.organization, org],
+    [HEADER.tenant, ten],
+    [HEADER.service, svc],
+  ] as const) {
+    const said = headers[name]
+    if (said !== undefined && said !== own)
+      throw new ApiError('IDENTITY_MISMATCH', `The header ${name} differs from the credential.`)
+  }
+}
+
+/** Operator rights can not be handed on: they count only in a single root without a key of its own. */
+export function requireOperator({ ops, isBareRoot }: Capability): void {
+  if (!ops.has('operator') || !isBareRoot)
+    throw new ApiError(
+      'OPERATOR_REQUIRED',
+      'This route needs an operator capability: a root with the operation operator, not delegated.',
+    )
+}
+
+/** What the type of the service leaves closed (CONTRACT 1), whatever the capability says: its issuer may not have known the type. */
+export function requireOpen({ serviceType }: Instance, operation: Operation, operatorOf?: Domain): void {
+  const isOpen = opensOperation(serviceType, operation) && (!operatorOf || opensDomain(serviceType, operatorOf))
+  if (!isOpen)
+    throw new ApiError(
+      'FORBIDDEN',
+      `A service of type ${serviceType} does not open this route. Create a service of type memory for it.`,
+    )
+}
+
+export function databaseOf(headers: Headers, ks: readonly string[], domain: Domain | undefined): string {
+  const said = headers[HEADER.database]
+  if (said !== undefined && (typeof said !== 'string' || !isDatabaseName(said)))
+    throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
+  const database = said ?? (domain && onlyDatabase(ks, domain)) ?? 'default'
+  if (domain && !covers(ks, domain, database))
+    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${domain}/${database}.`)
+  return database
+}
