@@ -15,6 +15,7 @@ import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { createAuthority } from '@loci/daemon/access/authority.ts'
 import { capabilityAccess } from '@loci/daemon/access/capability-access.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
+import { servedBy } from '@loci/daemon/access/served.ts'
 import { AGELESS } from '@loci/daemon/testing/ageless.ts'
 
 const CACHED_US_MAX = 5
@@ -83,7 +84,7 @@ const access = capabilityAccess({
   rates: createRates(),
   uses: createLastUses(),
   legacyJwt: undefined,
-  feedStaleS: 86_400,
+  requireServed: servedBy(authority, 86_400),
 }).capability('kv:read')
 
 let failed = 0

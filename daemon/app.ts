@@ -20,7 +20,9 @@ import { adminAccess } from './access/admin.ts'
 import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability-access.ts'
 import { legacyJwt } from './access/legacy-jwt.ts'
+import { partnerAccess } from './access/partner.ts'
 import { createRates } from './access/rates.ts'
+import { servedBy } from './access/served.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
 import { conductorRoutes } from './conductor/routes.ts'
@@ -90,15 +92,12 @@ export async function createDaemon({
   const rates = createRates()
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const uses = createLastUses()
-  const access = capabilityAccess({
-    authority,
-    failures,
-    rates,
-    uses,
-    legacyJwt: legacyJwtOf(settings),
-    trustedProxies,
-    feedStaleS: settings.feedStaleS,
-  })
+  const requireServed = servedBy(authority, settings.feedStaleS)
+  const known = { authority, failures, rates, uses, trustedProxies, requireServed }
+  const access = {
+    ...capabilityAccess({ ...known, legacyJwt: legacyJwtOf(settings) }),
+    partner: partnerAccess(known),
+  }
   // One after the other: an older reading that ends later must not put back what a newer one has replaced. Who comes while one
   // waits shares it: when the store is silent, the beat must not stand at the end of a line.
   let reading: Promise<void> = Promise.resolve()
@@ -138,7 +137,7 @@ export async function createDaemon({
     }),
     ...conductorRoutes({ systemRead: access.capability('system:read'), version, routes: () => routes }),
     ...subserviceRoutes({ admin, pool: background, switches, state }),
-    ...auditRoutes({ admin, operator: access.operator(), pool }),
+    ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...kvRoutes({
       access,
@@ -210,6 +209,7 @@ export async function createDaemon({
   let starting: ReturnType<typeof startBackground> = Promise.resolve(undefined)
 
   return {
+    access,
     routes,
     servers,
     lifecycle,

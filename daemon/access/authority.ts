@@ -10,6 +10,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Capability } from '@loci/capability/capability.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
+import type { InstanceState } from '@loci/contract/states.ts'
 
 export interface Instance {
   id: string
@@ -17,7 +18,8 @@ export interface Instance {
   tenantId: string
   serviceType: string
   plan: string
-  state: 'active' | 'suspended' | 'deleted'
+  state: InstanceState
+  /** Any text: a newer management, or a newer replica of this cell, may know more reasons. See knownReason(). */
   stateReason: string | null
   limits: {
     databases: number

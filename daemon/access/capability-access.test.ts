@@ -259,7 +259,7 @@ test('a suspended instance takes a batch that only deletes', async () => {
   assert.equal(await outcome(reader, 'POST /v1/kv/entries/batch', { body }), '403 OPERATION_NOT_ALLOWED')
 })
 
-// Mutant: look for unpaid_off behind `if (!isWrite(operation)) return`.
+// Mutant: requireGoesOn() without `access === 'none' ||`.
 test('an instance that is off for payment serves nothing, says what to do, and is back when the bill is paid', async () => {
   const party = await authority.addInstance()
   const token = party.root()

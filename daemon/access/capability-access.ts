@@ -17,14 +17,14 @@ import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { DOMAINS_OF, type Domain, type Operation } from '@loci/contract/operations.ts'
+import { type Domain, type Effect, OPERATIONS, type Operation, type OperationKind } from '@loci/contract/operations.ts'
 import type { Authority, Instance } from './authority.ts'
 import { createCache } from './cache.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
 import { noCapability, otherCredential } from './misplaced.ts'
 import type { Rates } from './rates.ts'
-import { addressOf, databaseOf, requireIdentity, requireOpen, requireOperator } from './requirements.ts'
-import { instanceGone, isWrite, requireFresh, requireState } from './served.ts'
+import { addressOf, databaseOf, requireIdentity, requireOperations, requireServiceType } from './requirements.ts'
+import { instanceGone, type RequireServed } from './served.ts'
 
 /** Who a handler works for. */
 export interface Caller {
@@ -37,8 +37,8 @@ export interface Caller {
   holder: string
   /** What the audit names. */
   actor: string
-  /** Throws when the instance's state, or the age of what the cell knows, forbids the operation now. */
-  requireServed(operation: Operation): void
+  /** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
+  requireServed(effect: Effect): void
 }
 
 export interface CapabilityOptions {
@@ -49,8 +49,7 @@ export interface CapabilityOptions {
   legacyJwt: LegacyJwt | undefined
   /** None, unless given. */
   trustedProxies?: AddressSet
-  /** Beyond this age of the feed, writes and operator operations are refused. */
-  feedStaleS: number
+  requireServed: RequireServed
   nowMs?: () => number
 }
 
@@ -74,19 +73,21 @@ const REFUSALS: ErrorCode[] = [
 ]
 
 export interface CapabilityAccess {
+  capability(operation: Exclude<Operation, 'operator'>, options?: CapabilityDemand): Access<Caller>
   /**
-   * With `servedByHandler` the handler must call requireServed() itself: what is asked for stands in the body, which is read later.
+   * `write` for a route that writes, which a suspended instance refuses; `operate` for one that reads or deletes. Of the whole instance,
+   * or of one domain: an instance whose type does not have the domain does not have the route.
    */
-  capability(
-    operation: Exclude<Operation, 'operator'>,
-    options?: {
-      servedByHandler?: boolean
-      /** In the work of a plan's rate, where it is more than that of a small request. */
-      cost?: number
-    },
-  ): Access<Caller>
-  /** Of the whole instance, or of one domain of it: an instance whose type does not open the domain has no such route. */
-  operator(of?: Domain): Access<Caller>
+  operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
+}
+
+interface CapabilityDemand {
+  /** A second operation that the capability must have. */
+  also?: Exclude<Operation, 'operator'>
+  /** The handler must call requireServed() itself: the effect depends on the body, which is read later. */
+  servedByHandler?: boolean
+  /** In the work of a plan's rate, where it is more than that of a small request. */
+  cost?: number
 }
 
 interface Cached {
@@ -96,12 +97,11 @@ interface Cached {
 }
 
 /** What a route asks of a capability. */
-interface Demand {
-  operation: Operation
-  domain: Domain | undefined
-  servedByHandler: boolean
-  operatorOf: Domain | undefined
-  cost: number | undefined
+interface Demand extends Omit<CapabilityDemand, 'also'> {
+  operations: readonly Operation[]
+  kind: OperationKind
+  /** The domains in which it must cover the request's database. */
+  covered: readonly Domain[]
 }
 
 /** Either known, or its root is verified and the rest waits until the rate of its instance was asked. */
@@ -114,7 +114,7 @@ export function capabilityAccess({
   uses,
   legacyJwt,
   trustedProxies = addressSet([]),
-  feedStaleS,
+  requireServed,
   nowMs = Date.now,
 }: CapabilityOptions): CapabilityAccess {
   const credentials = createCache<Cached>(CREDENTIALS_BYTES_MAX)
@@ -206,26 +206,18 @@ export function capabilityAccess({
     arrival: Arrival,
     presented: Presented,
     instance: Instance | undefined,
-    { operation, domain, servedByHandler, operatorOf, cost }: Demand,
+    { operations, kind, covered, servedByHandler = false, cost }: Demand,
   ): Caller {
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
     const capability = capabilityOf(arrival, presented, instance)
-    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, isWrite(operation), cost)
+    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, kind.effect === 'write', cost)
     uses.note(capability.root.jti)
     requireIdentity(arrival.headers, capability.root)
-    if (operation === 'operator') requireOperator(capability)
-    else if (!capability.ops.has(operation))
-      throw new ApiError('OPERATION_NOT_ALLOWED', `The capability lacks the operation ${operation}.`, {
-        details: { operation },
-      })
-    requireOpen(instance, operation, operatorOf)
-    const database = databaseOf(arrival.headers, capability.ks, domain)
-    const requireServed = (asked: Operation) => {
-      requireState(instance, asked)
-      requireFresh(authority, asked, feedStaleS)
-    }
-    if (!servedByHandler) requireServed(operation)
+    requireOperations(capability, operations)
+    requireServiceType(instance, kind)
+    const database = databaseOf(arrival.headers, capability.ks, covered)
+    if (!servedByHandler) requireServed(instance, kind.effect)
     const { sub, jti } = capability.root
     // Management seals its own tokens with a leaf that bears the root's jti: that leaf is the root's holder, not a sub-agent.
     const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
@@ -236,28 +228,24 @@ export function capabilityAccess({
       ks: capability.ks,
       holder: `${sub ?? jti}${child ? `/${child}` : ''}`,
       actor: `${sub ?? 'capability'}:${capability.jtis.at(-1)}`,
-      requireServed,
+      requireServed: (effect) => requireServed(instance, effect),
     }
   }
 
-  function access(
-    operation: Operation,
-    accessClass: string,
-    errors: ErrorCode[],
-    { servedByHandler = false, operatorOf, cost }: Partial<Demand> = {},
-  ): Access<Caller> {
-    const domain =
-      DOMAINS_OF[operation].length === 1 || operation === 'cycles:run' ? DOMAINS_OF[operation][0] : undefined
-    const demand: Demand = { operation, domain, servedByHandler, operatorOf, cost }
+  function access(accessClass: 'capability' | 'operator', errors: ErrorCode[], demand: Demand): Access<Caller> {
+    const [operation, secondOperation] = demand.operations
     return {
       class: accessClass,
-      operation,
+      ...(operation ? { operation } : {}),
+      ...(secondOperation ? { secondOperation } : {}),
+      ...(demand.kind.scope === 'database' ? { domains: demand.kind.domains } : {}),
+      effect: demand.kind.effect,
       shareOf: ({ instance }) => instance.id,
       charge: ({ instance: { id, limits } }, units, isDone) =>
         rates.charge(id, limits.requests_per_second, limits.burst, units, isDone),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
-      errors: [...REFUSALS, ...errors, ...(domain ? (['DATABASE_MISMATCH'] as const) : [])],
+      errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],
       authorize(arrival) {
         if (!legacyJwt) return byCapability(arrival)
         return legacyJwt.requireValid(arrival.headers.authorization, nowMs()).then(
@@ -287,8 +275,20 @@ export function capabilityAccess({
   }
 
   return {
-    capability: (operation, options) => access(operation, 'capability', ['OPERATION_NOT_ALLOWED'], options),
-    operator: (of) => access('operator', 'operator', ['OPERATOR_REQUIRED'], { operatorOf: of }),
+    capability(operation, { also, ...options } = {}) {
+      const operations = also ? [operation, also] : [operation]
+      const domains = [...new Set(operations.flatMap((one) => OPERATIONS[one].domains))]
+      const kind = { ...OPERATIONS[operation], domains }
+      const covered = kind.scope === 'database' ? domains : []
+      return access('capability', ['OPERATION_NOT_ALLOWED'], { operations, kind, covered, ...options })
+    },
+    operator(effect, domain) {
+      const kind: OperationKind = domain
+        ? { domains: [domain], scope: 'database', effect }
+        : { ...OPERATIONS.operator, effect }
+      // Operator rights are of the whole instance: no keyspace is asked for.
+      return access('operator', ['OPERATOR_REQUIRED'], { operations: ['operator'], kind, covered: [] })
+    },
   }
 }
 

@@ -13,6 +13,7 @@ import { AGELESS } from '../testing/ageless.ts'
 import { createAuthority, type Instance, type PartnerCredential } from './authority.ts'
 import { partnerAccess } from './partner.ts'
 import { createRates } from './rates.ts'
+import { servedBy } from './served.ts'
 
 const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1_000, burst: 2_000, streams: 1 }
 const INSTANCE: Instance = {
@@ -64,12 +65,16 @@ async function partnerServer({
     failures: createFailures(1_000),
     uses: createLastUses(),
     rates: createRates(),
+    requireServed: servedBy(authority, 86_400),
   })
   const answers = { 200: anyObject }
   const server = await testHttpServer([
     route(
       { method: 'POST', path: '/projections', access: partner('projections'), summary: 's', tag: 't', answers },
-      ({ caller }) => ({ caller: { ...caller, instance: caller.instance.id } }),
+      ({ caller, headers }) => {
+        if (headers['test-class'] !== undefined) caller.requireClass(String(headers['test-class']))
+        return { caller: { ...caller, instance: caller.instance.id } }
+      },
     ),
     route({ method: 'POST', path: '/advice', access: partner('advice'), summary: 's', tag: 't', answers }, () => ({})),
   ])
@@ -83,10 +88,7 @@ test('a partner credential opens its route, and the handler learns partner, inst
   const answer = await server.post('/projections', { 'x-loci-service': 'svc_a', 'x-loci-database': 'notes' })
   assert.equal(answer.status, 200)
   const { caller } = answer.json<{ caller: Record<string, unknown> }>()
-  assert.deepEqual(
-    [caller.instance, caller.database, caller.partner, caller.projectionClasses],
-    ['svc_a', 'notes', 'crm', ['event']],
-  )
+  assert.deepEqual([caller.instance, caller.database, caller.partner], ['svc_a', 'notes', 'crm'])
 })
 
 test('a route that the credential was not issued for is refused by name', async () => {
@@ -141,19 +143,18 @@ test('identity headers and the database must equal the credential’s', async ()
   }
 })
 
-test('a suspended instance takes nothing new in', async () => {
-  await using server = await partnerServer({ instance: { state: 'suspended', stateReason: 'unpaid' } })
-  assert.deepEqual((await server.post('/projections')).error.code, 'PAYMENT_REQUIRED')
+// Mutant: requireClass() that returns at once.
+test('a class of projections that the credential was not issued for is refused by name', async () => {
+  await using server = await partnerServer()
+  assert.equal((await server.post('/projections', { 'test-class': 'event' })).status, 200)
+  const { status, error } = await server.post('/projections', { 'test-class': 'fact' })
+  assert.deepEqual([status, error.code, error.details], [403, 'OPERATION_NOT_ALLOWED', { operation: 'fact' }])
 })
 
-test('a suspended instance still advises, and one that is off for payment does not', async () => {
-  for (const [stateReason, status] of [
-    ['unpaid', 200],
-    ['unpaid_off', 402],
-  ] as const) {
-    const credential = { routes: ['projections', 'advice'] }
-    await using server = await partnerServer({ credential, instance: { state: 'suspended', stateReason } })
-    assert.equal((await server.post('/advice')).status, status, stateReason)
-    assert.equal((await server.post('/projections')).status, 402)
-  }
+// What a suspended instance still takes from a partner: served.test.ts.
+test('a service of type kv has no routes for partners', async () => {
+  const credential = { routes: ['projections', 'advice'] }
+  await using server = await partnerServer({ credential, instance: { serviceType: 'kv' } })
+  for (const path of ['/projections', '/advice'])
+    assert.deepEqual((await server.post(path)).error.code, 'FORBIDDEN', path)
 })

@@ -8,18 +8,20 @@ import type { Failures } from '@loci/chassis/failures.ts'
 import type { LastUses } from '@loci/chassis/last-uses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
+import { PARTNER_ROUTES, type PartnerRoute } from '@loci/contract/operations.ts'
 import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
 import type { Rates } from './rates.ts'
-import { addressOf, requireIdentity, requireOpen } from './requirements.ts'
-import { switchedOff } from './served.ts'
+import { addressOf, requireIdentity, requireServiceType } from './requirements.ts'
+import type { RequireServed } from './served.ts'
 
 export interface PartnerCaller {
   instance: Instance
   database: string
   partner: string
-  projectionClasses: readonly string[]
   actor: string
+  /** Throws when the credential is not good for projections of the class, which stands in the body. */
+  requireClass(projectionClass: string): void
 }
 
 interface PartnerOptions {
@@ -28,9 +30,10 @@ interface PartnerOptions {
   uses: Pick<LastUses, 'note'>
   rates: Rates
   trustedProxies?: AddressSet
+  requireServed: RequireServed
 }
 
-export type PartnerRoute = 'projections' | 'advice'
+export type PartnerAccess = (route: PartnerRoute) => Access<PartnerCaller>
 
 export function partnerAccess({
   authority,
@@ -38,10 +41,12 @@ export function partnerAccess({
   uses,
   rates,
   trustedProxies = addressSet([]),
-}: PartnerOptions): (route: PartnerRoute) => Access<PartnerCaller> {
+  requireServed,
+}: PartnerOptions): PartnerAccess {
   return (route) => ({
     class: 'partner',
     operation: route,
+    effect: PARTNER_ROUTES[route].effect,
     schemes: [['partner']],
     shareOf: ({ instance }) => instance.id,
     charge: ({ instance: { id, limits } }, units, isDone) =>
@@ -54,10 +59,13 @@ export function partnerAccess({
       'DATABASE_MISMATCH',
       'FORBIDDEN',
       'PAYMENT_REQUIRED',
+      'PLAN_NOT_COVERED',
       'RATE_LIMITED',
+      'AUTHORITY_STALE',
       'STORE_UNAVAILABLE',
     ],
     async authorize(arrival) {
+      const kind = PARTNER_ROUTES[route]
       const credential = await authenticate(arrival)
       const instance = credential && (await authority.findInstance(credential.instanceId))
       if (!credential || !instance || instance.state === 'deleted') {
@@ -67,29 +75,26 @@ export function partnerAccess({
         )
       }
       uses.note(credential.id)
-      rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, route === 'projections')
+      rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, kind.effect === 'write')
       requireIdentity(arrival.headers, {
         org: credential.organizationId,
         ten: credential.tenantId,
         svc: credential.instanceId,
       })
+      if (!credential.routes.includes(route)) throw notAllowed(route)
+      requireServiceType(instance, kind)
       const said = arrival.headers[HEADER.database]
       if (said !== undefined && said !== credential.database)
         throw new ApiError('DATABASE_MISMATCH', 'The partner credential is bound to another database.')
-      if (!credential.routes.includes(route))
-        throw new ApiError('OPERATION_NOT_ALLOWED', `The partner credential is not good for ${route}.`, {
-          details: { operation: route },
-        })
-      requireOpen(instance, 'advice:read')
-      if (instance.state === 'suspended' && instance.stateReason === 'unpaid_off') throw switchedOff()
-      if (route === 'projections' && instance.state === 'suspended')
-        throw new ApiError('PAYMENT_REQUIRED', 'The service is suspended: nothing new is taken in.')
+      requireServed(instance, kind.effect)
       return {
         instance,
         database: credential.database,
         partner: credential.partner,
-        projectionClasses: credential.projectionClasses,
         actor: credential.id,
+        requireClass(projectionClass) {
+          if (!credential.projectionClasses.includes(projectionClass)) throw notAllowed(projectionClass)
+        },
       }
     },
   })
@@ -108,4 +113,10 @@ export function partnerAccess({
     if (!credential || !matches || credential.state !== 'active') return undefined
     return credential.expiresAt && credential.expiresAt.getTime() <= Date.now() ? undefined : credential
   }
+}
+
+function notAllowed(operation: string): ApiError {
+  return new ApiError('OPERATION_NOT_ALLOWED', `The partner credential is not good for ${operation}.`, {
+    details: { operation },
+  })
 }

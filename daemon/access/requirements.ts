@@ -6,7 +6,7 @@ import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { type Domain, type Operation, opensDomain, opensOperation } from '@loci/contract/operations.ts'
+import { type Domain, hasOperation, type Operation, type OperationKind } from '@loci/contract/operations.ts'
 import type { Instance } from './authority.ts'
 
 type Headers = Arrival['headers']
@@ -29,8 +29,18 @@ export function requireIdentity(headers: Headers, { org, ten, svc }: { org: stri
   }
 }
 
+export function requireOperations(capability: Capability, operations: readonly Operation[]): void {
+  for (const operation of operations) {
+    if (operation === 'operator') requireOperator(capability)
+    else if (!capability.ops.has(operation))
+      throw new ApiError('OPERATION_NOT_ALLOWED', `The capability lacks the operation ${operation}.`, {
+        details: { operation },
+      })
+  }
+}
+
 /** Operator rights can not be handed on: they count only in a single root without a key of its own. */
-export function requireOperator({ ops, isBareRoot }: Capability): void {
+function requireOperator({ ops, isBareRoot }: Capability): void {
   if (!ops.has('operator') || !isBareRoot)
     throw new ApiError(
       'OPERATOR_REQUIRED',
@@ -38,22 +48,24 @@ export function requireOperator({ ops, isBareRoot }: Capability): void {
     )
 }
 
-/** What the type of the service leaves closed (CONTRACT 1), whatever the capability says: its issuer may not have known the type. */
-export function requireOpen({ serviceType }: Instance, operation: Operation, operatorOf?: Domain): void {
-  const isOpen = opensOperation(serviceType, operation) && (!operatorOf || opensDomain(serviceType, operatorOf))
-  if (!isOpen)
+/** The type of the service decides which routes it has (CONTRACT 1), whatever the credential says: its issuer may not know the type. */
+export function requireServiceType({ serviceType }: Instance, needed: OperationKind): void {
+  if (!hasOperation(serviceType, needed))
     throw new ApiError(
       'FORBIDDEN',
-      `A service of type ${serviceType} does not open this route. Create a service of type memory for it.`,
+      `A service of type ${serviceType} does not have this route. Create a service of type memory for it.`,
     )
 }
 
-export function databaseOf(headers: Headers, ks: readonly string[], domain: Domain | undefined): string {
+/** Covered in every one of the domains; without a header the only literal database of the first one, else `default`. */
+export function databaseOf(headers: Headers, ks: readonly string[], domains: readonly Domain[]): string {
   const said = headers[HEADER.database]
   if (said !== undefined && (typeof said !== 'string' || !isDatabaseName(said)))
     throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
-  const database = said ?? (domain && onlyDatabase(ks, domain)) ?? 'default'
-  if (domain && !covers(ks, domain, database))
-    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${domain}/${database}.`)
+  const [first] = domains
+  const database = said ?? (first && onlyDatabase(ks, first)) ?? 'default'
+  const missing = domains.find((domain) => !covers(ks, domain, database))
+  if (missing !== undefined)
+    throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${missing}/${database}.`)
   return database
 }

@@ -1,50 +1,46 @@
-// Whether an instance is served at all, and whether it takes what is asked for now: its state, and how old the cell's feed is.
+// Whether an instance takes what is asked of it now, for capabilities and partner credentials alike: its state, then the age of the
+// cell's feed (CONTRACT 1 and 8). Which effect goes on in which state: libs/contract/operations.ts and states.ts.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import type { Operation } from '@loci/contract/operations.ts'
+import { EFFECTS, type Effect } from '@loci/contract/operations.ts'
+import { GONE, knownReason, STATE_REASONS, type StateReason } from '@loci/contract/states.ts'
 import type { Authority, Instance } from './authority.ts'
 
-/** Deleted and never heard of are the same to a caller; also to one whose write comes while the instance is being erased. */
+/** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
+export type RequireServed = (instance: Pick<Instance, 'state' | 'stateReason'>, effect: Effect) => void
+
+/** Beyond `feedStaleS` seconds without word from management, writes and operator operations are refused. */
+export function servedBy(authority: Pick<Authority, 'feedAgeS'>, feedStaleS: number): RequireServed {
+  return ({ state, stateReason }, effect) => {
+    if (state !== 'active') requireGoesOn(knownReason(stateReason), effect)
+    if (EFFECTS[effect].whileFeedIsStale) return
+    const ageS = authority.feedAgeS()
+    if (ageS !== null && ageS > feedStaleS)
+      throw new ApiError(
+        'AUTHORITY_STALE',
+        'The cell has not heard from management for too long to accept writes or operator requests.',
+        { retryAfterMs: 60_000 },
+      )
+  }
+}
+
+function requireGoesOn(reason: StateReason, effect: Effect): void {
+  const { access, code } = STATE_REASONS[reason]
+  if (access === 'none' || !EFFECTS[effect].whileSuspended) throw new ApiError(code, MESSAGES[reason])
+}
+
+const MESSAGES: Record<StateReason, string> = {
+  suspended: 'The service is suspended. Reads and deletions go on; resume it to write.',
+  unpaid: 'The tenant is suspended for payment. Reads and deletions go on; pay the open bill to write.',
+  unpaid_off:
+    'The tenant has been suspended for payment for over 30 days: the service is off, and nothing is read, exported or deleted. Its data is kept for now; pay the open bill to have it back.',
+  plan_not_covered: 'The plan of the tenant does not cover this service any more. Reads and deletions go on.',
+}
+
+/** Deleted and unknown get the same answer; so does a write that arrives while the instance is being erased. */
 export function instanceGone(): ApiError {
   return new ApiError(
-    'UNAUTHENTICATED',
+    GONE,
     'The capability is for an instance that this cell does not have. Ask management for its endpoint, or for a new capability.',
   )
-}
-
-/**
- * Suspended, for payment or otherwise: reads and deletions stay, writes wait. Unpaid for so long that it is off (CONTRACT 4.3): nothing
- * is served, and what is stored waits for the bill or for its deletion.
- */
-export function requireState({ state, stateReason }: Instance, operation: Operation): void {
-  if (state !== 'suspended') return
-  if (stateReason === 'unpaid_off') throw switchedOff()
-  if (!isWrite(operation)) return
-  if (stateReason === 'plan_not_covered')
-    throw new ApiError(
-      'PLAN_NOT_COVERED',
-      'The tenant’s plan does not cover this service any more. Reads and deletions go on.',
-    )
-  if (stateReason === 'unpaid')
-    throw new ApiError('PAYMENT_REQUIRED', 'The tenant is suspended for payment. Reads and deletions go on.')
-  throw new ApiError('FORBIDDEN', 'The service is suspended. Reads and deletions go on; resume it to write.')
-}
-
-export function switchedOff(): ApiError {
-  return new ApiError(
-    'PAYMENT_REQUIRED',
-    'The tenant has been suspended for payment too long: the service is off, and nothing is read, exported or deleted. Its data is kept for now; pay the open bill to have it back.',
-  )
-}
-
-export function isWrite(operation: Operation): boolean {
-  return operation.endsWith(':write') || operation === 'cycles:run'
-}
-
-export function requireFresh(authority: Authority, operation: Operation, feedStaleS: number): void {
-  const ageS = authority.feedAgeS()
-  if (ageS === null || ageS <= feedStaleS || !(isWrite(operation) || operation === 'operator')) return
-  throw new ApiError('AUTHORITY_STALE', 'The cell has not heard from management for too long to accept writes.', {
-    retryAfterMs: 60_000,
-  })
 }

@@ -163,7 +163,7 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
       },
       async ({ caller, body, headers }) => {
         // Whoever may only delete (a suspended instance) may delete many at once.
-        caller.requireServed(body.operations.every(({ op }) => op === 'delete') ? 'kv:delete' : 'kv:write')
+        caller.requireServed(body.operations.every(({ op }) => op === 'delete') ? 'delete' : 'write')
         const idempotencyKey = idempotencyKeyOf(headers)
         if (body.operations.some(({ op }) => op === 'delete') && !caller.ops.has('kv:delete')) {
           throw new ApiError('OPERATION_NOT_ALLOWED', 'A batch that deletes needs the operation kv:delete.', {

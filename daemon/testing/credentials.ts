@@ -1,12 +1,12 @@
-// A credential of every kind of the authorization matrix, made for the operation that a route needs. Five instances take part:
-// ours, a second one of the same tenant, one of another tenant of the organization, one of another organization, one of type kv.
+// A credential of every kind of the authorization matrix, made for the operations that a route needs. Six instances take part: ours,
+// a second one of the same tenant, one that its owner suspended, one of type kv, one of another tenant, one of another organization.
 
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { attenuate, type Delegation, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
 import { newKeyPair, privateKeyOf, publicKeyOf, signJws } from '@loci/capability/jws.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { OPERATIONS } from '@loci/contract/operations.ts'
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '@loci/contract/operations.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { nowS, type TestAuthority, type TestInstance } from './authority.ts'
 import type { Kind } from './matrix.ts'
@@ -16,6 +16,8 @@ export interface Parties {
   sibling: TestInstance
   neighbour: TestInstance
   stranger: TestInstance
+  /** Of the tenant; the test suspends it when its data is there. */
+  suspended: TestInstance
   /** Of the tenant, and of type kv. */
   plain: TestInstance
 }
@@ -27,12 +29,13 @@ export async function addParties(authority: TestAuthority): Promise<Parties> {
     sibling: await authority.addInstance({ org: own.org, ten: own.ten }),
     neighbour: await authority.addInstance({ org: own.org }),
     stranger: await authority.addInstance(),
+    suspended: await authority.addInstance({ org: own.org, ten: own.ten }),
     plain: await authority.addInstance({ org: own.org, ten: own.ten, service_type: 'kv' }),
   }
 }
 
 type Headers = Record<string, string>
-export type Credentials = (kind: Kind, operation: string | undefined) => Headers
+export type Credentials = (kind: Kind, operation?: string, secondOperation?: string) => Headers
 
 const HOUR_S = 3_600
 const REVOKED_JTI = newId('cap')
@@ -43,7 +46,7 @@ export async function makeCredentials(
   parties: Parties,
   adminToken: string,
 ): Promise<Credentials> {
-  const { own, sibling, neighbour, stranger, plain } = parties
+  const { own, sibling, neighbour, stranger, suspended, plain } = parties
   const epoch = nowS() - 2 * HOUR_S
   const until = new Date(Date.now() + 24 * HOUR_S * 1000).toISOString()
   await authority.tell(
@@ -58,7 +61,10 @@ export async function makeCredentials(
   const partnerWithoutClass = await partnerToken(authority, own, [])
 
   const capability = (token: string): Headers => ({ [HEADER.capability]: token })
-  const grant = (operation: string): Partial<RootClaims> => ({ ops: [operation], ks: keyspaces(operation) })
+  const grant = (op: Operation, second?: string): Partial<RootClaims> => ({
+    ops: second === undefined ? [op] : [op, second],
+    ks: keyspaces(op),
+  })
   const identity = {
     [HEADER.organization]: stranger.org,
     [HEADER.tenant]: stranger.ten,
@@ -67,29 +73,35 @@ export async function makeCredentials(
     'x-consumer-id': 'operator',
   }
 
-  const headersOf: Record<Kind, (operation: string) => Headers> = {
+  const headersOf: Record<Kind, (op: Operation, second?: string) => Headers> = {
     none: () => ({}),
     garbage: () => ({ ...capability('garbage~~..'), [HEADER.adminToken]: 'garbage', authorization: 'garbage' }),
-    'exact op and database': (op) => capability(own.root(grant(op))),
+    'exact op and database': (op, second) => capability(own.root(grant(op, second))),
     'every op but this one': (op) => capability(own.root({ ops: allBut(op), ks: ['*/*'] })),
-    'other database': (op) => ({
-      ...capability(own.root({ ops: [op], ks: ['kv/elsewhere'] })),
+    'other database': (op, second) => ({
+      ...capability(own.root({ ...grant(op, second), ks: ['kv/elsewhere'] })),
       [HEADER.database]: 'default',
     }),
-    'other instance of the tenant': (op) => capability(sibling.root(grant(op))),
-    'other tenant': (op) => capability(neighbour.root(grant(op))),
-    'other organization': (op) => capability(stranger.root(grant(op))),
+    'other instance of the tenant': (op, second) => capability(sibling.root(grant(op, second))),
+    'other tenant': (op, second) => capability(neighbour.root(grant(op, second))),
+    'other organization': (op, second) => capability(stranger.root(grant(op, second))),
     expired: (op) => capability(own.root({ ...grant(op), exp: nowS() - 31 })),
     'not yet valid': (op) => capability(own.root({ ...grant(op), nbf: nowS() + 60 })),
     'revoked by jti': (op) => capability(own.root({ ...grant(op), jti: REVOKED_JTI })),
     'revoked by epoch': (op) => capability(own.root({ ...grant(op), iat: epoch, nbf: epoch })),
-    'service type kv': (op) => capability(plain.root(grant(op))),
+    'suspended instance': (op, second) => capability(suspended.root(grant(op, second))),
+    'service type kv': (op, second) => capability(plain.root(grant(op, second))),
     'unknown key': (op) => capability(own.root(grant(op), { kid: 'k_unknown', key: newKeyPair().privateJwk })),
     'alg none': (op) => capability(unsigned(own.root(grant(op)))),
     'HS256 with the public key': (op) => capability(confused(own.root(grant(op)), authority)),
     'other aud': (op) => capability(own.root({ ...grant(op), aud: stranger.svc })),
-    'sealed narrower child': (op) =>
-      capability(seal(own.delegation({ ops: delegable(op), ks: ['*/*'] }), { ops: narrowed(op), ks: ['kv/default'] })),
+    'sealed narrower child': (op, second) =>
+      capability(
+        seal(own.delegation({ ops: delegable(op), ks: ['*/*'] }), {
+          ops: narrowed(op, second),
+          ks: op === 'operator' ? ['kv/default'] : keyspaces(op),
+        }),
+      ),
     'child with wider ops': (op) =>
       capability(forged(own.delegation({ ops: delegable().filter((one) => one !== op) }), { ops: [op] })),
     'child with a wider keyspace': (op) =>
@@ -101,11 +113,11 @@ export async function makeCredentials(
     'swapped parent': (op) => capability(swappedParent(own, authority, delegable(op))),
     'operator root': () => capability(own.root({ ops: ['operator'], ks: ['*/*'] })),
     'operator delegated': () => {
-      const parent = own.delegation({ ops: [...OPERATIONS], ks: ['*/*'], del_max: 1 })
+      const parent = own.delegation({ ops: OPERATION_NAMES, ks: ['*/*'], del_max: 1 })
       return capability(forged(parent, { ops: ['operator'] }))
     },
-    'foreign identity headers': (op) => ({ ...capability(own.root(grant(op))), ...identity }),
-    'foreign body namespace': (op) => capability(own.root(grant(op))),
+    'foreign identity headers': (op, second) => ({ ...capability(own.root(grant(op, second))), ...identity }),
+    'foreign body namespace': (op, second) => capability(own.root(grant(op, second))),
     'partner key': () => ({ authorization: `Bearer ${partner}` }),
     'partner key of another instance': () => ({ authorization: `Bearer ${partnerElsewhere}` }),
     'partner key without the class': () => ({ authorization: `Bearer ${partnerWithoutClass}` }),
@@ -120,25 +132,37 @@ export async function makeCredentials(
     },
     'legacy JWT alone': () => ({ authorization: `Bearer ${legacyJwt()}` }),
     'identity headers alone': () => identity,
+    'every op but the second one': (op, second) => capability(own.root({ ops: allBut(second), ks: keyspaces(op) })),
+    'all keyspaces but the last domain': (op, second) =>
+      capability(own.root({ ...grant(op, second), ks: OPERATIONS[op].domains.slice(0, -1).map((one) => `${one}/*`) })),
   }
-  return (kind, operation) => headersOf[kind](operation ?? 'kv:read')
+  return (kind, operation = 'kv:read', second) => headersOf[kind](nearest(operation), second)
 }
 
-function keyspaces(operation: string): string[] {
+/** For a route of a partner, the operation with which a capability does the same elsewhere. */
+function nearest(operation: string): Operation {
+  return OPERATION_NAMES.find((one) => one === operation) ?? 'advice:read'
+}
+
+/** What is of the whole instance shows what it can of kv; an operator has everything. */
+function keyspaces(operation: Operation): string[] {
+  const { domains, scope } = OPERATIONS[operation]
+  if (scope === 'database') return domains.map((domain) => `${domain}/default`)
   return operation === 'operator' ? ['*/*'] : ['kv/default']
 }
 
-function allBut(operation: string): string[] {
-  return OPERATIONS.filter((one) => one !== operation)
+function allBut(operation: string | undefined): string[] {
+  return OPERATION_NAMES.filter((one) => one !== operation)
 }
 
 /** Operator rights can not be in a root that is handed on: such a root is refused for that reason, and not for the one at hand. */
 function delegable(operation?: string): string[] {
-  return operation === 'operator' ? ['kv:read'] : OPERATIONS.filter((one) => one !== 'operator')
+  return operation === 'operator' ? ['kv:read'] : OPERATION_NAMES.filter((one) => one !== 'operator')
 }
 
-function narrowed(operation: string): string[] {
-  return operation === 'operator' ? ['kv:read'] : [operation]
+function narrowed(operation: Operation, second?: string): string[] {
+  if (operation === 'operator') return ['kv:read']
+  return second === undefined ? [operation] : [operation, second]
 }
 
 /** A last link that its holder signed with whatever it likes in it: the library's own `seal` would refuse to. */

@@ -4,7 +4,7 @@
 
 import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/testing/matrix.ts'
 
-/** The daemon's kinds of PROMISES.md, in its order; the last one is ours. */
+/** The daemon's kinds of PROMISES.md, in its order; the last three are ours. */
 const KINDS = [
   'none',
   'garbage',
@@ -18,6 +18,7 @@ const KINDS = [
   'not yet valid',
   'revoked by jti',
   'revoked by epoch',
+  'suspended instance',
   'service type kv',
   'unknown key',
   'alg none',
@@ -45,6 +46,8 @@ const KINDS = [
   'API key',
   'legacy JWT alone',
   'identity headers alone',
+  'every op but the second one',
+  'all keyspaces but the last domain',
 ] as const
 
 export type Kind = (typeof KINDS)[number]
@@ -59,15 +62,28 @@ const dryRun: Row = { class: 'admin', body: { services: ['mcp'], dry_run: true }
 const systemRead: Row = {
   class: 'capability',
   operation: 'system:read',
-  expected: { 'other database': 'admitted', 'service type kv': 'admitted' },
+  expected: {
+    'other database': 'admitted',
+    'service type kv': 'admitted',
+    'all keyspaces but the last domain': 'admitted',
+  },
 }
 
 /** Every instance of the matrix has an entry of this name, each with a canary of its own. */
 export const KEY = 'matrix'
-const ofKv = { class: 'capability', expected: { 'service type kv': 'admitted' } } as const
-const kvRead: Row = { ...ofKv, operation: 'kv:read', params: { key: KEY } }
-const scratch = { params: { key: 'matrix-scratch' }, body: { value: 'scratch' } }
-const batch = { body: { operations: [{ op: 'put', key: 'matrix-scratch', value: 'scratch' }] } }
+const kvRead: Row = {
+  class: 'capability',
+  operation: 'kv:read',
+  params: { key: KEY },
+  expected: { 'service type kv': 'admitted' },
+}
+const kvWrite = {
+  class: 'capability',
+  operation: 'kv:write',
+  expected: { 'service type kv': 'admitted', 'suspended instance': '403 FORBIDDEN' },
+} as const
+const scratch: Row = { ...kvWrite, params: { key: 'matrix-scratch' }, body: { value: 'scratch' } }
+const batch: Row = { ...kvWrite, body: { operations: [{ op: 'put', key: 'matrix-scratch', value: 'scratch' }] } }
 
 /** Whoever is admitted finds nothing to delete. */
 const missing: Row = {
@@ -79,7 +95,9 @@ const missing: Row = {
     'other instance of the tenant': 'admitted or 404',
     'other tenant': 'admitted or 404',
     'other organization': 'admitted or 404',
+    'suspended instance': 'admitted or 404',
     'service type kv': 'admitted or 404',
+    'every op but the second one': 'admitted or 404',
     'sealed narrower child': 'admitted or 404',
     'foreign body namespace': 'admitted or 404',
   },
@@ -107,8 +125,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'GET /v1/kv/consistency': systemRead,
     'GET /v1/kv/entries': kvRead,
     'GET /v1/kv/entries/{key}': kvRead,
-    'PUT /v1/kv/entries/{key}': { ...ofKv, operation: 'kv:write', ...scratch },
-    'POST /v1/kv/entries/batch': { ...ofKv, operation: 'kv:write', ...batch },
+    'PUT /v1/kv/entries/{key}': scratch,
+    'POST /v1/kv/entries/batch': batch,
     'DELETE /v1/kv/entries/{key}': missing,
     'GET /v1/audit': { class: 'operator', operation: 'operator' },
     'GET /admin/services/status': admin,
@@ -132,6 +150,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': 'as none',
       'revoked by jti': 'as none',
       'revoked by epoch': 'as none',
+      'suspended instance': 'as none',
       'service type kv': 'as none',
       'unknown key': 'as none',
       'alg none': 'as none',
@@ -159,6 +178,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'API key': 'as none',
       'legacy JWT alone': 'as none',
       'identity headers alone': 'as none',
+      'every op but the second one': 'as none',
+      'all keyspaces but the last domain': 'as none',
     },
 
     // Admitted for another instance means: to that instance's own data. The test looks for ours in the answer.
@@ -175,6 +196,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 CAPABILITY_REVOKED',
       'revoked by epoch': '401 CAPABILITY_REVOKED',
+      // By its owner: reads and deletions go on. Rows that write say so.
+      'suspended instance': 'admitted',
       // Whatever is not of kv or of the whole instance; rows of those say so.
       'service type kv': '403 FORBIDDEN',
       'unknown key': '401 UNAUTHENTICATED',
@@ -204,6 +227,9 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'API key': '401 UNAUTHENTICATED',
       'legacy JWT alone': '401 UNAUTHENTICATED',
       'identity headers alone': '401 UNAUTHENTICATED',
+      // Rows with a second operation say so.
+      'every op but the second one': 'admitted',
+      'all keyspaces but the last domain': '403 DATABASE_MISMATCH',
     },
 
     // A bare root with the operation, of the whole instance: keyspaces play no part, and no child has it.
@@ -220,6 +246,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 CAPABILITY_REVOKED',
       'revoked by epoch': '401 CAPABILITY_REVOKED',
+      'suspended instance': 'admitted',
       'service type kv': 'admitted',
       'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
@@ -247,6 +274,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'API key': '401 UNAUTHENTICATED',
       'legacy JWT alone': '401 UNAUTHENTICATED',
       'identity headers alone': '401 UNAUTHENTICATED',
+      'every op but the second one': 'admitted',
+      'all keyspaces but the last domain': 'admitted',
     },
 
     // Address first, then token. No capability helps, not even an operator's.
@@ -263,6 +292,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'not yet valid': '401 UNAUTHENTICATED',
       'revoked by jti': '401 UNAUTHENTICATED',
       'revoked by epoch': '401 UNAUTHENTICATED',
+      'suspended instance': '401 UNAUTHENTICATED',
       'service type kv': '401 UNAUTHENTICATED',
       'unknown key': '401 UNAUTHENTICATED',
       'alg none': '401 UNAUTHENTICATED',
@@ -290,6 +320,55 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       'API key': '401 UNAUTHENTICATED',
       'legacy JWT alone': '401 UNAUTHENTICATED',
       'identity headers alone': '401 UNAUTHENTICATED',
+      'every op but the second one': '401 UNAUTHENTICATED',
+      'all keyspaces but the last domain': '401 UNAUTHENTICATED',
+    },
+
+    // A partner credential in Authorization, and nothing else. Admitted for another instance: to that instance.
+    partner: {
+      none: '401 UNAUTHENTICATED',
+      garbage: '401 UNAUTHENTICATED',
+      'exact op and database': '401 UNAUTHENTICATED',
+      'every op but this one': '401 UNAUTHENTICATED',
+      'other database': '401 UNAUTHENTICATED',
+      'other instance of the tenant': '401 UNAUTHENTICATED',
+      'other tenant': '401 UNAUTHENTICATED',
+      'other organization': '401 UNAUTHENTICATED',
+      expired: '401 UNAUTHENTICATED',
+      'not yet valid': '401 UNAUTHENTICATED',
+      'revoked by jti': '401 UNAUTHENTICATED',
+      'revoked by epoch': '401 UNAUTHENTICATED',
+      'suspended instance': '401 UNAUTHENTICATED',
+      'service type kv': '401 UNAUTHENTICATED',
+      'unknown key': '401 UNAUTHENTICATED',
+      'alg none': '401 UNAUTHENTICATED',
+      'HS256 with the public key': '401 UNAUTHENTICATED',
+      'other aud': '401 UNAUTHENTICATED',
+      'sealed narrower child': '401 UNAUTHENTICATED',
+      'child with wider ops': '401 UNAUTHENTICATED',
+      'child with a wider keyspace': '401 UNAUTHENTICATED',
+      'child with a later expiry': '401 UNAUTHENTICATED',
+      'too deep': '401 UNAUTHENTICATED',
+      'cut chain': '401 UNAUTHENTICATED',
+      'swapped parent': '401 UNAUTHENTICATED',
+      'operator root': '401 UNAUTHENTICATED',
+      'operator delegated': '401 UNAUTHENTICATED',
+      'foreign identity headers': '401 UNAUTHENTICATED',
+      'foreign body namespace': '401 UNAUTHENTICATED',
+      'partner key': 'admitted',
+      'partner key of another instance': 'admitted',
+      // Its routes are its own; the row of the route that takes projections says so.
+      'partner key without the class': 'admitted',
+      'admin token from an allowed address': '401 UNAUTHENTICATED',
+      'admin token from another address': '401 UNAUTHENTICATED',
+      'wrong admin token': '401 UNAUTHENTICATED',
+      'forged X-Forwarded-For': '401 UNAUTHENTICATED',
+      'capability in Authorization': '401 UNAUTHENTICATED',
+      'API key': '401 UNAUTHENTICATED',
+      'legacy JWT alone': '401 UNAUTHENTICATED',
+      'identity headers alone': '401 UNAUTHENTICATED',
+      'every op but the second one': '401 UNAUTHENTICATED',
+      'all keyspaces but the last domain': '401 UNAUTHENTICATED',
     },
   },
 }

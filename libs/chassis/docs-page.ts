@@ -20,6 +20,7 @@ interface Operation {
   security?: Record<string, unknown>[]
   'x-loci-access'?: string
   'x-loci-operation'?: string
+  'x-loci-second-operation'?: string
   parameters?: Parameter[]
   requestBody?: { required: boolean; content: Record<string, { schema?: unknown }> }
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
@@ -140,7 +141,8 @@ function accessText(operation: Operation, known: ExampleDocument): string {
   if (headers.length === 0) return 'open to everybody'
   const needs = operation['x-loci-operation']
   if (needs === undefined) return headers.join(' and ')
-  return `${headers.join(' and ')}, ${needs === 'anyone' ? 'any scope' : needs}`
+  const second = operation['x-loci-second-operation']
+  return `${headers.join(' and ')}, ${needs === 'anyone' ? 'any scope' : needs}${second ? ` and ${second}` : ''}`
 }
 
 function parameterHtml({ name, in: place, required, description, schema }: Parameter): string {

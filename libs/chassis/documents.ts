@@ -34,7 +34,10 @@ function describe({ spec }: Route): RouteDescription {
     access: {
       class: spec.access.class,
       schemes: spec.access.schemes,
-      ...(spec.access.operation ? { operation: spec.access.operation } : {}),
+      operation: spec.access.operation,
+      secondOperation: spec.access.secondOperation,
+      domains: spec.access.domains,
+      effect: spec.access.effect,
     },
     ...(spec.params ? { params: spec.params } : {}),
     ...(spec.query ? { query: spec.query } : {}),

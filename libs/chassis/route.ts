@@ -31,6 +31,12 @@ export interface Access<Caller> {
   readonly class: string
   /** The operation of the credential that the route needs, where the class has operations. */
   readonly operation?: string
+  /** A second one that it needs as well. */
+  readonly secondOperation?: string
+  /** Of the data plane: the domains of the database that it works on. */
+  readonly domains?: readonly string[]
+  /** Of the data plane: read, write, delete or operate. */
+  readonly effect?: string
   /** Names of OpenAPI security schemes: any of the lists, all of a list. Empty = nobody is asked. */
   readonly schemes: string[][]
   /** The WWW-Authenticate of its 401s; Bearer where there is none. */

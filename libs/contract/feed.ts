@@ -1,6 +1,7 @@
 // Between the planes (CONTRACT 8): what a cell pulls from management. One current item for each thing that the cell must know.
 
 import { z } from 'zod'
+import { INSTANCE_STATES, STATE_REASON_NAMES, STATE_REASONS } from './states.ts'
 import { idOf, queryInteger, timestamp } from './wire.ts'
 
 const instanceLimits = z.object({
@@ -19,11 +20,14 @@ const instanceBody = z.object({
   svc: idOf('svc'),
   service_type: z.string(),
   plan: z.string(),
-  state: z.enum(['active', 'suspended', 'deleted']),
-  state_reason: z.string().nullable().meta({
-    description:
-      'Why it is suspended: `suspended` (by its owner), `unpaid`, `unpaid_off` (unpaid so long that reads are off too), `plan_not_covered`.',
-  }),
+  state: z.enum(INSTANCE_STATES),
+  // Any text is read: a cell of this release must take the page of a newer management that knows more reasons.
+  state_reason: z
+    .string()
+    .nullable()
+    .meta({
+      description: `Why it is suspended. ${STATE_REASON_NAMES.map((name) => `\`${name}\`: ${STATE_REASONS[name].meaning}`).join('; ')}. A cell takes one that it does not know for \`suspended\`.`,
+    }),
   generation: z.int().meta({
     description: 'Rises with each change; a cell ignores what is lower than what it has, and tells its own.',
   }),

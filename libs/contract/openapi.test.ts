@@ -13,6 +13,10 @@ interface Operation {
   security: Json[]
   'x-loci-access': string
   'x-loci-operation': string
+  'x-loci-second-operation': string
+  'x-loci-domains': string[]
+  'x-loci-effect': string
+  description: string
 }
 
 const inner = z.object({ n: z.int() }).meta({ id: 'Inner' })
@@ -147,6 +151,34 @@ test('who may call is written at each operation', () => {
   assert.equal(operation('GET /x')['x-loci-operation'], 'kv:read')
   assert.deepEqual(operation('GET /open').security, [])
   assert.equal(operation('GET /open')['x-loci-access'], 'open')
+})
+
+test('a second operation, several domains and the effect are written at the operation, and its database header', () => {
+  const { operation } = documentOf([
+    {
+      access: {
+        class: 'capability',
+        operation: 'cycles:run',
+        secondOperation: 'wm:read',
+        domains: ['cognitive', 'memory'],
+        effect: 'write',
+        schemes: [['capability']],
+      },
+    },
+  ])
+  const said = operation('GET /x')
+  assert.deepEqual(
+    [said['x-loci-operation'], said['x-loci-second-operation'], said['x-loci-domains'], said['x-loci-effect']],
+    ['cycles:run', 'wm:read', ['cognitive', 'memory'], 'write'],
+  )
+  assert.equal(
+    said.description,
+    'Access: capability with `cycles:run` and `wm:read`, on `cognitive`, `memory` of one database.',
+  )
+  assert.deepEqual(
+    said.parameters.map(({ name }) => name),
+    ['x-loci-database'],
+  )
 })
 
 test('an answer that is not JSON says its type', () => {

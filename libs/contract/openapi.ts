@@ -12,7 +12,14 @@ export interface RouteDescription {
   path: string
   summary: string
   tag: string
-  access: { class: string; operation?: string; schemes: string[][] }
+  access: {
+    class: string
+    operation?: string | undefined
+    secondOperation?: string | undefined
+    domains?: readonly string[] | undefined
+    effect?: string | undefined
+    schemes: string[][]
+  }
   params?: z.ZodType
   query?: z.ZodType
   body?: { schema: z.ZodType; required: boolean }
@@ -69,11 +76,7 @@ function operation(route: RouteDescription, schemas: Record<string, Json>): Json
     operationId: operationId(route),
     summary: route.summary,
     tags: [route.tag],
-    description: route.access.operation
-      ? `Access: ${route.access.class} with \`${route.access.operation}\`.`
-      : `Access: ${route.access.class}.`,
-    'x-loci-access': route.access.class,
-    ...(route.access.operation ? { 'x-loci-operation': route.access.operation } : {}),
+    ...accessOf(route.access),
     security: route.access.schemes.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, []]))),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
@@ -85,6 +88,20 @@ function operation(route: RouteDescription, schemas: Record<string, Json>): Json
         }
       : {}),
     responses: responses(route, schemas),
+  }
+}
+
+function accessOf({ class: name, operation, secondOperation, domains = [], effect }: RouteDescription['access']): Json {
+  const operations = [operation, secondOperation].filter((one) => one !== undefined)
+  const needed = operations.length > 0 ? ` with ${operations.map((one) => `\`${one}\``).join(' and ')}` : ''
+  const where = domains.length > 0 ? `, on ${domains.map((one) => `\`${one}\``).join(', ')} of one database` : ''
+  return {
+    description: `Access: ${name}${needed}${where}.`,
+    'x-loci-access': name,
+    ...(operation ? { 'x-loci-operation': operation } : {}),
+    ...(secondOperation ? { 'x-loci-second-operation': secondOperation } : {}),
+    ...(domains.length > 0 ? { 'x-loci-domains': domains } : {}),
+    ...(effect ? { 'x-loci-effect': effect } : {}),
   }
 }
 
@@ -112,7 +129,7 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, sc
 }
 
 /** A route that can refuse for a header reads that header: the codes say which, so the two can not disagree. */
-function headersOf({ errors, requestHeaders = {} }: RouteDescription): Json[] {
+function headersOf({ access, errors, requestHeaders = {} }: RouteDescription): Json[] {
   const header = (name: string, description: string, maxLength: number) => ({
     name,
     in: 'header',
@@ -121,7 +138,7 @@ function headersOf({ errors, requestHeaders = {} }: RouteDescription): Json[] {
     schema: { type: 'string', minLength: 1, maxLength },
   })
   return [
-    ...(errors.includes('DATABASE_MISMATCH')
+    ...(access.domains?.length || errors.includes('DATABASE_MISMATCH')
       ? [
           header(
             HEADER.database,

@@ -2,7 +2,7 @@
 // operations that a role may hand out are beside it, because they are bounded by the same person.
 
 import { SCOPES } from '@loci/contract/api-keys.ts'
-import { OPERATIONS, type Operation } from '@loci/contract/operations.ts'
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '@loci/contract/operations.ts'
 import { ROLES } from '@loci/contract/organizations.ts'
 
 export { ROLES, SCOPES }
@@ -23,6 +23,6 @@ export const SCOPES_OF: Readonly<Record<Role, readonly Scope[]>> = {
 
 /** On data: a viewer reads, a member does all but operate, admin and owner do all. */
 export function operationsOf(role: Role): readonly Operation[] {
-  if (role === 'viewer') return OPERATIONS.filter((op) => op.endsWith(':read'))
-  return role === 'member' ? OPERATIONS.filter((op) => op !== 'operator') : OPERATIONS
+  if (role === 'viewer') return OPERATION_NAMES.filter((op) => OPERATIONS[op].effect === 'read')
+  return role === 'member' ? OPERATION_NAMES.filter((op) => OPERATIONS[op].effect !== 'operate') : OPERATION_NAMES
 }

@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto'
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { BillingEventBody } from '@loci/contract/billing.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
+import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
@@ -38,7 +39,7 @@ import {
   takeParked,
   type WholeEvent,
 } from './store.ts'
-import { type TenantAccess, type TenantState, tenantStateAt } from './tenant-state.ts'
+import { type TenantState, tenantStateAt } from './tenant-state.ts'
 
 export interface Delivery {
   body: BillingEventBody

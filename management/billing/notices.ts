@@ -4,7 +4,8 @@
 // What was sent is remembered as `<type>@<when the step is taken>`. A notice counts for every step that is due at that time or
 // before, so a clock that is set back announces nothing twice; a suspension that ends forgets its notices.
 
-import type { TenantAccess, TenantState } from './tenant-state.ts'
+import type { TenantAccess } from '@loci/contract/states.ts'
+import type { TenantState } from './tenant-state.ts'
 
 export interface Announced {
   access: TenantAccess

@@ -2,11 +2,11 @@
 // other. Parked events belong to the platform: no organization sees them.
 
 import { PLATFORM } from '@loci/contract/audit.ts'
+import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
 import type { BillingEvent, BillingStatus } from './fold.ts'
 import type { Ordering } from './ordering.ts'
-import type { TenantAccess } from './tenant-state.ts'
 
 export type Effect = 'applied' | 'superseded' | 'unordered' | 'parked' | 'dead'
 

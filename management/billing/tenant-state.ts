@@ -16,6 +16,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { plan as planNames } from '@loci/contract/billing.ts'
+import { GRACE_DAYS, TENANT_STATES, type TenantAccess } from '@loci/contract/states.ts'
 import type { PlanName } from '../plans.ts'
 import { type BillingStatus, SEVERITIES, type SubscriptionRecord, type TenantFold } from './fold.ts'
 
@@ -23,9 +24,6 @@ export interface TenantState extends Answer {
   /** The next moment at which this answer changes without an event, or at which a notice is due. */
   nextChangeAt: Date | null
 }
-
-/** What services may still do: everything, read and delete, nothing; `delete`: they are to be deleted. */
-export type TenantAccess = 'full' | 'read_only' | 'none' | 'delete'
 
 interface Answer {
   tenantStatus: 'active' | 'past_due' | 'suspended'
@@ -57,11 +55,9 @@ interface Notice {
   takesEffectAt: Date
 }
 
-const GRACE_DAYS: Readonly<Record<PlanName, number>> = { free: 7, starter: 7, pro: 14, enterprise: 30 }
-
 const DAY_MS = 86_400_000
-const OFF_AFTER_MS = 30 * DAY_MS
-const DELETE_AFTER_MS = 60 * DAY_MS
+const OFF_AFTER_MS = TENANT_STATES.off.fromDay * DAY_MS
+const DELETE_AFTER_MS = TENANT_STATES.ended.fromDay * DAY_MS
 const NOTICE_MS = 7 * DAY_MS
 
 export function tenantStateAt(all: TenantFold, now: Date): TenantState {
@@ -94,7 +90,7 @@ function answerAt(fold: TenantFold, at: number): Answer {
   if (!record) return activeOn('free', undefined)
   if (at < entitledUntil(record)) {
     const answer = activeOn(record.coveredPlan as PlanName, record)
-    return record.status === 'past_due' ? { ...answer, tenantStatus: 'past_due', reason: 'past_due' } : answer
+    return record.status === 'past_due' ? { ...answer, ...shownAs('in_grace') } : answer
   }
   if (record.coveredPlan === null) return answerWithout(fold, record, at)
   if (record.status === 'cancelled') return { ...activeOn('free', record), plan: 'free' }
@@ -109,7 +105,7 @@ function answerWithout(fold: TenantFold, record: SubscriptionRecord, at: number)
   if (record.status === 'cancelled') return { ...rest, plan: rest.coveredPlan, billing }
   if (at < lapsedAt(record)) {
     const shown = { ...rest, plan: record.plan, billing }
-    return rest.tenantStatus === 'suspended' ? shown : { ...shown, tenantStatus: 'past_due', reason: 'past_due' }
+    return rest.tenantStatus === 'suspended' ? shown : { ...shown, ...shownAs('in_grace') }
   }
   // By arrival the run of its status began with it; where the tenant was suspended without it, that goes on.
   const since =
@@ -119,12 +115,10 @@ function answerWithout(fold: TenantFold, record: SubscriptionRecord, at: number)
 
 function activeOn(coveredPlan: PlanName, record: SubscriptionRecord | undefined): Answer {
   return {
-    tenantStatus: 'active',
-    reason: null,
+    ...shownAs('covered'),
     plan: record?.plan ?? 'free',
     coveredPlan,
     billing: billingOf(record),
-    access: 'full',
     suspendedSince: null,
     notices: [],
   }
@@ -134,9 +128,7 @@ function suspendedFrom(since: number, at: number, record: SubscriptionRecord, co
   return {
     // The plan stays, so that no service is cut down to the free plan while the bill can still be paid.
     ...activeOn(coveredPlan, record),
-    tenantStatus: 'suspended',
-    reason: 'unpaid',
-    access: accessAfter(at - since),
+    ...shownAs(stateAfter(at - since)),
     suspendedSince: new Date(since),
     notices: [
       noticeOf('tenant.access_ends', since + OFF_AFTER_MS),
@@ -214,9 +206,14 @@ function billingOf(record: SubscriptionRecord | undefined): Answer['billing'] {
   }
 }
 
-function accessAfter(suspendedMs: number): TenantAccess {
-  if (suspendedMs >= DELETE_AFTER_MS) return 'delete'
-  return suspendedMs >= OFF_AFTER_MS ? 'none' : 'read_only'
+function stateAfter(suspendedMs: number): keyof typeof TENANT_STATES {
+  if (suspendedMs >= DELETE_AFTER_MS) return 'ended'
+  return suspendedMs >= OFF_AFTER_MS ? 'off' : 'unpaid'
+}
+
+function shownAs(state: keyof typeof TENANT_STATES): Pick<Answer, 'tenantStatus' | 'reason' | 'access'> {
+  const { status, reason, access } = TENANT_STATES[state]
+  return { tenantStatus: status, reason, access }
 }
 
 function noticeOf(type: Notice['type'], takesEffectAt: number): Notice {

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { PARTNER_ROUTE_NAMES } from '@loci/contract/operations.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { type Act, appendAudit } from '../acts/audit/store.ts'
@@ -20,7 +21,6 @@ import {
 } from './store.ts'
 
 const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction']
-const PARTNER_ROUTES = ['projections', 'advice']
 
 export interface PartnerCredentialRequest {
   name: string
@@ -59,7 +59,7 @@ export async function mintPartnerCredential(
     partner,
     database,
     projectionClasses: requireSome('projection classes', request.projectionClasses, PROJECTION_CLASSES),
-    routes: requireSome('routes', request.routes, PARTNER_ROUTES),
+    routes: requireSome('routes', request.routes, PARTNER_ROUTE_NAMES),
     digest,
     createdAt: now,
     expiresAt: request.expiresAt ?? null,

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { InstanceLimits } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { type StateReason, TENANT_ACCESS } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
 import { appendAudit } from '../acts/audit/store.ts'
@@ -212,24 +213,23 @@ function hasRoom(
 }
 
 function entitlementOf(placed: Placed, standing: Standing | undefined, isBilled: boolean): Entitlement {
-  const digestOf = (state: DesiredState, reason: string | null) =>
+  const digestOf = (state: DesiredState, reason: StateReason | null) =>
     createHash('sha256')
       .update(JSON.stringify(bodyOf(placed, standing, isBilled, state, reason)))
       .digest('base64url')
-  const suspended = (reason: string): Entitlement => ({ state: 'suspended', reason, isOver: false, digestOf })
-  if (!isBilled || !standing) return { state: 'active', reason: null, isOver: false, digestOf }
-  if (standing.access === 'delete') return { state: 'suspended', reason: 'unpaid_off', isOver: true, digestOf }
-  if (standing.access === 'none') return suspended('unpaid_off')
-  if (standing.access === 'read_only') return suspended('unpaid')
-  if (standing.rank > PLANS[standing.plan].services) return suspended('plan_not_covered')
-  return { state: 'active', reason: null, isOver: false, digestOf }
+  if (!isBilled || !standing) return { ...TENANT_ACCESS.full, isOver: false, digestOf }
+  // Until the deletion is commanded nothing is served.
+  if (standing.access === 'delete') return { ...TENANT_ACCESS.none, isOver: true, digestOf }
+  const isBeyondPlan = standing.access === 'full' && standing.rank > PLANS[standing.plan].services
+  if (isBeyondPlan) return { state: 'suspended', reason: 'plan_not_covered', isOver: false, digestOf }
+  return { ...TENANT_ACCESS[standing.access], isOver: false, digestOf }
 }
 
 interface InstanceBody {
   service_type: string
   plan: PlanName
   state: DesiredState
-  state_reason: string | null
+  state_reason: StateReason | null
   limits: InstanceLimits
   config: Record<string, unknown>
 }
@@ -240,7 +240,7 @@ function bodyOf(
   standing: Standing | undefined,
   isBilled: boolean,
   state: DesiredState,
-  reason: string | null,
+  reason: StateReason | null,
 ): InstanceBody {
   const covered = isBilled && standing ? lesser(plan, standing.plan) : plan
   return {

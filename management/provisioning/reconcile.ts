@@ -1,5 +1,6 @@
 // One look at a service: what its cell must be told, given what is wanted and what is paid for. Pure; the states: service-state.ts.
 
+import type { StateReason } from '@loci/contract/states.ts'
 import { isOpen, type OperationKind, stepDone, stepRunning } from './operations/operation.ts'
 import {
   command,
@@ -22,11 +23,11 @@ const UNWATCHED_MS = 60_000
 /** What should be so, apart from the customer's own word: the tenant's billing, and what of the plan it covers. */
 export interface Entitlement {
   state: 'active' | 'suspended'
-  reason: string | null
+  reason: StateReason | null
   /** The tenant is past everything: its services are deleted. */
   isOver: boolean
   /** Of limits, plan and config together with the state: what the cell would be told. */
-  digestOf(state: DesiredState, reason: string | null): string
+  digestOf(state: DesiredState, reason: StateReason | null): string
 }
 
 export interface Surroundings {
@@ -67,7 +68,7 @@ export function reconcile(given: Life, around: Surroundings, now: Date): Reconci
   return isReplaced && life.operation ? { ...result, superseded: life.operation } : result
 }
 
-function act(life: Life, around: Surroundings, state: DesiredState, reason: string | null, now: Date): Reconciled {
+function act(life: Life, around: Surroundings, state: DesiredState, reason: StateReason | null, now: Date): Reconciled {
   if (life.cellId !== null) return tell(life, around, state, reason, now)
   if (state === 'deleted') return { ...settled(life, now), publish: false }
   return place(life, around, state, reason, now)
@@ -93,13 +94,19 @@ function stateNeeded(life: Life, entitled: 'active' | 'suspended'): DesiredState
 }
 
 /** Want of payment is told before the customer's own word: a payment is what would help. */
-function reasonOf(life: Life, { state, reason }: Entitlement): string {
+function reasonOf(life: Life, { state, reason }: Entitlement): StateReason {
   if (state === 'suspended' && (reason !== 'plan_not_covered' || life.wantedState !== 'suspended'))
     return reason ?? 'suspended'
   return 'suspended'
 }
 
-function place(life: Life, around: Surroundings, state: DesiredState, reason: string | null, now: Date): Reconciled {
+function place(
+  life: Life,
+  around: Surroundings,
+  state: DesiredState,
+  reason: StateReason | null,
+  now: Date,
+): Reconciled {
   if (around.placement === undefined) {
     const attempts = life.attempts + 1
     const retryAt = new Date(now.getTime() + Math.min(BACKOFF_MS_MAX, 500 * 2 ** Math.min(attempts, 10)))
@@ -112,7 +119,13 @@ function place(life: Life, around: Surroundings, state: DesiredState, reason: st
   return { ...tell({ ...placed, publishedDigest: null }, around, state, reason, now), placed: around.placement }
 }
 
-function tell(life: Life, around: Surroundings, state: DesiredState, reason: string | null, now: Date): Reconciled {
+function tell(
+  life: Life,
+  around: Surroundings,
+  state: DesiredState,
+  reason: StateReason | null,
+  now: Date,
+): Reconciled {
   const digest = around.entitlement.digestOf(state, reason)
   // What was told to be deleted is not told again when its plan changes: a restored database would raise its number past that of
   // a cell where it lives.

@@ -32,7 +32,7 @@ interface Around {
 
 function look(life: Life, minutes: number, around: Around = {}): Reconciled {
   const { placement = 'cell_a', entitled = 'active', isOver = false, plan = 'pro' } = around
-  const reason = entitled === 'suspended' ? 'unpaid' : null
+  const reason = entitled === 'suspended' ? ('unpaid' as const) : null
   const digestOf = (state: DesiredState, why: string | null) => `${state} ${why} ${plan}`
   operations += 1
   const entitlement = { state: entitled, reason, isOver, digestOf }

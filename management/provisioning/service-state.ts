@@ -20,10 +20,11 @@
 // because it was silent, or because of its own report. This database can not know what lived in a history that it has lost: only the
 // word of the owner, of billing or of staff erases.
 
+import type { InstanceState, StateReason } from '@loci/contract/states.ts'
 import { finish, isOpen, newOperation, type Operation, type OperationKind } from './operations/operation.ts'
 
 export type Status = 'provisioning' | 'active' | 'updating' | 'suspended' | 'failed' | 'deleting' | 'deleted'
-export type DesiredState = 'active' | 'suspended' | 'deleted'
+export type DesiredState = InstanceState
 export type ObservedState = DesiredState | 'failed'
 
 export interface Life {
@@ -33,7 +34,7 @@ export interface Life {
   statusReason: string | null
   cellId: string | null
   desiredState: DesiredState
-  stateReason: string | null
+  stateReason: StateReason | null
   /** Of what the cell was last told; 0 = nothing yet. */
   generation: number
   /** Of everything that the cell was told under it; null = it must be told (again). */

@@ -1,5 +1,6 @@
 // All SQL of provisioning. Lives are loaded and saved whole; what they may become is decided in lifecycle.ts.
 
+import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
 import type { Operation } from './operations/operation.ts'
@@ -124,7 +125,7 @@ export async function saveLife(sql: Sql, organizationId: string, life: Life, now
 
 export interface Standing {
   plan: PlanName
-  access: 'full' | 'read_only' | 'none' | 'delete'
+  access: TenantAccess
   /** How many services of the tenant that use its quota are as old as this one or older. */
   rank: number
 }

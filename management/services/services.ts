@@ -3,7 +3,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { parseInput } from '@loci/chassis/input.ts'
 import { idsFrom, isId, newId } from '@loci/contract/ids.ts'
-import { SERVICE_TYPES, type ServiceType, serviceTypeOf } from '@loci/contract/operations.ts'
+import { SERVICE_TYPE_NAMES, type ServiceType, serviceTypeOf } from '@loci/contract/operations.ts'
 import { type CreateServiceRequest, createServiceRequest, type PatchServiceRequest } from '@loci/contract/services.ts'
 import { jsonbBytes } from '@loci/postgres/jsonb-size.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -128,8 +128,8 @@ function requireType(name: string): ServiceType {
   if (serviceType) return serviceType
   throw new ApiError(
     'SERVICE_TYPE_UNAVAILABLE',
-    `There is no service type '${name.slice(0, 100)}'. The types are ${SERVICE_TYPES.join(', ')}.`,
-    { details: { service_types: [...SERVICE_TYPES] } },
+    `There is no service type '${name.slice(0, 100)}'. The types are ${SERVICE_TYPE_NAMES.join(', ')}.`,
+    { details: { service_types: SERVICE_TYPE_NAMES } },
   )
 }
 

@@ -5,7 +5,7 @@ import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
 import { ask } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { OPERATIONS } from '@loci/contract/operations.ts'
+import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import type { Service } from '../services/store.ts'
 import { type TestCell, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 
@@ -103,14 +103,14 @@ test('without ops a token has all but operator; owner and admin may ask for oper
   const all = { ops: ['operator', 'kv:read'], databases: ['*'] }
   assert.deepEqual(
     (await mint(own)).ops,
-    OPERATIONS.filter((op) => op !== 'operator'),
+    OPERATION_NAMES.filter((op) => op !== 'operator'),
   )
   assert.deepEqual((await mint(own, all)).ops, ['kv:read', 'operator'])
   await setRole(own, 'member')
   assert.deepEqual((await mint(own, all)).ops, ['kv:read'])
   assert.deepEqual(
     (await mint(own)).ops,
-    OPERATIONS.filter((op) => op !== 'operator'),
+    OPERATION_NAMES.filter((op) => op !== 'operator'),
   )
   const nothing = await own.ask(`POST ${own.tokens}`, { body: { ops: ['operator'], databases: ['*'] } })
   assert.deepEqual([nothing.status, nothing.error.code], [403, 'FORBIDDEN'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { OPERATIONS } from '@loci/contract/operations.ts'
+import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import { type TestCell, type TestManagement, testManagement } from '../testing/management.ts'
 
 let management: TestManagement
@@ -24,7 +24,7 @@ async function issuer(serviceType: string) {
   }
 }
 
-// Mutant: requireGrant() without opensOperation(): every operation is in the token.
+// Mutant: requireGrant() without hasOperation(): every operation is in the token.
 test('a token of a service of type kv carries kv, system:read, events:read and, asked for, operator: nothing else', async () => {
   const issue = await issuer('kv')
   const ofKv = ['system:read', 'kv:read', 'kv:write', 'kv:delete', 'events:read']
@@ -33,7 +33,7 @@ test('a token of a service of type kv carries kv, system:read, events:read and, 
     ops: ['kv:read'],
     keyspaces: ['kv/a', 'kv/b'],
   })
-  assert.deepEqual(await issue({ ops: [...OPERATIONS], databases: ['*'] }), {
+  assert.deepEqual(await issue({ ops: OPERATION_NAMES, databases: ['*'] }), {
     ops: [...ofKv, 'operator'],
     keyspaces: ['kv/*'],
   })
@@ -46,6 +46,6 @@ test('a token of a service of type graph carries what one of type memory carries
   assert.deepEqual(ofGraph, ofMemory)
   assert.deepEqual(
     (ofMemory as { ops: string[] }).ops,
-    OPERATIONS.filter((op) => op !== 'operator'),
+    OPERATION_NAMES.filter((op) => op !== 'operator'),
   )
 })

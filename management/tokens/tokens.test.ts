@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { attenuate, CapabilityError, seal, verifyCapability } from '@loci/capability/capability.ts'
 import { newKeyPair, publicKeyOf } from '@loci/capability/jws.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
-import { OPERATIONS } from '@loci/contract/operations.ts'
+import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import type { Service } from '../services/store.ts'
 import { ACTOR, PUBLIC_URL, type TestManagement, testManagement } from '../testing/management.ts'
 import { type MintedToken, mintToken, revokeToken, type TokenRequest } from './tokens.ts'
@@ -77,7 +77,7 @@ test('by default a token has every operation but operator, on the database calle
 
   assert.deepEqual(
     minted.ops,
-    OPERATIONS.filter((op) => op !== 'operator'),
+    OPERATION_NAMES.filter((op) => op !== 'operator'),
   )
   assert.deepEqual(
     minted.keyspaces.toSorted(),

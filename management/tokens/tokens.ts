@@ -10,11 +10,11 @@ import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import {
   DOMAINS,
-  DOMAINS_OF,
+  hasDomain,
+  hasOperation,
+  OPERATION_NAMES,
   OPERATIONS,
   type Operation,
-  opensDomain,
-  opensOperation,
 } from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { appendAudit } from '../acts/audit/store.ts'
@@ -185,7 +185,7 @@ interface Grant {
 
 function requireGrant(request: TokenRequest, service: Service, iat: number): Grant {
   const { serviceType } = service
-  const meant = requireOps(request.ops).filter((op) => opensOperation(serviceType, op))
+  const meant = requireOps(request.ops).filter((op) => hasOperation(serviceType, OPERATIONS[op]))
   if (meant.length === 0)
     throw new ApiError('FORBIDDEN', `A service of type ${serviceType} has none of the operations that were asked for.`)
   const ops = meant.filter((op) => request.allowedOps?.includes(op) ?? true)
@@ -231,12 +231,12 @@ function lesserPlan(one: PlanName, other: PlanName): PlanName {
 }
 
 function requireOps(given: string[] | undefined): Operation[] {
-  if (given === undefined) return OPERATIONS.filter((op) => op !== 'operator')
-  const unknown = given.find((op) => !(OPERATIONS as readonly string[]).includes(op))
+  if (given === undefined) return OPERATION_NAMES.filter((op) => op !== 'operator')
+  const unknown = given.find((op) => !(OPERATION_NAMES as string[]).includes(op))
   if (unknown !== undefined)
-    throw invalid(`there is no operation '${unknown}'; the operations are ${OPERATIONS.join(', ')}`)
+    throw invalid(`there is no operation '${unknown}'; the operations are ${OPERATION_NAMES.join(', ')}`)
   if (given.length === 0) throw invalid('ops must name at least one operation')
-  return OPERATIONS.filter((op) => given.includes(op))
+  return OPERATION_NAMES.filter((op) => given.includes(op))
 }
 
 function requireDatabases(given: string[] = ['default']): string[] {
@@ -255,10 +255,10 @@ function requireHolderKey(given: unknown, depth: number): PublicJwk | undefined 
   return given as PublicJwk
 }
 
-/** Each domain of the operations that the service opens, in each of the databases. */
+/** Each domain of the operations that the service has, in each of the databases. */
 function keyspacesOf(ops: Operation[], databases: string[], serviceType: string): string[] {
-  const needed = new Set(ops.flatMap((op) => DOMAINS_OF[op]))
-  return DOMAINS.filter((domain) => needed.has(domain) && opensDomain(serviceType, domain)).flatMap((domain) =>
+  const needed = new Set(ops.flatMap((op) => OPERATIONS[op].domains))
+  return DOMAINS.filter((domain) => needed.has(domain) && hasDomain(serviceType, domain)).flatMap((domain) =>
     databases.map((database) => `${domain}/${database}`),
   )
 }

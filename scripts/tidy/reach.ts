@@ -28,7 +28,6 @@ const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
 
 /** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
 const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: string }[] = [
-  { pattern: /^daemon\/access\/partner\.ts$/, why: 'the access of partner systems; projections is its first route' },
   { pattern: /^libs\/contract\/advice\.ts$/, why: 'what the specification says of advice; its feature comes' },
   { pattern: /^libs\/contract\/cycles\.ts$/, why: 'what the specification says of cycles; their feature comes' },
   { pattern: /^libs\/contract\/working-memory\.ts$/, why: 'what the specification says of slots; their feature comes' },

@@ -11,6 +11,7 @@ import type { Operation } from '@loci/contract/operations.ts'
 import { createAuthority, type Instance } from '@loci/daemon/access/authority.ts'
 import { type Caller, capabilityAccess } from '@loci/daemon/access/capability-access.ts'
 import { createRates } from '@loci/daemon/access/rates.ts'
+import { servedBy } from '@loci/daemon/access/served.ts'
 import { AGELESS } from '@loci/daemon/testing/ageless.ts'
 import { NARROW, type Origin, planAttack } from './hostile-tokens.ts'
 import { seeded } from './seeded.ts'
@@ -96,9 +97,9 @@ export async function attack(
     rates: createRates(),
     uses: createLastUses(),
     legacyJwt: undefined,
-    feedStaleS: 86_400,
+    requireServed: servedBy(authority, 86_400),
   })
-  const routes = [...ASKED.map((op) => access.capability(op)), access.operator()]
+  const routes = [...ASKED.map((op) => access.capability(op)), access.operator('operate')]
   const trial: Trial = { tried: 0, accepted: 0, gains: [], kinds: new Map() }
   for (; trial.tried < count; trial.tried += 1) {
     const { kind, text } = plan.next()

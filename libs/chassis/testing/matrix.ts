@@ -20,6 +20,8 @@ export type Expectation =
 export interface MatrixRow<Kind extends string = string> {
   class: string
   operation?: string
+  /** A second one that the route needs as well. */
+  secondOperation?: string
   /** A body with which the route does its work and changes nothing. */
   body?: Record<string, unknown>
   /** Values of the parameters of the path. */
@@ -41,6 +43,7 @@ export interface MatrixRequest {
   body: Record<string, unknown> | undefined
   /** Of the row: a credential is exact, or lacks something, with regard to it. */
   operation: string | undefined
+  secondOperation?: string | undefined
 }
 
 type Ask<Kind extends string> = (kind: Kind, request: MatrixRequest) => Promise<TestAnswer>
@@ -59,7 +62,7 @@ export async function matrixProblems<Kind extends string>(
     const rows = Object.entries(matrix.rows).filter(([line]) => routeOf(line) === name)
     if (rows.length === 0) problems.push(`${name} is registered and has no row: review who may call it and add one`)
     for (const [line, row] of rows) {
-      if (row.class !== spec.access.class || row.operation !== spec.access.operation)
+      if (nameOf(row) !== nameOf(spec.access))
         problems.push(`${line} is reviewed as ${nameOf(row)} and registered as ${nameOf(spec.access)}`)
       else problems.push(...(await rowProblems(matrix, line, row, send)))
     }
@@ -71,8 +74,9 @@ function routeOf(line: string): string {
   return line.replace(/\?.*/, '')
 }
 
-function nameOf({ class: name, operation }: { class: string; operation?: string }): string {
-  return operation === undefined ? name : `${name} with ${operation}`
+function nameOf({ class: name, operation, secondOperation }: Omit<MatrixRow, 'expected'>): string {
+  const needed = [operation, secondOperation].filter((one) => one !== undefined)
+  return needed.length === 0 ? name : `${name} with ${needed.join(' and ')}`
 }
 
 async function rowProblems<Kind extends string>(
@@ -87,6 +91,7 @@ async function rowProblems<Kind extends string>(
     line: line.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(row.params?.[name] ?? 'x')),
     body: row.body,
     operation: row.operation,
+    secondOperation: row.secondOperation,
   }
   const problems: string[] = []
   let none: string | undefined
