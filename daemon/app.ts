@@ -26,7 +26,7 @@ import { servedBy } from './access/served.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
 import { conductorRoutes } from './conductor/routes.ts'
-import { findInstance, findPartnerCredential, readChanges, readStanding } from './feed/store.ts'
+import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './feed/store.ts'
 import { type Check, healthRoutes } from './health/routes.ts'
 import { createBatches } from './kv/batches.ts'
 import { createQuota } from './kv/quota.ts'
@@ -87,7 +87,7 @@ export async function createDaemon({
   const authority = createAuthority({
     loadInstance: (id) => findInstance(pool, id),
     loadPartnerCredential: (id) => findPartnerCredential(pool, id),
-    loadStanding: (capability) => readStanding(pool, capability),
+    loadCredentialStatus: (capability) => readCredentialStatus(pool, capability),
   })
   const rates = createRates()
   const failures = createFailures(settings.unauthenticatedPerMinute)

@@ -7,7 +7,7 @@ import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 
 export interface Administrator {
-  /** Which of the configured tokens, by the start of its digest, and from where: what the audit names. */
+  /** For the audit: the start of the token's digest, and the client's address. */
   name: string
 }
 
@@ -33,14 +33,14 @@ export function adminAccess(options: AdminOptions): Access<Administrator> {
 }
 
 function requireAddress({ peer, headers }: Arrival, { allowlist, trustedProxies }: AdminOptions): string {
-  // A proxy on the same host would make the whole world loopback: a forwarding header from a peer that nobody declared
-  // trusted means exactly that, so it is refused whatever address it names.
+  // Behind an undeclared proxy on this host every client would look like loopback. A forwarding header from an untrusted peer
+  // means exactly that, so the request is refused whatever address it names.
   const untrustedForward = !trustedProxies.has(peer) && hasForwardingHeader(headers)
   const address = untrustedForward ? undefined : clientAddress(peer, headers, trustedProxies)
   if (address === undefined || !allowlist.has(address)) {
     throw new ApiError(
       'ADDRESS_NOT_ALLOWED',
-      'The administration does not answer this address. LOCI_ADMIN_ALLOWLIST names those it answers.',
+      'Admin requests are not accepted from this address. LOCI_ADMIN_ALLOWLIST lists the accepted ones.',
     )
   }
   return address
@@ -53,11 +53,11 @@ function requireToken({ headers }: Arrival, tokenDigests: Buffer[]): Buffer {
   const digest = createHash('sha256')
     .update(typeof sent === 'string' ? sent : '')
     .digest()
-  // Every digest is compared, equal or not: the time tells neither whether nor which.
+  // Compares with every digest, so that the time reveals neither whether nor which one matches.
   const matches = tokenDigests.filter((known) => timingSafeEqual(known, digest))
-  // Of the form that `daemon admin-token` makes: whoever configured the digest of a word has a token that opens nothing.
+  // Only tokens as `daemon admin-token` makes them: a digest of some guessable word must not work.
   if (typeof sent !== 'string' || !ADMIN_TOKEN.test(sent) || matches.length === 0) {
-    throw new ApiError('UNAUTHENTICATED', `The administration needs its token in the header ${HEADER.adminToken}.`)
+    throw new ApiError('UNAUTHENTICATED', `Admin routes need the admin token in the header ${HEADER.adminToken}.`)
   }
   return digest
 }

@@ -1,11 +1,11 @@
-// What this replica knows of authority: keys, revocations, instances, partner credentials. All of it comes from the cell's own
-// Postgres, so a replica that starts while management is down knows as much as the others. The picture is brought up to date
-// at every beat; what is not in it (an instance never asked for) is loaded on first use.
+// Authority: this replica's cache of keys, revocations, instances and partner credentials. All of it comes from the cell's own
+// Postgres, so a replica that starts while management is down knows as much as the others. Changes are polled (background.ts);
+// instances and partner credentials are loaded on first use.
 //
-// A picture that is older than PICTURE_MS_MAX decides nothing: each credential is then asked for in the database, or refused with
-// 503. So a revocation holds after that time whatever keeps a replica from its beat.
+// A cache older than CACHE_MS_MAX decides nothing: each credential is then looked up in the database, or refused with 503. So a
+// revocation takes effect within that time, whatever keeps a replica from polling.
 //
-// A revocation is never keyed on the text of a credential: the text of an Ed25519 signature has several spellings.
+// Revocations are keyed by jti, never by the text of a credential: the same Ed25519 signature can be written in several ways.
 
 import type { KeyObject } from 'node:crypto'
 import type { Capability } from '@loci/capability/capability.ts'
@@ -54,89 +54,89 @@ export interface SigningKey {
 
 export interface Revocation {
   kind: 'jti' | 'org' | 'ten' | 'svc' | 'sub'
-  /** '*' = made by the administration of the cell: hits the jti in any instance. */
+  /** '*': made by an administrator of the cell, for the jti in any instance. */
   svc: string
   value: string
   notBefore: Date | null
   expiresAt: Date
-  /** When management took a jti back, by its own clock. */
+  /** When management revoked the jti, by its own clock. */
   revokedAt: Date | null
 }
 
-/** Everything that changed since the picture was last brought up to date. */
+/** Everything that changed since the last poll. */
 export interface AuthorityChanges {
   changeSeq: number
-  /** Seconds since management was last heard; null when it never was. */
+  /** Seconds since the last contact with management; null = never. */
   feedAgeS: number | null
-  /** The database is a restored copy, and nobody has brought it up to date yet. */
+  /** The database is a restored copy that has not been resynced yet. */
   isRestored: boolean
   keys: SigningKey[]
   revocations: Revocation[]
-  /** Only those that are in the picture need to be brought up to date. */
+  /** Only cached ones are updated; the others load on first use. */
   instances: Instance[]
   partnerCredentials: PartnerCredential[]
 }
 
-/** What the database says of one capability at this moment. */
-export interface Standing {
+/** The status of one capability, read from the database. */
+export interface CredentialStatus {
   isRevoked: boolean
   isKeyGood: boolean
-  /** The database is of an earlier time, and can not say. */
+  /** The database is a restored copy, so the rest means nothing. */
   isRestored: boolean
 }
 
 export interface Authority {
-  /** Rises with every change: whoever remembers the number need not ask again until it differs. */
+  /** Rises with every change: a result derived at the same version is still right. */
   readonly version: number
   readonly changeSeq: number
-  /** `readAt`: when the reading of them began, by performance.now(); now, unless given. */
+  /** `readAt`: when the poll began, by performance.now(); default now. */
   accept(changes: AuthorityChanges, readAt?: number): void
-  /** Seconds since the picture was true. */
+  /** Seconds since the cache was up to date. */
   ageS(): number
-  /** Too old to decide: see loadStanding(). */
+  /** Too old to decide by; see loadCredentialStatus(). */
   isStale(): boolean
-  /** Past the picture: asks the database. */
-  loadStanding(capability: Pick<Capability, 'root' | 'jtis' | 'kid'>): Promise<Standing>
+  /** Reads the database, not the cache. */
+  loadCredentialStatus(capability: Pick<Capability, 'root' | 'jtis' | 'kid'>): Promise<CredentialStatus>
   findKey(kid: string, nowMs: number): KeyObject | undefined
   isRevoked(capability: Pick<Capability, 'root' | 'jtis'>): boolean
-  /** At once when it is in the picture, unless that is stale. */
+  /** Synchronous if it is cached and the cache is not stale. */
   findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
   findPartnerCredential(id: string): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
-  /** Seconds since management was last heard, by now; null when the cell has no management. */
+  /** Seconds since the cell's last contact with management; null = it has none. */
   feedAgeS(): number | null
-  /** What is known here is of an earlier time: nothing may be served by it. */
+  /** The database is a restored copy that has not been resynced: nothing may be served. */
   readonly isRestored: boolean
 }
 
-interface AuthorityOptions extends Pick<Authority, 'loadStanding'> {
+interface AuthorityOptions extends Pick<Authority, 'loadCredentialStatus'> {
   loadInstance(id: string): Promise<Instance | undefined>
   loadPartnerCredential(id: string): Promise<PartnerCredential | undefined>
-  /** Older than this the picture decides nothing. */
-  pictureMsMax?: number
+  /** Beyond this age the cache decides nothing. */
+  cacheMsMax?: number
 }
 
-/** Below the number of a cell in which nothing has changed yet: that one is a picture too, an empty one. */
+/** Below the change_seq of a new cell, which is 0. */
 export const NOTHING_READ = -1
 
-/** Of instances and partner credentials; at about 500 bytes each this stays below 20 MB. */
-const REMEMBERED_MAX = 20_000
-/** Ten missed beats. A revocation must hold 5 s after it was made, and has a way to go before it is in the database. */
-const PICTURE_MS_MAX = 3_000
+/** Instances, and as many partner credentials; at about 500 bytes each this stays below 20 MB. */
+const CACHED_MAX = 20_000
+/** Ten missed polls. A revocation must take effect within 5 s, and part of that passes before it is in this database. */
+const CACHE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
-/** That there is no such instance is known for so long: a token of another cell must not ask the database with each request. */
+/** How long an unknown id is remembered, so that tokens of another cell do not cost a query each. */
 const MISS_MS = 1_000
 const MISSES_MAX = 10_000
 const HOUR_MS = 3_600_000
-/** Clocks of management and its database may differ by less than this. */
+/** More than the clocks of management and its database may differ. */
 const COVERED_S = 60
 
-/** What an epoch may name to end a capability, in the picture as in the database. */
+/** The epochs that can revoke a capability. */
 export function scopesOf({ org, ten, svc, sub }: Capability['root']): [Revocation['kind'], string][] {
   return [
     ['org', org],
     ['ten', ten],
     ['svc', svc],
-    // Who asked is somebody only within an organization: the same person goes on in another.
+    // Only within one organization: the same person may keep tokens of another.
     ['sub', `${org}/${sub}`],
   ]
 }
@@ -144,16 +144,16 @@ export function scopesOf({ org, ten, svc, sub }: Capability['root']): [Revocatio
 export function createAuthority({
   loadInstance,
   loadPartnerCredential,
-  loadStanding,
-  pictureMsMax = PICTURE_MS_MAX,
+  loadCredentialStatus,
+  cacheMsMax = CACHE_MS_MAX,
 }: AuthorityOptions): Authority {
   const keys = new Map<string, { key: KeyObject; retireAt: number }>()
-  /** With the moment, in milliseconds, after which no token that it could hit can still be valid. */
+  /** By `<svc>:<jti>`, in milliseconds. After `expiresAt` no token that it names can still be valid. */
   const revokedJtis = new Map<string, { expiresAt: number; revokedAt: number }>()
   const notBefore = new Map<string, number>()
   const instances = new Map<string, Instance>()
   const partners = new Map<string, PartnerCredential>()
-  /** Until when nobody need ask for them again. */
+  /** Ids that do not exist, and until when not to look again. */
   const misses = new Map<string, number>()
   let version = 0
   let changeSeq = NOTHING_READ
@@ -173,7 +173,7 @@ export function createAuthority({
         expiresAt: expiresAt.getTime(),
         revokedAt: revokedAt?.getTime() ?? Number.POSITIVE_INFINITY,
       })
-    // A later word may come with an earlier time (a restored control database): what was revoked stays revoked.
+    // A restored control database may send an earlier time: what was revoked stays revoked.
     else
       notBefore.set(
         `${kind}:${value}`,
@@ -181,20 +181,20 @@ export function createAuthority({
       )
   }
 
-  /** An instance that was deleted and is made again has lost its credentials, and a row that is gone tells nobody. They load again. */
-  function forgetPartnersOf(changed: Instance[]): void {
+  /** A recreated instance has lost its credentials, and a deleted row shows no change. So drop them; they load again on use. */
+  function dropPartnersOf(changed: Instance[]): void {
     if (changed.length === 0) return
     const ids = new Set(changed.map(({ id }) => id))
     for (const { id, instanceId } of partners.values()) if (ids.has(instanceId)) partners.delete(id)
   }
 
-  function forgetExpired(): void {
+  function dropExpired(): void {
     if (revokedJtis.size < PRUNE_ABOVE) return
     for (const [jti, { expiresAt }] of revokedJtis) if (expiresAt < Date.now() - HOUR_MS) revokedJtis.delete(jti)
   }
 
-  /** As the feed's applier does in the database (dropCovered), whose rows are gone and tell nobody. */
-  function forgetCovered(changed: Revocation[]): void {
+  /** As dropCovered() of the feed does in the database: a deleted row shows no change. */
+  function dropCovered(changed: Revocation[]): void {
     const services = new Set(changed.flatMap(({ kind, value }) => (kind === 'svc' ? [value] : [])))
     if (services.size === 0) return
     for (const [jti, { revokedAt }] of revokedJtis) {
@@ -213,18 +213,18 @@ export function createAuthority({
     },
     ageS: () => (performance.now() - readAt) / 1000,
     isStale,
-    loadStanding,
+    loadCredentialStatus,
     accept(changes, at = performance.now()) {
       for (const key of changes.keys) acceptKey(key)
       for (const revocation of changes.revocations) acceptRevocation(revocation)
-      // What is new may be one of them.
+      // A new row may be one of the missing ids.
       if (changes.changeSeq !== changeSeq) misses.clear()
       for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
-      forgetPartnersOf(changes.instances)
+      dropPartnersOf(changes.instances)
       for (const credential of changes.partnerCredentials)
         if (partners.has(credential.id)) partners.set(credential.id, credential)
-      if (changes.revocations.length > 0) forgetExpired()
-      forgetCovered(changes.revocations)
+      if (changes.revocations.length > 0) dropExpired()
+      dropCovered(changes.revocations)
       if (changes.changeSeq !== changeSeq) version += 1
       changeSeq = changes.changeSeq
       isRestored = changes.isRestored
@@ -237,7 +237,7 @@ export function createAuthority({
     },
     isRevoked({ root, jtis }) {
       if (jtis.some((jti) => revokedJtis.has(`${root.svc}:${jti}`) || revokedJtis.has(`*:${jti}`))) return true
-      // The root's iat, never a child's: a child is signed by its holder, who may write any time into it.
+      // The root's iat, never a child's: a holder signs the child and can put any time into it.
       return scopesOf(root).some(([kind, value]) => root.iat <= (notBefore.get(`${kind}:${value}`) ?? -1))
     },
     findInstance: (id) => find(instances, id, loadInstance),
@@ -249,7 +249,7 @@ export function createAuthority({
   }
 
   function isStale(): boolean {
-    return performance.now() - readAt > pictureMsMax
+    return performance.now() - readAt > cacheMsMax
   }
 
   function find<Value>(map: Map<string, Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
@@ -269,14 +269,14 @@ export function createAuthority({
   ): Promise<Value | undefined> {
     const seqBefore = changeSeq
     const value = await load(id)
-    // A change that was read while we loaded may be newer than what we loaded: then the next request loads again.
+    // If a poll came in between, it may be newer than this row: do not cache it, the next request loads it again.
     if (changeSeq !== seqBefore) return value
     if (value === undefined) {
       if (misses.size >= MISSES_MAX) misses.clear()
       misses.set(id, performance.now() + MISS_MS)
       return undefined
     }
-    if (map.size >= REMEMBERED_MAX) map.delete(map.keys().next().value as string)
+    if (map.size >= CACHED_MAX) map.delete(map.keys().next().value as string)
     map.set(id, value)
     return value
   }

@@ -1,5 +1,5 @@
-// A bounded memory of what was verified. What was used since it was last looked at stays: whoever brings a flood of new credentials
-// pushes out the rest of that flood, and not the credentials that everybody else works with.
+// A bounded cache of verified credentials (second chance: an entry that was used since it was last examined stays). A flood of new
+// credentials evicts itself, not the credentials in regular use.
 
 export interface Cache<Value> {
   find(key: string): Value | undefined
@@ -24,7 +24,7 @@ export function createCache<Value>(bytesMax: number): Cache<Value> {
     keep(key, value, bytes) {
       held += bytes - (entries.get(key)?.bytes ?? 0)
       entries.set(key, { value, bytes, isUsed: false })
-      // The oldest first; one that was used goes to the end and has to be used again to stay.
+      // Oldest first. A used entry moves to the end and must be used again to stay.
       for (const [oldest, entry] of entries) {
         if (held <= bytesMax) return
         entries.delete(oldest)

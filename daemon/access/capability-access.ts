@@ -1,5 +1,5 @@
-// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and may he. Everything that a
-// handler knows of its caller comes from here, and everything here comes from the verified credential; headers only narrow.
+// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and whether they may. A handler knows
+// its caller from here alone, and everything here comes from the verified credential; headers only narrow.
 
 import { hash } from 'node:crypto'
 import {
@@ -26,16 +26,16 @@ import type { Rates } from './rates.ts'
 import { addressOf, databaseOf, requireIdentity, requireOperations, requireServiceType } from './requirements.ts'
 import { instanceGone, type RequireServed } from './served.ts'
 
-/** Who a handler works for. */
+/** On whose behalf a handler works. */
 export interface Caller {
   instance: Instance
-  /** Of the route's domain; `default` where the route has none. */
+  /** The request's database; `default` where the route works on none. */
   database: string
   ops: ReadonlySet<string>
   ks: readonly string[]
-  /** Whose repeats an idempotency key belongs to: the root's `sub`, and below a root the first child too. */
+  /** The scope of idempotency keys: the root's `sub` (or jti), and for a delegated chain the first child's jti too. */
   holder: string
-  /** What the audit names. */
+  /** As the audit names the caller. */
   actor: string
   /** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
   requireServed(effect: Effect): void
@@ -47,13 +47,13 @@ export interface CapabilityOptions {
   rates: Rates
   uses: Pick<LastUses, 'note'>
   legacyJwt: LegacyJwt | undefined
-  /** None, unless given. */
+  /** Default: none. */
   trustedProxies?: AddressSet
   requireServed: RequireServed
   nowMs?: () => number
 }
 
-/** In bytes of their text, which is about half of what they take in memory. */
+/** Counted in bytes of the credentials' text; in memory they take about twice that. */
 const CREDENTIALS_BYTES_MAX = 12 * 2 ** 20
 const LINKS_BYTES_MAX = 4 * 2 ** 20
 
@@ -86,17 +86,17 @@ interface CapabilityDemand {
   also?: Exclude<Operation, 'operator'>
   /** The handler must call requireServed() itself: the effect depends on the body, which is read later. */
   servedByHandler?: boolean
-  /** In the work of a plan's rate, where it is more than that of a small request. */
+  /** In units of the plan's rate (rates.ts), where it is more than 1. */
   cost?: number
 }
 
 interface Cached {
   capability: Capability
-  /** The version of the picture at which revocation and key were last found good. */
+  /** The authority's version at which the credential was last found not revoked. */
   checkedAt: number
 }
 
-/** What a route asks of a capability. */
+/** What a route needs of a capability. */
 interface Demand extends Omit<CapabilityDemand, 'also'> {
   operations: readonly Operation[]
   kind: OperationKind
@@ -104,7 +104,7 @@ interface Demand extends Omit<CapabilityDemand, 'also'> {
   covered: readonly Domain[]
 }
 
-/** Either known, or its root is verified and the rest waits until the rate of its instance was asked. */
+/** Either cached; or its root is verified, and the rest will be once its instance's rate has room. */
 type Presented = { capability: Capability } | { opened: OpenedChain; digest: string; bytes: number }
 
 export function capabilityAccess({
@@ -121,73 +121,73 @@ export function capabilityAccess({
   const known = createCache<object>(LINKS_BYTES_MAX)
 
   /**
-   * The credential's own worth, without regard to what is asked for. A new chain of several links costs one signature here; the rest is
-   * verified when its instance has been asked for its rate, or whoever makes new chains for every request works for nothing.
+   * Whether the credential is valid at all, whatever it is used for. A new chain of several links costs one signature here; the rest is
+   * verified when its instance has room in its rate. Otherwise new chains for every request would cost their sender nothing.
    */
   function present(text: string): Presented {
     const now = nowMs()
     const digest = hash('sha256', text, 'base64')
     const cached = credentials.find(digest)
-    if (cached) return { capability: requireGood(cached, now) }
+    if (cached) return { capability: requireValid(cached, now) }
     const opened = verifyRoot(text, { findKey: (kid) => findKey(kid, now), known })
     requireInTime({ expiresAt: opened.root.exp, notBefore: opened.root.nbf }, now / 1000)
     const presented = { opened, digest, bytes: text.length }
-    return opened.links.length === 1 ? { capability: complete(presented) } : presented
+    return opened.links.length === 1 ? { capability: verifyRest(presented) } : presented
   }
 
-  function complete({ opened, digest, bytes }: Extract<Presented, { opened: OpenedChain }>): Capability {
+  function verifyRest({ opened, digest, bytes }: Extract<Presented, { opened: OpenedChain }>): Capability {
     const now = nowMs()
     const fresh: Cached = { capability: verifyChildren(opened, { now: now / 1000, known }), checkedAt: -1 }
-    const capability = requireGood(fresh, now)
+    const capability = requireValid(fresh, now)
     credentials.keep(digest, fresh, bytes)
     return capability
   }
 
-  function requireGood(cached: Cached, now: number): Capability {
+  function requireValid(cached: Cached, now: number): Capability {
     const { capability } = cached
     requireInTime(capability, now / 1000)
-    // Both are asked again whenever anything changed; a key's own retirement needs no change, only time.
-    if (!findKey(capability.kid, now)) throw keyGone()
+    // A key retires by time alone, so it is looked up each time; revocations are checked again whenever authority has changed.
+    if (!findKey(capability.kid, now)) throw keyRemoved()
     if (cached.checkedAt !== authority.version && authority.isRevoked(capability)) throw revoked()
     cached.checkedAt = authority.version
     return capability
   }
 
-  /** A key that an old picture lacks may be one that was made since: that is no fault of the credential's. */
+  /** A key that stale authority lacks may be new: then it is 503, not 401. */
   function findKey(kid: string, now: number) {
     const key = authority.findKey(kid, now)
     if (key || !authority.isStale()) return key
-    throw pictureOld()
+    throw authorityUnread()
   }
 
-  /** Where the picture is too old to decide, the database does, and a database that does not answer refuses (503). */
-  async function requireStanding(arrival: Arrival, capability: Capability): Promise<void> {
-    const { isRevoked, isKeyGood, isRestored } = await authority.loadStanding(capability)
-    if (isRestored) throw pictureOld()
-    if (isRevoked || !isKeyGood) throw refused(arrival, isRevoked ? revoked() : keyGone())
+  /** With stale authority the database decides; if it does not answer, the request is refused with 503. */
+  async function requireValidInDatabase(arrival: Arrival, capability: Capability): Promise<void> {
+    const { isRevoked, isKeyGood, isRestored } = await authority.loadCredentialStatus(capability)
+    if (isRestored) throw authorityUnread()
+    if (isRevoked || !isKeyGood) throw refusalOf(arrival, isRevoked ? revoked() : keyRemoved())
   }
 
-  /** A failure of the credential counts for its address. */
-  function credential<Value>(arrival: Arrival, verify: () => Value): Value {
+  /** A credential that fails is counted against its address. */
+  function countFailure<Value>(arrival: Arrival, verify: () => Value): Value {
     try {
       return verify()
     } catch (error) {
-      throw refused(arrival, error)
+      throw refusalOf(arrival, error)
     }
   }
 
-  /** The rest of a chain is verified while there is room for its request, and what fails takes nothing of its instance's rate. */
+  /** Verifies the rest of a chain if the instance's rate has room. A chain that fails takes nothing of that rate. */
   function capabilityOf(arrival: Arrival, presented: Presented, instance?: Instance): Capability {
     if ('capability' in presented) return presented.capability
-    if (!instance) return credential(arrival, () => complete(presented))
+    if (!instance) return countFailure(arrival, () => verifyRest(presented))
     const { requests_per_second: perSecond, burst } = instance.limits
     const of = { instanceId: instance.id, root: presented.opened.root.jti, perSecond, burst }
-    return rates.verifying(of, () => credential(arrival, () => complete(presented)))
+    return rates.verifying(of, () => countFailure(arrival, () => verifyRest(presented)))
   }
 
   function authenticate(arrival: Arrival): Presented {
     const text = arrival.headers[HEADER.capability]
-    return credential(arrival, () => {
+    return countFailure(arrival, () => {
       if (typeof text !== 'string') throw noCapability(arrival.headers)
       const other = otherCredential(text)
       if (other) throw new ApiError('CREDENTIAL_MISPLACED', `${HEADER.capability} holds ${other}`)
@@ -195,7 +195,7 @@ export function capabilityAccess({
     })
   }
 
-  function refused(arrival: Arrival, error: unknown): unknown {
+  function refusalOf(arrival: Arrival, error: unknown): unknown {
     const refusal = error instanceof CapabilityError ? new ApiError(error.code, error.message) : error
     return refusal instanceof ApiError && refusal.status === 401
       ? failures.refuse(addressOf(arrival, trustedProxies), refusal)
@@ -219,7 +219,7 @@ export function capabilityAccess({
     const database = databaseOf(arrival.headers, capability.ks, covered)
     if (!servedByHandler) requireServed(instance, kind.effect)
     const { sub, jti } = capability.root
-    // Management seals its own tokens with a leaf that bears the root's jti: that leaf is the root's holder, not a sub-agent.
+    // Management seals its own tokens with a leaf that has the root's jti: its holder is the root's holder, not a sub-agent.
     const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
     return {
       instance,
@@ -251,7 +251,7 @@ export function capabilityAccess({
         return legacyJwt.requireValid(arrival.headers.authorization, nowMs()).then(
           () => byCapability(arrival),
           (error) => {
-            throw refused(arrival, error)
+            throw refusalOf(arrival, error)
           },
         )
       },
@@ -259,17 +259,17 @@ export function capabilityAccess({
 
     function byCapability(arrival: Arrival): Caller | Promise<Caller> {
       const presented = authenticate(arrival)
-      if (authority.isStale()) return pastPicture(arrival, presented)
+      if (authority.isStale()) return byDatabase(arrival, presented)
       const { svc } = 'capability' in presented ? presented.capability.root : presented.opened.root
       const instance = authority.findInstance(svc)
       if (instance instanceof Promise) return instance.then((loaded) => admit(arrival, presented, loaded, demand))
       return admit(arrival, presented, instance, demand)
     }
 
-    /** Every link is asked for in the database, so all of them are verified first. */
-    async function pastPicture(arrival: Arrival, presented: Presented): Promise<Caller> {
+    /** Every link is looked up in the database, so all of them are verified first. */
+    async function byDatabase(arrival: Arrival, presented: Presented): Promise<Caller> {
       const capability = capabilityOf(arrival, presented)
-      await requireStanding(arrival, capability)
+      await requireValidInDatabase(arrival, capability)
       return admit(arrival, { capability }, await authority.findInstance(capability.root.svc), demand)
     }
   }
@@ -296,16 +296,14 @@ function revoked(): ApiError {
   return new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
 }
 
-function pictureOld(): ApiError {
+function authorityUnread(): ApiError {
   return new ApiError(
     'AUTHORITY_STALE',
-    'This replica could not read keys and revocations for some seconds. Try again.',
-    {
-      retryAfterMs: 1_000,
-    },
+    'This replica has not been able to read keys and revocations for some seconds. Try again.',
+    { retryAfterMs: 1_000 },
   )
 }
 
-function keyGone(): ApiError {
+function keyRemoved(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'The capability does not verify: its key is no longer in use.')
 }

@@ -1,5 +1,5 @@
 // Legacy JWT verification (seed, Authentication 3): where it is configured, an `Authorization: Bearer <jwt>` must verify as well as
-// the capability. It never stands for one.
+// the capability. It never replaces one.
 
 import { createPublicKey } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -10,7 +10,7 @@ export interface LegacyJwt {
 }
 
 export interface LegacyJwtOptions {
-  /** PEM of the one public key; its type decides the algorithm, so a token can not choose another. */
+  /** PEM of the public key; its type decides the algorithm, so a token cannot choose another. */
   publicKey: string
   issuer: string
   audience: string
@@ -28,7 +28,7 @@ export function legacyJwt({ publicKey, issuer, audience }: LegacyJwtOptions): Le
         typeof authorization === 'string' && authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
       const options = { algorithms, issuer, audience, clockTolerance: TOLERANCE_S, requiredClaims: ['exp'] }
       await jwtVerify(text, key, { ...options, currentDate: new Date(nowMs) }).catch((error: unknown) => {
-        // What is not the token's fault (a key that no token can be good under) is a bug of ours and not the caller's 401.
+        // Anything else is not the token's fault (an unusable key, for example): a bug, not a 401.
         if (!(error instanceof errors.JOSEError)) throw error
         throw new ApiError('UNAUTHENTICATED', 'This deployment also needs a valid JWT in Authorization: Bearer.')
       })

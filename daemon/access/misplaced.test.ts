@@ -34,7 +34,7 @@ test('another credential of ours says what it is, what is needed instead, and ne
   for (const [prefix, said] of [
     ['loci_sk_', /^x-loci-capability holds an API key \(loci_sk_\), which is for management/],
     ['loci_ptr_', /^x-loci-capability holds a partner credential \(loci_ptr_\)/],
-    ['loci_adm_', /^x-loci-capability holds an admin token \(loci_adm_\), which opens \/admin alone/],
+    ['loci_adm_', /^x-loci-capability holds an admin token \(loci_adm_\), which opens \/admin only/],
   ] as const) {
     const { status, code, message } = await refusal({ 'x-loci-capability': `${prefix}0123456789_hunter22` })
     assert.deepEqual([status, code], [401, 'CREDENTIAL_MISPLACED'])
@@ -49,10 +49,10 @@ test('another credential of ours says what it is, what is needed instead, and ne
 test('none, or something else, says where a capability comes from', async () => {
   const none = await refusal({})
   assert.deepEqual([none.status, none.code], [401, 'UNAUTHENTICATED'])
-  assert.match(none.message, /needs a capability in the header x-loci-capability\. Management makes one: POST/)
+  assert.match(none.message, /needs a capability in the header x-loci-capability\. Management issues them: POST/)
   const other = await refusal({ 'x-loci-capability': 'something' })
   assert.deepEqual([other.status, other.code], [401, 'UNAUTHENTICATED'])
-  assert.match(other.message, /this is not a capability\. Management makes one: POST/)
+  assert.match(other.message, /this is not a capability\. Management issues them: POST/)
 })
 
 test('the bare address is refused as any unknown path, and the refusal names the documentation', async () => {

@@ -1,4 +1,4 @@
-// A request without a capability, or with another credential where one belongs, is told which header takes which.
+// Errors for a request without a capability, or with another credential in its place: they name the right header.
 
 import { ROOT_TYPE } from '@loci/capability/capability.ts'
 import { decodeJws } from '@loci/capability/jws.ts'
@@ -8,7 +8,7 @@ import { HEADER } from '@loci/contract/headers.ts'
 
 type Headers = Arrival['headers']
 
-const WHERE_FROM = 'Management makes one: POST /api/v1/tenants/{id}/tokens with an API key.'
+const WHERE_FROM = 'Management issues them: POST /api/v1/tenants/{id}/tokens with an API key.'
 
 export function noCapability({ authorization }: Headers): ApiError {
   const bearer = /^Bearer\s+(\S+)$/i.exec(String(authorization ?? ''))?.[1]
@@ -18,7 +18,7 @@ export function noCapability({ authorization }: Headers): ApiError {
       'CREDENTIAL_MISPLACED',
       `Send the capability in the header ${HEADER.capability}, not in Authorization.`,
     )
-  // A partner credential stands where it belongs; it only opens other routes.
+  // A partner credential in Authorization is in the right place; it just does not open this route.
   const other = bearer === undefined || bearer.startsWith('loci_ptr_') ? undefined : otherCredential(bearer)
   if (other) return new ApiError('CREDENTIAL_MISPLACED', `Authorization holds ${other}`)
   return new ApiError(
@@ -27,13 +27,13 @@ export function noCapability({ authorization }: Headers): ApiError {
   )
 }
 
-/** Credentials that begin with a name of ours say themselves what they are. */
+/** Our other credentials are recognised by their prefix. */
 export function otherCredential(text: string): string | undefined {
   if (text.startsWith('loci_sk_'))
     return `an API key (loci_sk_), which is for management. A daemon takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
   if (text.startsWith('loci_ptr_'))
-    return `a partner credential (loci_ptr_), which opens the partner's routes alone, in Authorization: Bearer. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+    return `a partner credential (loci_ptr_), which opens partner routes only, in Authorization: Bearer. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
   if (text.startsWith('loci_adm_'))
-    return `an admin token (loci_adm_), which opens /admin alone, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
+    return `an admin token (loci_adm_), which opens /admin only, in ${HEADER.adminToken}. This route takes a capability in ${HEADER.capability}. ${WHERE_FROM}`
   return undefined
 }

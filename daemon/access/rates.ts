@@ -1,8 +1,8 @@
-// The plan's rate of each instance (burst 2×), kept by this replica as a generic cell rate: one number per instance, no timer. It counts
-// work, because requests differ 300-fold in what they cost (CONTRACT 7): a request is 1, a consistency call 50; what its body and its answer
-// add is known later and charged then. A request is let in when there is room for 1, whatever it turns out to cost, so that a plan with
-// a small burst can still write a large batch; the debt is worked off before the next one is let in. The replicas of a cell do not ask each other at each request; once a second the busy ones learn what the
-// others have seen and grant their share of the rate (background.ts).
+// The plan's rate of each instance (burst 2×), kept by this replica as a GCRA: one number per instance, no timer. It counts work, because
+// requests differ 300-fold in cost (CONTRACT 7): a request is 1, a consistency call 50; what its body and its answer add is known later
+// and charged then. A request is admitted when there is room for 1, whatever it turns out to cost, so that a plan with a small burst can
+// still write a large batch; the debt is paid before the next one is admitted. Replicas do not coordinate per request: once a second the
+// busy ones exchange their counts and grant their share of the rate (background.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 
@@ -16,23 +16,23 @@ export interface Rates {
   /** Throws 429 RATE_LIMITED with the time after which the next request fits. */
   take(instanceId: string, perSecond: number, burst: number, isWrite: boolean, cost?: number): void
   /**
-   * Runs `verify`, the costly part of a credential whose root alone is known to be good, while the instance has room and this root has
-   * not failed as often as the plan's rate. Nothing is taken of the instance: whoever has a root, even one that was taken back, can
-   * put anything behind it.
+   * Runs `verify`, the costly part of a credential of which only the root is verified, while the instance has room and chains of this root
+   * have not failed as often as the plan's rate. Takes nothing from the instance: anyone who has a root, even a revoked one, can
+   * append any links to it.
    */
   verifying<Value>(
     of: { instanceId: string; root: string; perSecond: number; burst: number },
     verify: () => Value,
   ): Value
-  /** What a request that was let in costs beyond its 1. `isDone`: its work is done, so it is charged and not refused. */
+  /** What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. */
   charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean): void
-  /** What this replica has seen of each instance since it was last asked, refused requests included. */
+  /** Requests of each instance at this replica since the last call, refused ones included. */
   drainCounts(): Map<string, InstanceCounts>
   /** The part of an instance's rate that this replica may grant, 0..1; absent = all. */
   setShares(shares: Map<string, number>): void
 }
 
-/** Instances, and roots whose chains failed lately. */
+/** Instances, and roots whose chains failed recently. */
 const BUCKETS_MAX = 100_000
 
 export function createRates(now: () => number = () => performance.now()): Rates {
@@ -61,7 +61,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   }
 
   function setDue(bucket: string, due: number): void {
-    // One that is forgotten begins with a full burst: the others stay as they are.
+    // An evicted bucket starts again with a full burst.
     if (arrivals.size >= BUCKETS_MAX && !arrivals.has(bucket)) arrivals.delete(arrivals.keys().next().value as string)
     arrivals.set(bucket, due)
   }
@@ -87,7 +87,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       const intervalMs = intervalMsOf(instanceId, perSecond)
       const at = now()
       const due = Math.max(arrivals.get(instanceId) ?? 0, at)
-      // Of many large bodies at once the first is taken: those behind it find its debt.
+      // Of many large bodies at once the first is accepted; the next ones find its debt.
       if (!isDone && due - at > burst * intervalMs) throw limited(due - at - burst * intervalMs)
       arrivals.set(instanceId, due + units * intervalMs)
     },

@@ -11,12 +11,12 @@ import type { Instance } from './authority.ts'
 
 type Headers = Arrival['headers']
 
-/** Behind a proxy the peer is the proxy: strangers must not share its count with everybody else. */
+/** Behind a trusted proxy the client's own address: failures of one client must not slow the others down. */
 export function addressOf({ peer, headers }: Arrival, trustedProxies: AddressSet): string {
   return clientAddress(peer, headers, trustedProxies) ?? peer
 }
 
-/** Identity headers must equal the credential's; they never widen, and none is as good as all. */
+/** Identity headers are optional; those that are sent must equal the credential's. They never widen it. */
 export function requireIdentity(headers: Headers, { org, ten, svc }: { org: string; ten: string; svc: string }): void {
   for (const [name, own] of [
     [HEADER.organization, org],
@@ -39,7 +39,7 @@ export function requireOperations(capability: Capability, operations: readonly O
   }
 }
 
-/** Operator rights can not be handed on: they count only in a single root without a key of its own. */
+/** Operator rights cannot be delegated: they count only in a single root without a key (`cnf`). */
 function requireOperator({ ops, isBareRoot }: Capability): void {
   if (!ops.has('operator') || !isBareRoot)
     throw new ApiError(

@@ -7,12 +7,12 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import {
   type AuthorityChanges,
+  type CredentialStatus,
   type Instance,
   NOTHING_READ,
   type PartnerCredential,
   type Revocation,
   type SigningKey,
-  type Standing,
   scopesOf,
 } from '../access/authority.ts'
 import { appendAudit } from '../audit/store.ts'
@@ -87,13 +87,13 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
 }
 
 /** What authority.isRevoked() and findKey() say of the picture, asked of the tables themselves. */
-export async function readStanding(
+export async function readCredentialStatus(
   sql: Sql,
   { root, jtis, kid }: Pick<Capability, 'root' | 'jtis' | 'kid'>,
-): Promise<Standing> {
+): Promise<CredentialStatus> {
   const scopes = scopesOf(root)
-  const { rows } = await sql.query<Standing>({
-    name: 'standing_read',
+  const { rows } = await sql.query<CredentialStatus>({
+    name: 'credential_status_read',
     text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2))
         or exists (select from unnest($3::text[], $4::text[]) as s(kind, value) join loci.revocations r using (kind, value)
           where r.svc in ('', '*') and r.not_before >= to_timestamp($5)) as "isRevoked",
@@ -102,7 +102,7 @@ export async function readStanding(
       (select ${IS_RESTORED} from loci.cell) as "isRestored"`,
     values: [root.svc, jtis, scopes.map(([kind]) => kind), scopes.map(([, value]) => value), root.iat, kid],
   })
-  return rows[0] as Standing
+  return rows[0] as CredentialStatus
 }
 
 export interface Lease {

@@ -1,5 +1,6 @@
-/** For a picture that nobody brings up to date and that decides all the same: tests of what is in it, and benches. */
+/** For an authority that nobody polls and that decides all the same: tests of its content, and benches. */
 export const AGELESS = {
-  pictureMsMax: Number.POSITIVE_INFINITY,
-  loadStanding: () => Promise.reject(new Error('a picture that does not age is not asked past')),
+  cacheMsMax: Number.POSITIVE_INFINITY,
+  loadCredentialStatus: () =>
+    Promise.reject(new Error('an authority that never becomes stale does not read the database')),
 }

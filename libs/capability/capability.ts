@@ -1,8 +1,8 @@
 // The capability credential (CONTRACT 6): `<root JWS>[~<child JWS>]*`. The root is signed by management; each child is signed with
 // the key that its parent names in `cnf`, and may only narrow. Pure: clock and keys are handed in.
 //
-// What must stay true above all: a link with `cnf` is a key to narrow with, not a credential. The LAST link carries none, so
-// whoever is handed `root~leaf` and cuts the leaf off holds a chain that ends in `cnf` and opens nothing.
+// What must stay true above all: a link with `cnf` is a delegation key, not a credential. The LAST link carries none, so a holder of
+// `root~leaf` who cuts the leaf off has a chain that ends in `cnf` and is refused.
 
 import { createHash, type KeyObject } from 'node:crypto'
 import { newId } from '@loci/contract/ids.ts'
@@ -39,7 +39,7 @@ export interface RootClaims {
   exp: number
   jti: string
   del_max: number
-  /** Who asked for it: `usr_…` or `key_…`. */
+  /** Who requested it: `usr_…` or `key_…`. */
   sub?: string
   cnf?: { jwk: PublicJwk }
 }
@@ -67,7 +67,7 @@ export interface Capability {
   /** Seconds; the earliest end and the latest beginning of all links. */
   expiresAt: number
   notBefore: number
-  /** Whoever holds the chain: the root's jti and the first child's, which tells sub-agents of one root apart. */
+  /** Distinguishes the sub-agents of one root. */
   firstChildJti: string | undefined
   /** A single root without cnf: the only form in which operator rights count. */
   isBareRoot: boolean
@@ -88,29 +88,29 @@ export class CapabilityError extends Error {
 export interface VerifyOptions {
   /** Seconds. */
   now: number
-  /** Only keys that management published; an unknown kid is no reason to go looking for one. */
+  /** Only keys that management published. An unknown kid must not cause a lookup elsewhere. */
   findKey(kid: string): KeyObject | undefined
 }
 
-/** Links whose signatures were verified before, by the digest of the chain up to them: a known beginning costs no signature. */
+/** Cache of links whose signatures are verified, by the digest of the chain up to them: a known prefix costs no signature. */
 export interface KnownLinks {
   find(digest: string): object | undefined
   keep(digest: string, claims: object, bytes: number): void
 }
 
-/** A chain whose root is verified and whose children are not: enough to know whose it would be, not enough to let anybody in. */
+/** Its root is verified, its children are not: enough to know the instance, not enough to admit the request. */
 export interface OpenedChain {
   kid: string
   root: RootClaims
   links: readonly DecodedJws[]
 }
 
-/** Throws CapabilityError. Revocation and the state of the instance are the caller's to check, on every use. */
+/** Throws CapabilityError. The caller must check revocation and the state of the instance, on every use. */
 export function verifyCapability(text: string, options: VerifyOptions): Capability {
   return verifyChildren(verifyRoot(text, options), options)
 }
 
-/** One signature at most, however long the chain is. */
+/** Verifies one signature at most, however long the chain is. */
 export function verifyRoot(
   text: string,
   { findKey, known }: Pick<VerifyOptions, 'findKey'> & { known?: KnownLinks },
@@ -125,7 +125,7 @@ export function verifyRoot(
   return { kid, root, links }
 }
 
-/** The rest of the chain. */
+/** Verifies the rest of the chain. */
 export function verifyChildren(
   { kid, root, links }: OpenedChain,
   { now, known }: Pick<VerifyOptions, 'now'> & { known?: KnownLinks },
@@ -159,7 +159,7 @@ export function verifyChildren(
     ops: new Set(parent.ops),
     ks: parent.ks,
     jtis,
-    // Children never outlive their parents, so the last link ends first.
+    // A child never expires after its parent, so the last link expires first.
     expiresAt: parent.exp,
     notBefore,
     firstChildJti: jtis[1],
@@ -169,14 +169,14 @@ export function verifyChildren(
   return capability
 }
 
-/** Also asked again at each use of a cached capability. */
+/** Also checked at each use of a cached capability. */
 export function requireInTime({ expiresAt, notBefore }: { expiresAt: number; notBefore: number }, now: number): void {
   if (now >= expiresAt + TOLERANCE_S)
     throw new CapabilityError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
   if (now < notBefore - TOLERANCE_S) throw refused('the capability is not valid yet')
 }
 
-/** Every link's header and claims, unverified: for showing to its holder, never for deciding. */
+/** Header and claims of every link, unverified: for display only, never for decisions. */
 export function inspectCapability(
   text: string,
 ): { header: Record<string, unknown>; claims: Record<string, unknown> }[] {
@@ -187,7 +187,7 @@ export function mintRoot(claims: RootClaims, key: { kid: string; privateKey: Key
   return signJws({ alg: 'EdDSA', typ: ROOT_TYPE, kid: key.kid }, claims, key.privateKey)
 }
 
-/** A chain that ends in `cnf`, and the private key of that cnf: what its holder narrows offline. */
+/** A chain that ends in `cnf`, and the private key of that cnf: with both its holder narrows offline. */
 export interface Delegation {
   chain: string
   key: PrivateJwk
@@ -201,12 +201,12 @@ export interface Narrowing {
   jti?: string
 }
 
-/** A usable child with less. Whatever is not named is inherited; what would widen is refused here already, not only by the daemon. */
+/** A usable child with fewer rights. What is not given is inherited; widening is refused here, not only by the daemon. */
 export function seal(parent: Delegation, narrowing: Narrowing = {}): string {
   return `${parent.chain}~${signChild(parent, narrowing, undefined)}`
 }
 
-/** A child with a key of its own, to be narrowed again by whom it is given to. `holder`: that party's own public key. */
+/** A child with a key of its own, which its receiver can narrow again. */
 export function attenuate(parent: Delegation, narrowing: Narrowing = {}): Delegation {
   const { publicJwk, privateJwk } = newKeyPair()
   return { chain: attenuateFor(parent, publicJwk, narrowing), key: privateJwk }
@@ -220,7 +220,7 @@ function signChild(parent: Delegation, narrowing: Narrowing, holder: PublicJwk |
   const links = decodeChain(parent.chain)
   const last = links.at(-1) as DecodedJws
   const from = last.claims as unknown as ChildClaims
-  if (!from.cnf) throw refused('the chain is sealed: nothing hangs under it')
+  if (!from.cnf) throw refused('the chain is sealed and cannot be narrowed further')
   if (from.cnf.jwk.x !== parent.key.x) throw refused('the key does not belong to the end of the chain')
   const root = (links[0] as DecodedJws).claims as unknown as RootClaims
   if (links.length > root.del_max) throw refused('the root allows no further link')
@@ -243,7 +243,7 @@ function decodeChain(text: string): DecodedJws[] {
   if (parts.length > LINKS_MAX) throw refused('the chain has more than five links')
   return parts.map(
     (part) =>
-      decodeJws(part) ?? fail('this is not a capability. Management makes one: POST /api/v1/tenants/{id}/tokens'),
+      decodeJws(part) ?? fail('this is not a capability. Management issues them: POST /api/v1/tenants/{id}/tokens'),
   )
 }
 
@@ -254,13 +254,12 @@ function requireRoot(
   requireHeader(header, ROOT_TYPE, ['kid'])
   const kid = header.kid
   const key = typeof kid === 'string' ? findKey(kid) : undefined
-  if (typeof kid !== 'string' || !key || !verifyJws(text, key))
-    throw refused('the root is not signed by a key that we know')
+  if (typeof kid !== 'string' || !key || !verifyJws(text, key)) throw refused('the root is not signed by a known key')
   requireClaims(claims, ROOT_CLAIMS)
   const root = claims as unknown as RootClaims
   if (root.aud !== root.svc) throw refused('the audience is not the service')
   if (root.ops.includes('operator') && (root.cnf || root.del_max > 0))
-    throw refused('operator rights can not be delegated')
+    throw refused('operator rights cannot be delegated')
   return { kid, claims: root }
 }
 
@@ -291,7 +290,7 @@ function requireNarrower(
 function requireHeader(header: Record<string, unknown>, type: string, also: string[]): void {
   const known = ['alg', 'typ', ...also]
   if (header.alg !== 'EdDSA' || header.typ !== type || Object.keys(header).some((name) => !known.includes(name)))
-    throw refused('a link has another header than ours')
+    throw refused('a link has an unexpected header')
 }
 
 type Check = (value: unknown) => boolean
@@ -335,14 +334,13 @@ const CHILD_CLAIMS: ClaimRules = {
   optional: { cnf: isConfirmation, iat: isSeconds, nbf: isSeconds },
 }
 
-/** An unknown claim denies: it may have been meant as a restriction that this verifier does not know. */
+/** An unknown claim is refused: it may be a restriction that this verifier does not know. */
 function requireClaims(claims: Record<string, unknown>, { required, optional }: ClaimRules): void {
   for (const [name, check] of Object.entries(required))
-    if (!check(claims[name])) throw refused(`a link has no proper ${name}`)
+    if (!check(claims[name])) throw refused(`a link has a missing or malformed claim ${name}`)
   for (const [name, value] of Object.entries(claims)) {
     if (Object.hasOwn(required, name)) continue
-    if (!Object.hasOwn(optional, name) || !optional[name]?.(value))
-      throw refused('a link has a claim that we do not know')
+    if (!Object.hasOwn(optional, name) || !optional[name]?.(value)) throw refused('a link has an unknown claim')
   }
 }
 

@@ -1,5 +1,5 @@
-// Compact JWS with Ed25519 and nothing else: one algorithm, so there is none to confuse. The header is not read to find out how
-// to verify; it is compared with what it must be.
+// Compact JWS with Ed25519 only: with one algorithm there is none to confuse. The header never selects how to verify; callers compare it
+// with the expected one.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 
@@ -28,9 +28,8 @@ export function signJws(header: object, claims: object, key: KeyObject): string 
 }
 
 /**
- * Header and claims, unverified. Undefined when it is no compact JWS of two JSON objects, or one that two verifiers could read
- * differently: a member named twice (the first counts in some languages, the last in ours), bytes that are no UTF-8, base64url
- * with padding or with bits in its last character that mean nothing.
+ * Header and claims, unverified. Undefined unless it is a compact JWS of two JSON objects that every verifier reads alike: no
+ * duplicate members (some parsers take the first, JavaScript the last), valid UTF-8, base64url without padding or stray bits.
  */
 export function decodeJws(text: string): DecodedJws | undefined {
   const parts = text.split('.')
@@ -47,7 +46,7 @@ export function verifyJws(text: string, key: KeyObject): boolean {
   return verify(null, Buffer.from(text.slice(0, at)), key, Buffer.from(signature, 'base64url'))
 }
 
-/** Undefined unless it is exactly a public Ed25519 key: a private one in a token is a leak, not a key. */
+/** Undefined unless it is exactly a public Ed25519 key; a private key in a token would be a leak. */
 export function publicKeyOf(jwk: unknown): KeyObject | undefined {
   if (!isPublicJwk(jwk)) return undefined
   try {
@@ -66,7 +65,7 @@ export function newKeyPair(): { publicJwk: PublicJwk; privateJwk: PrivateJwk } {
   return { publicJwk: { kty: 'OKP', crv: 'Ed25519', x }, privateJwk: { kty: 'OKP', crv: 'Ed25519', x, d } }
 }
 
-/** By its form alone; whether it is a point of the curve shows when it is used. */
+/** Checks the form only; whether it is a point of the curve shows when it is used. */
 export function isPublicJwk(jwk: unknown): jwk is PublicJwk {
   if (jwk === null || typeof jwk !== 'object') return false
   const { kty, crv, x, ...rest } = jwk as Record<string, unknown>
@@ -98,13 +97,13 @@ function decodeObject(part: string | undefined): Record<string, unknown> | undef
   }
 }
 
-/** The one text of these bytes, or nothing. */
+/** The bytes, if the text is their canonical encoding. */
 function decodeCanonical(part: string | undefined): Buffer | undefined {
   const bytes = Buffer.from(part ?? '', 'base64url')
   return bytes.length > 0 && bytes.toString('base64url') === part ? bytes : undefined
 }
 
-/** Outside of strings each colon of a JSON text stands behind the name of a member, so a name that came twice is one too many. */
+/** Outside of strings each colon follows a member's name, so more colons than members means a duplicate name. */
 function countColons(text: string): number {
   let colons = 0
   let inString = false

@@ -1,5 +1,5 @@
-// Keyspaces: `<domain>/<database>`, both whole segments; `*` stands only for a whole segment, so that `kv/acme` can never be
-// read as covering `kv/acme-corp`.
+// Keyspaces: `<domain>/<database>`, both whole segments; `*` stands only for a whole segment, so `kv/acme` never covers
+// `kv/acme-corp`.
 
 const KEYSPACE = /^(\*|[a-z-]{1,32})\/(\*|[a-z0-9_-]{1,64})$/
 
@@ -11,7 +11,7 @@ export function isDatabaseName(text: string): boolean {
   return /^[a-z0-9_-]{1,64}$/.test(text)
 }
 
-/** Does one of the keyspaces cover all of `<domain>/<database>`? A `*` asked for needs a `*` held. */
+/** Whether one of the keyspaces covers `<domain>/<database>`. A requested `*` needs a `*`. */
 export function covers(keyspaces: readonly string[], domain: string, database: string): boolean {
   return keyspaces.some((keyspace) => {
     const at = keyspace.indexOf('/')

@@ -17,7 +17,7 @@ export const SCOPES = [
   'events:read',
 ] as const
 
-/** Of the people who run the platform: no role of an organization has it. */
+/** Platform administration; no role of an organization has it. */
 export const STAFF_SCOPE = 'staff'
 
 const scope = z.enum([...SCOPES, STAFF_SCOPE])
@@ -26,17 +26,22 @@ const EXPIRES_IN_MAX = 10 * 365 * 86_400
 const apiKey = z
   .object({
     id: idOf('key'),
-    user_id: idOf('usr').meta({ description: 'Who made it: it never does more than this person may do today.' }),
+    user_id: idOf('usr').meta({
+      description: 'Who created it. The key never has more rights than this person has now.',
+    }),
     made_by: z.string().nullable().meta({
-      description: 'The API key, gateway or command that made it or its present secret: it ends with that key.',
+      description:
+        'The API key, gateway or command that created it or rotated its secret. It is revoked with that key.',
     }),
     name: z.string(),
     scopes: z.array(scope),
     tenant_ids: z.array(idOf('ten')).nullable().meta({ description: 'Null = every tenant of the organization.' }),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null = never.' }),
-    previous_until: timestamp.nullable().meta({ description: 'Until when the secret before the last rotation works.' }),
+    last_used_at: timestamp.nullable().meta({ description: 'To the minute; null = never.' }),
+    previous_until: timestamp
+      .nullable()
+      .meta({ description: 'Until when the secret from before the last rotation still works.' }),
   })
   .meta({ id: 'ApiKey' })
 
@@ -58,12 +63,13 @@ export const apiKeyList = z
 export const apiKeyListQuery = pageQuery('key')
 export const apiKeyDeleteQuery = z.strictObject({
   made: z.enum(['delete', 'keep']).default('delete').meta({
-    description: 'Whether the API keys, tokens and partner credentials that it made end with it, and what those made.',
+    description:
+      'Whether the API keys, tokens and partner credentials that it created, directly or through others, are revoked with it.',
   }),
 })
 export const apiKeyParams = z.object({ id: pathId })
 
-/** The body may be left out. */
+/** The body is optional. */
 export const apiKeyRotate = z
   .strictObject({ overlap_seconds: z.int().min(0).max(604_800).default(86_400) })
   .default({ overlap_seconds: 86_400 })

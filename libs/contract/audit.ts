@@ -1,4 +1,4 @@
-// CONTRACT 9, Audit: camelCase for an instance's operator, snake_case for the administration and in management.
+// CONTRACT 9, Audit: camelCase for the operator of an instance, snake_case for cell administration and in management.
 
 import { z } from 'zod'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
@@ -30,7 +30,7 @@ export const adminAuditList = z
   })
   .meta({ id: 'AdminAuditList' })
 
-/** Of an organization, or of the platform: in management. */
+/** In management: of an organization or of the platform. */
 export const auditEventList = z
   .object({
     entries: z.array(
@@ -66,5 +66,5 @@ export const auditEventQuery = auditQuery.extend({
   organization_id: z
     .union([idOf('org'), z.literal(PLATFORM)])
     .optional()
-    .meta({ description: 'For the people who run the platform: of whom. Their look is itself audited.' }),
+    .meta({ description: 'Staff only: whose audit to read. Reading it is itself audited.' }),
 })

@@ -30,7 +30,7 @@ export const billingEvent = z
   })
   .meta({ id: 'BillingEvent' })
 
-/** The bytes of an event as they came: the provider's signature covers them. */
+/** The event as received, byte for byte: the provider's signature covers it. */
 export const billingDelivery = z.custom<Buffer>()
 
 export type BillingEventBody = z.infer<typeof billingEvent>
@@ -61,8 +61,8 @@ const storedEvent = {
   received_at: timestamp,
   current_period_start: z.string().nullable(),
   current_period_end: z.string().nullable(),
-  metadata: z.record(z.string(), z.string()).nullable().meta({ description: 'As it was sent.' }),
-  warnings: z.array(z.string()).meta({ description: 'What of the event was not understood and is ignored.' }),
+  metadata: z.record(z.string(), z.string()).nullable().meta({ description: 'As received.' }),
+  warnings: z.array(z.string()).meta({ description: 'Parts of the event that were not understood and are ignored.' }),
 }
 
 export const billingEventList = z

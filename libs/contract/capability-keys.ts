@@ -1,4 +1,4 @@
-// The public keys of capabilities, as a JSON Web Key Set (RFC 7517): for those who verify without being a cell of ours.
+// The public keys of capabilities, as a JSON Web Key Set (RFC 7517): for verifiers that are not cells of this installation.
 
 import { z } from 'zod'
 

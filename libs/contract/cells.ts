@@ -1,4 +1,4 @@
-// CONTRACT 9, Cell: what staff knows about cells and changes, and what a cell is told about itself.
+// CONTRACT 9, Cell: what staff reads and changes about cells, and what a cell reads about itself.
 
 import { z } from 'zod'
 import { regionName } from './services.ts'
@@ -13,7 +13,11 @@ export const cellRequest = z
     capacity: z.int().meta({ description: 'How many instances it may hold.' }),
     endpoint: z.string().max(500).meta({ description: 'The URL under which clients reach its daemons.' }),
     public_key: z.string().max(100).meta({ description: 'Ed25519, 43 characters of base64url: `x` of its JWK.' }),
-    tenant_id: z.string().max(100).optional().meta({ description: 'Set when the whole cell is kept for one tenant.' }),
+    tenant_id: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({ description: 'Set when the whole cell is reserved for one tenant.' }),
   })
   .meta({ id: 'CellRequest' })
 
@@ -26,7 +30,7 @@ export const cellChange = z
       .min(1)
       .max(2)
       .optional()
-      .meta({ description: 'All that are to count from now on: two while a cell changes its key.' }),
+      .meta({ description: 'The complete list from now on: two while a cell changes its key.' }),
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     message: 'name at least one of capacity, endpoint and public_keys',
@@ -34,8 +38,8 @@ export const cellChange = z
   .meta({ id: 'CellChange' })
 
 /**
- * `two_addresses`: two addresses speak as the cell in turns. `generation`: a report is far ahead of what was ever told. `unknown`: an
- * instance that nobody knows, and no restore explains. `foreign`: an instance of another cell. `erased`: one that nobody had deleted.
+ * `two_addresses`: two addresses act as the cell in turns. `generation`: a report is far ahead of what was published. `unknown`: an instance
+ * that management does not know and no restore explains. `foreign`: an instance of another cell. `erased`: one that was not deleted here.
  */
 const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased'] as const
 export type CellAlarm = (typeof CELL_ALARMS)[number]
@@ -46,13 +50,13 @@ export const cellResponse = z
     name: z.string(),
     region: z.string(),
     capacity: z.int(),
-    placed: z.int().meta({ description: 'How many instances it holds or is about to.' }),
+    placed: z.int().meta({ description: 'How many instances it holds or will soon hold.' }),
     endpoint: z.string(),
     public_keys: z.array(z.string()),
     tenant_id: idOf('ten').nullable(),
     created_at: timestamp,
-    heard_at: timestamp.nullable().meta({ description: 'When it last asked for its feed; null = never.' }),
-    heard_seq: z.int().meta({ description: 'The change of its feed up to which it has applied all.' }),
+    heard_at: timestamp.nullable().meta({ description: 'When it last polled its feed; null = never.' }),
+    heard_seq: z.int().meta({ description: 'The last change of its feed that it has applied.' }),
     feed_seq: z.int().meta({ description: 'The newest change of its feed.' }),
     lag: z.int().meta({ description: 'How many changes it has not applied yet.' }),
     alarm: z
@@ -60,7 +64,7 @@ export const cellResponse = z
       .nullable()
       .meta({
         description:
-          'The last thing said as this cell that an honest cell does not say. It goes when the keys of the cell are changed.',
+          'The last suspicious request made with a key of this cell. Cleared when the keys of the cell are changed.',
       }),
   })
   .meta({ id: 'Cell' })
@@ -76,9 +80,7 @@ export const cellSelf = z
     id: idOf('cell'),
     name: z.string(),
     region: z.string(),
-    epoch: z
-      .string()
-      .meta({ description: 'Of the feed. Another one than yesterday’s means that the cell reads it all again.' }),
+    epoch: z.string().meta({ description: 'Epoch of the feed. When it changes, the cell reads the whole feed again.' }),
     instances: z.int().meta({ description: 'How many are placed in the cell.' }),
   })
   .meta({ id: 'CellSelf' })

@@ -1,9 +1,9 @@
-// The one table of error codes of both services. A code is the contract; its message is written where it is thrown.
-// docs/api/errors.md is generated from it, and so are the error answers of both OpenAPI documents.
+// The error codes of both services. A code is the contract; its message is written where it is thrown. docs/api/errors.md and the error
+// answers of both OpenAPI documents are generated from this table.
 
 interface ErrorKind {
   status: number
-  /** May the very same request succeed later, without the caller changing anything about it? */
+  /** Whether the same request may succeed later, unchanged. */
   retryable: boolean
   meaning: string
 }
@@ -22,7 +22,7 @@ const table = {
   ORGANIZATION_REQUIRED: {
     status: 400,
     retryable: false,
-    meaning: 'The session belongs to several organizations and the request names none of them.',
+    meaning: 'The caller belongs to several organizations and the request names none of them.',
   },
 
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'No credential, or one that does not verify.' },
@@ -31,8 +31,8 @@ const table = {
     retryable: false,
     meaning: 'The last link of the capability carries a key: it can be narrowed but not used.',
   },
-  CAPABILITY_EXPIRED: { status: 401, retryable: false, meaning: 'The capability, or a link of it, is past its time.' },
-  CAPABILITY_REVOKED: { status: 401, retryable: false, meaning: 'The capability, or a link of it, was taken back.' },
+  CAPABILITY_EXPIRED: { status: 401, retryable: false, meaning: 'The capability, or a link of it, has expired.' },
+  CAPABILITY_REVOKED: { status: 401, retryable: false, meaning: 'The capability, or a link of it, was revoked.' },
   CREDENTIAL_MISPLACED: {
     status: 401,
     retryable: false,
@@ -70,7 +70,7 @@ const table = {
   ADDRESS_NOT_ALLOWED: {
     status: 403,
     retryable: false,
-    meaning: 'The client’s address is not on the allow-list of the administration.',
+    meaning: 'The client’s address is not in `LOCI_ADMIN_ALLOWLIST`.',
   },
   ORIGIN_NOT_ALLOWED: { status: 403, retryable: false, meaning: 'A browser sent this from another site.' },
   HTTPS_REQUIRED: {
@@ -84,13 +84,13 @@ const table = {
     meaning: 'The plan’s storage or count is used up; deletions go on.',
   },
 
-  NOT_FOUND: { status: 404, retryable: false, meaning: 'There is no such thing, or it is not yours.' },
+  NOT_FOUND: { status: 404, retryable: false, meaning: 'It does not exist, or it is not yours.' },
   METHOD_NOT_ALLOWED: {
     status: 405,
     retryable: false,
     meaning: 'The path exists, but not with this method; `Allow` lists those it has.',
   },
-  REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request did not arrive whole in time.' },
+  REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request was not received completely in time.' },
 
   CYCLE_BUSY: { status: 409, retryable: true, meaning: 'Another cycle of this database is running.' },
   SLUG_TAKEN: {
@@ -111,7 +111,7 @@ const table = {
   MEMORY_FORGOTTEN: {
     status: 409,
     retryable: false,
-    meaning: 'This content was erased on purpose and is not learnt again.',
+    meaning: 'This content was erased on request; storing it again needs `override`.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
@@ -123,9 +123,9 @@ const table = {
     retryable: false,
     meaning: 'The first request issued a credential, which is shown once only.',
   },
-  INVALID_STATE: { status: 409, retryable: false, meaning: 'The thing’s present state does not allow this.' },
+  INVALID_STATE: { status: 409, retryable: false, meaning: 'The current state of the resource does not allow this.' },
   DEPENDENCY_DISABLED: { status: 409, retryable: false, meaning: 'A sub-service that this one needs is disabled.' },
-  SUBSERVICE_REQUIRED: { status: 409, retryable: false, meaning: 'The sub-service can not be disabled.' },
+  SUBSERVICE_REQUIRED: { status: 409, retryable: false, meaning: 'The sub-service cannot be disabled.' },
 
   VERSION_CONFLICT: { status: 412, retryable: false, meaning: 'The version in `If-Match` is not the current one.' },
   PAYLOAD_TOO_LARGE: { status: 413, retryable: false, meaning: 'The body, or a value in it, is over its limit.' },
@@ -139,7 +139,7 @@ const table = {
   SERVICE_TYPE_UNAVAILABLE: {
     status: 422,
     retryable: false,
-    meaning: 'This service type can not be provisioned; the message lists those that can.',
+    meaning: 'This service type cannot be provisioned; the message lists those that can.',
   },
   SERVICE_REQUIRED: {
     status: 422,
@@ -154,17 +154,21 @@ const table = {
   PROVIDER_TOKEN_UNUSABLE: {
     status: 422,
     retryable: false,
-    meaning: 'The sign-in provider’s access token can not be used; the message names the setting to change.',
+    meaning: 'The sign-in provider’s access token cannot be used; the message names the setting to change.',
   },
 
   RATE_LIMITED: { status: 429, retryable: true, meaning: 'Too many requests; `Retry-After` says when to come back.' },
   HEADERS_TOO_LARGE: { status: 431, retryable: false, meaning: 'The headers are over their limit.' },
 
-  INTERNAL_ERROR: { status: 500, retryable: false, meaning: 'A bug of ours; the request id finds it in the log.' },
+  INTERNAL_ERROR: {
+    status: 500,
+    retryable: false,
+    meaning: 'An unexpected failure; the request id finds it in the log.',
+  },
   DATA_DAMAGED: {
     status: 500,
     retryable: false,
-    meaning: 'The stored data fails its digest and is not shown as truth.',
+    meaning: 'The stored data does not match its digest and is not returned.',
   },
   OUTCOME_UNKNOWN: {
     status: 500,
@@ -174,13 +178,18 @@ const table = {
 
   STARTING: { status: 503, retryable: true, meaning: 'The process is starting.' },
   DRAINING: { status: 503, retryable: true, meaning: 'The process is shutting down; another replica serves.' },
-  OVERLOADED: { status: 503, retryable: true, meaning: 'More work than the process takes on; nothing was done.' },
+  OVERLOADED: {
+    status: 503,
+    retryable: true,
+    meaning: 'The process is at its limit of concurrent work; nothing was done.',
+  },
   STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The database does not answer; nothing was done.' },
   SUBSERVICE_DISABLED: { status: 503, retryable: false, meaning: 'An operator switched this sub-service off.' },
   AUTHORITY_STALE: {
     status: 503,
     retryable: true,
-    meaning: 'The cell has not heard from management for too long to accept this.',
+    meaning:
+      'The cell has been without contact to management, or the replica without its database, for too long to accept this.',
   },
   IDENTITY_PROVIDER_UNAVAILABLE: {
     status: 503,

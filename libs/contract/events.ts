@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { idOf, queryInteger, timestamp } from './wire.ts'
 
-/** Its own rule, not that of other queries: it counts every event that an organization ever had. */
+/** Up to 15 digits, more than other query integers: it counts every event that an organization ever had. */
 export const eventPosition = z.string().regex(/^[0-9]{1,15}$/, 'must be the seq of an event, or 0')
 
 export const eventsQuery = z.object({
@@ -31,7 +31,7 @@ export const eventsResponse = z
     events: z.array(event),
     next: z.int().meta({ description: 'What to send as `after`.' }),
     truncated: z.literal(true).optional().meta({
-      description: 'There were events after `after` that are no longer kept: read anew what they were about.',
+      description: 'Events after `after` are no longer kept: read the current state of what you follow.',
     }),
   })
   .meta({ id: 'Events' })

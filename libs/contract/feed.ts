@@ -1,4 +1,5 @@
-// Between the planes (CONTRACT 8): what a cell pulls from management. One current item for each thing that the cell must know.
+// Between the planes (CONTRACT 8): what a cell pulls from management. The feed holds the current item of each instance, key,
+// revocation and partner credential of the cell.
 
 import { z } from 'zod'
 import { INSTANCE_STATES, STATE_REASON_NAMES, STATE_REASONS } from './states.ts'
@@ -29,13 +30,13 @@ const instanceBody = z.object({
       description: `Why it is suspended. ${STATE_REASON_NAMES.map((name) => `\`${name}\`: ${STATE_REASONS[name].meaning}`).join('; ')}. A cell takes one that it does not know for \`suspended\`.`,
     }),
   generation: z.int().meta({
-    description: 'Rises with each change; a cell ignores what is lower than what it has, and tells its own.',
+    description: 'Rises with each change. A cell ignores a lower one than it has, and reports the one it has applied.',
   }),
   limits: instanceLimits,
   config: z.record(z.string(), z.unknown()),
 })
 
-/** active: signs or is about to; retiring: verifies until retire_at; removed: verifies nothing. */
+/** active: signs or will soon; retiring: verifies until retire_at; removed: verifies nothing. */
 const keyBody = z.object({
   kid: z.string(),
   x: z.string(),
@@ -44,8 +45,8 @@ const keyBody = z.object({
 })
 
 /**
- * One token, or everything of an organization, tenant or service whose root was issued at or before `not_before`; `sub` with the id
- * `<organization>/<sub of the root>`: everything that one key or person of it asked for.
+ * One token; or an epoch: every token of an organization, tenant or service whose root was issued at or before `not_before`. The epoch
+ * `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person asked for.
  */
 const revocationBody = z.union([
   z.object({
@@ -54,7 +55,7 @@ const revocationBody = z.union([
     expires_at: timestamp,
     revoked_at: timestamp.optional().meta({
       description:
-        'When management took it back. An epoch of the service whose `not_before` is a minute or more later covers it: a cell then drops it.',
+        'When management revoked it. A cell drops it once an epoch of the service has a `not_before` at least a minute later.',
     }),
   }),
   z.object({
@@ -89,11 +90,11 @@ const feedItem = z.discriminatedUnion('kind', [
 ])
 
 export type FeedItem = z.infer<typeof feedItem>
-/** An item before it has a number. */
+/** An item before it has a seq. */
 export type FeedChange = FeedItem extends infer Item ? (Item extends FeedItem ? Omit<Item, 'seq'> : never) : never
 
 export const feedQuery = z.object({
-  // Its own rule, not that of other queries: a feed counts every change that a cell ever had.
+  // Up to 15 digits, more than other query integers: a feed counts every change that a cell ever had.
   after: z
     .string()
     .regex(/^[0-9]{1,15}$/)
@@ -108,7 +109,7 @@ export const feedQuery = z.object({
     .meta({
       queryInteger: { type: 'integer', minimum: 0 },
       description:
-        'How far keys and revocations are read. With it they come first in every page, whatever else waits; without it all items come in one order.',
+        'How far keys and revocations have been read. With it they come first in every page; without it all items come in one order.',
     }),
   epoch: z.string().max(200).optional(),
   wait: queryInteger({ min: 0, max: 20, fallback: 0 }),
@@ -117,15 +118,17 @@ export const feedQuery = z.object({
 export const feedResponse = z
   .object({
     epoch: z.string(),
-    full: z.boolean().meta({ description: 'The items start from the beginning: the epoch or `after` was another.' }),
+    full: z
+      .boolean()
+      .meta({ description: 'The items start from the beginning, because `epoch` or `after` did not fit.' }),
     next: z.int().meta({ description: 'What to send as `after`.' }),
     urgent: z.int().optional().meta({ description: 'What to send as `urgent`.' }),
-    more: z.boolean().meta({ description: 'Ask again at once, without waiting.' }),
+    more: z.boolean().meta({ description: 'There is another page: ask again at once.' }),
     items: z.array(feedItem),
   })
   .meta({ id: 'FeedResponse' })
 
-/** What the cell had erased, by its own reports: a restored one erases it again before it serves. */
+/** The deletion ledger: what the cell has reported as erased. A restored cell erases it again before it serves. */
 export const deletionsQuery = z.object({
   after: z
     .string()
@@ -142,7 +145,7 @@ export const deletionsResponse = z
         seq: z.int(),
         svc: idOf('svc'),
         database: z.string().optional().meta({ description: 'Absent: the whole instance.' }),
-        generation: z.int().nullable().meta({ description: 'Null: reported by a release that did not tell it.' }),
+        generation: z.int().nullable().meta({ description: 'Null: reported by a release that did not send it.' }),
         at: timestamp,
       }),
     ),

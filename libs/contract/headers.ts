@@ -1,4 +1,4 @@
-// Names on the wire that more than one place must spell alike. Header names are lower case, as Node hands them over.
+// Names on the wire that several places share. Header names are lower case, as Node delivers them.
 
 export const HEADER = {
   requestId: 'x-request-id',

@@ -49,7 +49,7 @@ export const lifecycleStatus = z
   })
   .meta({ id: 'LifecycleStatus' })
 
-/** Management speaks snake_case. */
+/** Management's JSON is snake_case. */
 export const managementLifecycleStatus = z
   .object({
     state: lifecycleState,

@@ -1,5 +1,5 @@
-// Ids are `<type>_` and a UUIDv7 in 26 characters of lower-case Crockford base32: they sort by time of making, are made by the
-// application (a table can be moved to any engine or cell), and say what they are when one turns up in a log.
+// Ids are `<type>_` and a UUIDv7 in 26 characters of lower-case Crockford base32: they sort by creation time, are made by the
+// application (a table can be moved to any engine or cell), and show their type when one appears in a log.
 
 export const ID_TYPES = {
   org: 'organization',
@@ -50,7 +50,7 @@ export function newId(type: IdType, now: number = Date.now()): string {
   return `${type}_${time}${digits(high)}${digits(low)}`
 }
 
-/** Below every id of the type that is made from that moment on, and above every one that was made before. */
+/** Sorts below every id of the type made from that moment on, and above every one made before. */
 export function idsFrom(type: IdType, ms: number): string {
   return `${type}_${timeDigits(ms)}`
 }
@@ -66,7 +66,7 @@ function timeDigits(ms: number): string {
   return ALPHABET[rest % 8] + time
 }
 
-/** Of any type, also of one that we do not have yet: no name may look like one. */
+/** Of any type, also of a later release's: no name may look like an id. */
 export function looksLikeId(text: string): boolean {
   return /^[a-z]{2,5}_[0-9a-z]{26}$/i.test(text.trim())
 }
@@ -99,7 +99,7 @@ function digit(value: number): string {
   return ALPHABET[value & 31] as string
 }
 
-/** When it was made, as it says itself, in milliseconds. */
+/** Its creation time according to the id itself, in milliseconds. */
 export function timeOfId(id: string): number {
   const time = id.slice(id.indexOf('_') + 1).slice(0, 10)
   return [...time].reduce((sum, digit) => sum * 32 + ALPHABET.indexOf(digit), 0)

@@ -21,7 +21,7 @@ const key = z
 export const keyParams = z.object({ key })
 
 const ttlMs = z.int().min(1).max(TTL_MS_MAX)
-/** `undefined` is no JSON: a body without `value` has none. */
+/** `undefined` is not JSON: a body without `value` is refused. */
 const value = z.unknown().refine((given) => given !== undefined, 'is required')
 
 export const entryWrite = z.object({ value, ttlMs: ttlMs.optional() }).meta({ id: 'EntryWrite' })
@@ -38,7 +38,7 @@ export const entry = z
   })
   .meta({ id: 'Entry' })
 
-/** `ref` is the key; null where the damage took that too. */
+/** `ref` is the key; null if the key itself is damaged. */
 const damaged = z.array(
   z.object({ ref: z.string().nullable(), reason: z.enum(['digest_mismatch', 'page_unreadable']) }),
 )
@@ -91,7 +91,7 @@ export const kvHealth = z
     engine: z.literal('postgresql'),
     engineVersion: z.string(),
     schemaVersion: z.int(),
-    /** null: not done. A read-only store takes no probe. */
+    /** null: not done, because the store is read-only. */
     probe: z.object({ writeMs: z.number().nullable(), commitMs: z.number().nullable(), readMs: z.number().nullable() }),
     durability: z.object({ fsync: z.string(), synchronousCommit: z.string(), dataChecksums: z.string() }),
     replication: z.array(
@@ -105,7 +105,7 @@ export const kvHealth = z
 
 export const kvConsistencyQuery = z.object({
   mode: z.enum(['incremental', 'full']).default('incremental'),
-  // The longest key, quoted twice over, must fit into a cursor of our own making.
+  // A cursor of ours must hold the longest key, quoted twice.
   cursor: z.string().min(1).max(4_000).optional(),
 })
 

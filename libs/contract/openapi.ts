@@ -1,11 +1,11 @@
-// OpenAPI 3.1 from the very schemas that validate requests: a document that is written by hand drifts, this one can not.
+// OpenAPI 3.1 generated from the schemas that validate requests, so the document cannot drift from the code.
 
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from './errors.ts'
 import { HEADER } from './headers.ts'
 import { errorBody, flatErrorBody } from './wire.ts'
 
-/** What a document needs to know about a route; the chassis hands its routes over in this form. */
+/** What a document needs to know about a route; the chassis converts its routes to this form. */
 export interface RouteDescription {
   method: string
   /** OpenAPI's own template style: `/v1/kv/entries/{key}`. */
@@ -28,7 +28,7 @@ export interface RouteDescription {
   requestHeaders?: Record<string, string>
   answerHeaders?: Record<string, string>
   errors: ErrorCode[]
-  /** Its refusals have the seed's flat shape. */
+  /** Its errors have the seed's flat shape. */
   flatErrors?: boolean
 }
 
@@ -128,7 +128,7 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | undefined, sc
   }))
 }
 
-/** A route that can refuse for a header reads that header: the codes say which, so the two can not disagree. */
+/** The headers that a route reads follow from the error codes that it can answer, so the two cannot disagree. */
 function headersOf({ access, errors, requestHeaders = {} }: RouteDescription): Json[] {
   const header = (name: string, description: string, maxLength: number) => ({
     name,
@@ -148,7 +148,13 @@ function headersOf({ access, errors, requestHeaders = {} }: RouteDescription): J
         ]
       : []),
     ...(errors.some((code) => code.startsWith('IDEMPOTENCY_'))
-      ? [header('Idempotency-Key', 'A repeat with the same key is answered as the first was, for 24 hours.', 255)]
+      ? [
+          header(
+            'Idempotency-Key',
+            'A repeat with the same key gets the answer of the first request, for 24 hours.',
+            255,
+          ),
+        ]
       : []),
     ...(errors.includes('VERSION_CONFLICT')
       ? [header('If-Match', 'The quoted version that must be the current one, as in `"3"`; `*`: it must exist.', 100)]
@@ -179,7 +185,7 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
       description: [known?.description, ...codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`)]
         .filter(Boolean)
         .join(' '),
-      // Readiness alone answers the same status with a body of its own.
+      // Only readiness answers the same status with a body that is not an error.
       content: known
         ? { 'application/json': { schema: { anyOf: [contentSchema(known), error.schema] } } }
         : { 'application/json': error },
@@ -198,7 +204,7 @@ function contentSchema(response: Json): unknown {
   return (response.content as Record<string, { schema?: unknown }>)['application/json']?.schema ?? {}
 }
 
-/** A schema with an id becomes a component: zod puts it under $defs and a reference in its place, and $defs move there. */
+/** A schema with an id becomes a component: zod puts it under $defs with a reference in its place; we move $defs to components. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Json>): Json {
   const {
     $schema: _,
@@ -209,7 +215,7 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<s
     io,
     unrepresentable: 'any',
     override({ jsonSchema: made }) {
-      // Within a version fields are only added, so a client must take what it does not know.
+      // Within a version fields are only added, so a client must accept unknown ones.
       if (io === 'output' && made.additionalProperties === false) delete made.additionalProperties
       const integer = made.queryInteger as Json | undefined
       if (!integer) return

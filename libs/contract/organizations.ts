@@ -1,4 +1,4 @@
-// CONTRACT 4.5 and 9, Organization: who works in it, in which role, and who is invited.
+// CONTRACT 4.5 and 9, Organization: its members, their roles, and invitations.
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
@@ -53,7 +53,7 @@ const invitation = z
 
 export const invitationMake = z.strictObject({ email: z.string().max(254), role }).meta({ id: 'InvitationMake' })
 
-/** The token is in the fragment of the link, which a browser sends to nobody and no server writes into its log. */
+/** The token is in the fragment of the link: browsers do not send it, so no server can log it. */
 export const invitationMade = invitation.extend({ token: z.string(), link: z.url() }).meta({ id: 'InvitationMade' })
 
 export const invitationList = z

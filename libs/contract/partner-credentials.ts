@@ -1,4 +1,4 @@
-// CONTRACT 5 and 9: credentials of partners, as their owner manages them.
+// CONTRACT 5 and 9: partner credentials, as the owner of the service manages them.
 
 import { z } from 'zod'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
@@ -8,7 +8,7 @@ const YEAR_S = 365 * 86_400
 export const partnerCredentialsParams = z.object({ id: pathId })
 export const partnerCredentialParams = z.object({ id: pathId, credential_id: pathId })
 
-/** To rotate needs no body. A field would ask for something that does not happen, so it is refused. */
+/** Rotation takes no fields. An unknown one is refused, because it would ask for something that does not happen. */
 export const partnerCredentialRotation = z.strictObject({}).optional()
 
 export const partnerCredentialRequest = z
@@ -26,7 +26,7 @@ export const partnerCredentialRequest = z
       .min(60)
       .max(10 * YEAR_S)
       .optional()
-      .meta({ description: 'Seconds. Without it the credential is good until it is deleted.' }),
+      .meta({ description: 'Seconds. Without it the credential does not expire.' }),
   })
   .meta({ id: 'PartnerCredentialRequest' })
 
@@ -34,7 +34,7 @@ const shared = {
   id: idOf('ptr'),
   service_id: idOf('svc'),
   name: z.string(),
-  made_by: z.string().nullable().meta({ description: 'The API key, gateway or command that made its present secret.' }),
+  made_by: z.string().nullable().meta({ description: 'The API key, gateway or command that made its current secret.' }),
   partner: z.string(),
   database: z.string(),
   projection_classes: z.array(z.string()),

@@ -1,4 +1,4 @@
-// Instances that a cell holds and management does not know: staff's to look at and to decide on.
+// Quarantine: instances that a cell holds and management does not know. Staff decides about them.
 
 import { z } from 'zod'
 import { timestamp } from './wire.ts'

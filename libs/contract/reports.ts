@@ -1,4 +1,4 @@
-// Between the planes (CONTRACT 8): what a cell tells management.
+// Between the planes (CONTRACT 8): what a cell reports to management.
 
 import { z } from 'zod'
 import { idOf, timestamp } from './wire.ts'
@@ -9,7 +9,7 @@ const rows = <Row extends z.ZodType>(row: Row) => z.array(row).max(ROWS_MAX).def
 const count = z.int().min(0)
 const generation = count.max(Number.MAX_SAFE_INTEGER)
 
-/** Made by the administration of the cell: a token in any of its instances, or everything issued up to a moment. */
+/** Made by an administrator of the cell: one token in any instance, or every token issued up to a moment. */
 const cellRevocation = z
   .object({
     kind: z.enum(['jti', 'org', 'ten', 'svc']),
@@ -26,7 +26,7 @@ const cellRevocation = z
 export const reportRequest = z
   .object({
     report_id: z.uuid(),
-    // `deleted` says that nothing of the instance is left in the cell; until then nothing is said of that generation.
+    // `deleted`: nothing of the instance is left in the cell. Until then that generation is not reported.
     observed: rows(
       z.object({
         svc: idOf('svc'),
@@ -34,7 +34,7 @@ export const reportRequest = z
         state: z.enum(['active', 'suspended', 'deleted', 'failed']),
       }),
     ),
-    // Instances that management said it does not know, with what the cell knows of them: its database was restored.
+    // Instances that management said it does not know, described by the cell: management's database was restored.
     unknown: rows(
       z.object({
         svc: idOf('svc'),
@@ -58,7 +58,7 @@ export const reportRequest = z
       }),
     ),
     revocations: rows(cellRevocation),
-    // The ledger of what the cell has erased. `generation`: of a whole instance, the one that is gone.
+    // The deletion ledger. `generation`: of a whole instance, the one that was erased.
     deletions: rows(
       z.object({
         svc: idOf('svc'),
@@ -77,7 +77,8 @@ export const reportResponse = z
   .object({
     accepted: z.literal(true),
     refused: z.array(idOf('svc')).meta({
-      description: 'Instances that are not placed in this cell: their rows were left out. Describe them as `unknown`.',
+      description:
+        'Instances that are not placed in this cell: their rows were ignored. Describe them under `unknown`.',
     }),
   })
   .meta({ id: 'ReportResponse' })

@@ -1,5 +1,5 @@
-// The text of a credential that is looked up by id and compared by digest: `loci_<kind>_<id>_<secret><crc>`. The checksum lets a
-// scanner tell a real one from a look-alike, and a verifier refuse a mistyped one, without asking a database.
+// The text of a credential that is looked up by id and compared by digest: `loci_<kind>_<id>_<secret><crc>`. With the
+// checksum a scanner recognises a real one, and a verifier refuses a mistyped one, without a database lookup.
 
 import { crc32 } from 'node:zlib'
 
@@ -11,7 +11,7 @@ export function formatSecretToken(kind: SecretKind, id: string, secret: string):
   return text + checksum(text)
 }
 
-/** The 26 characters of the id; undefined when the text is no such token or was mistyped. */
+/** The 26 characters of the id; undefined if the text is not such a token or its checksum is wrong. */
 export function readSecretToken(kind: SecretKind, text: string): string | undefined {
   const match = /^loci_([a-z]+)_([0-9a-hjkmnp-tv-z]{26})_[A-Za-z0-9_-]{43}([0-9a-f]{8})$/.exec(text)
   if (match?.[1] !== kind || match[3] !== checksum(text.slice(0, -8))) return undefined

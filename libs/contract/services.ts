@@ -67,7 +67,7 @@ export const listServicesResponse = z
   })
   .meta({ id: 'ListServicesResponse' })
 
-/** CONTRACT 9: what the list tells, and more. */
+/** CONTRACT 9: the list item with further fields. */
 export const service = z
   .object({
     ...listed,
@@ -87,10 +87,10 @@ export const patchServiceRequest = z
 
 export type PatchServiceRequest = z.infer<typeof patchServiceRequest>
 
-/** Of a command that needs none: an object, or nothing. */
+/** The body of a command that needs none: an object, or nothing. */
 export const noBody = z.object({}).optional()
 
-/** Bytes that the handler parses itself: the seed orders something before that. */
+/** The handler parses the bytes itself: in the seed's order other checks come before parsing. */
 export const rawBody = z.unknown()
 
 export const moveServiceRequest = z.object({ cell_id: z.string() }).meta({ id: 'MoveServiceRequest' })
@@ -118,5 +118,7 @@ export const serviceOperation = z
   .meta({ id: 'Operation' })
 
 export const operationQuery = z.object({
-  wait: queryInteger({ min: 0, max: 30, fallback: 0 }).meta({ description: 'Seconds to wait for its end.' }),
+  wait: queryInteger({ min: 0, max: 30, fallback: 0 }).meta({
+    description: 'Seconds to wait until the operation has ended.',
+  }),
 })

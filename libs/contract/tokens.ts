@@ -1,9 +1,9 @@
-// CONTRACT 4.3, 5 and 9: capabilities that management issues, lists and takes back.
+// CONTRACT 4.3, 5 and 9: capabilities that management issues, lists and revokes.
 
 import { z } from 'zod'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 
-/** Of a link that its holder made offline, so not necessarily an id of ours. */
+/** A holder may have made the link offline, so this is not necessarily an id of ours. */
 const jti = z.string().min(1).max(200)
 
 export const tokensParams = z.object({ id: pathId })
@@ -15,24 +15,24 @@ export const tokenRequest = z
       .string()
       .max(100)
       .optional()
-      .meta({ description: 'May be left out where the tenant has one service.' }),
+      .meta({ description: 'Optional where the tenant has exactly one service.' }),
     name: z.string().min(1).max(100).optional(),
     ops: z
       .array(z.string().max(100))
       .max(100)
       .optional()
-      .meta({ description: 'Default: every operation but operator that the caller has.' }),
+      .meta({ description: 'Default: every operation of the caller except operator.' }),
     databases: z
       .array(z.string().max(100))
       .max(100)
       .optional()
       .meta({ description: 'Default: ["default"]; ["*"] = all.' }),
-    ttl_seconds: z.int().optional().meta({ description: '60 to the longest of the plan; default 86400.' }),
+    ttl_seconds: z.int().optional().meta({ description: '60 to the maximum of the plan; default 86400.' }),
     max_delegation_depth: z.int().optional().meta({ description: '0 to 4; default 0.' }),
     holder_key: z
       .unknown()
       .optional()
-      .meta({ description: 'A public Ed25519 JWK: then only its holder can seal the token.' }),
+      .meta({ description: 'A public Ed25519 JWK: only the holder of its private key can then seal the token.' }),
   })
   .meta({ id: 'TokenRequest' })
 
@@ -58,7 +58,7 @@ export const tokenResponse = z
 
 export const tokenDeleteQuery = z.strictObject({
   service_id: pathId.optional().meta({
-    description: 'With it any jti is taken back in this service of the tenant, also one that was never registered.',
+    description: 'With it any jti is revoked in this service of the tenant, also one that was never registered.',
   }),
 })
 
@@ -89,7 +89,7 @@ export const tokenList = z
         expires_at: timestamp,
         revoked_at: timestamp.nullable(),
         last_used_at: timestamp.nullable(),
-        children: z.array(tokenChild).meta({ description: 'The newest hundred that were registered.' }),
+        children: z.array(tokenChild).meta({ description: 'The newest 100 registered children.' }),
         children_total: z.int(),
       }),
     ),
@@ -100,7 +100,9 @@ export const tokenList = z
 export const childRequest = z
   .strictObject({
     jti,
-    exp: z.int().meta({ description: 'As in the link itself: seconds since 1970, not after those of the token.' }),
+    exp: z
+      .int()
+      .meta({ description: 'As in the link itself: seconds since 1970, not later than the end of the token.' }),
   })
   .meta({ id: 'TokenChildRequest' })
 

@@ -1,4 +1,4 @@
-// CONTRACT 9, Usage: what an instance, or all of a tenant's together, was asked and holds.
+// CONTRACT 9, Usage: requests and stored data of an instance, or of all instances of a tenant.
 
 import { z } from 'zod'
 import { pathId, timestamp } from './wire.ts'
@@ -8,7 +8,7 @@ export type UsageStep = z.infer<typeof usageStep>
 
 export const usageParams = z.object({ id: pathId })
 
-/** Years that neither we nor PostgreSQL stumble over. */
+/** Years that both JavaScript and PostgreSQL can represent. */
 const moment = z.iso
   .datetime({ offset: true })
   .refine((text) => /^(?:19[7-9]|[2-9]\d\d)\d/.test(text), 'must be from the year 1970 on')
@@ -31,7 +31,7 @@ export const usageResponse = z
           bytes: z.int().meta({ description: 'As last reported in the step.' }),
         }),
       )
-      .meta({ description: 'In order of time. A step in which nothing was reported is not there.' }),
+      .meta({ description: 'Ordered by time. A step without a report is left out.' }),
     from: timestamp,
     to: timestamp,
     step: usageStep,

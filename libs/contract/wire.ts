@@ -1,9 +1,9 @@
-// The small pieces that many schemas share.
+// Pieces that many schemas share.
 
 import { z } from 'zod'
 import { ID_TYPES, type IdType, looksLikeId } from './ids.ts'
 
-/** RFC 3339, UTC, milliseconds: the one form of a time that we emit. */
+/** RFC 3339, UTC, milliseconds: the only form of a time in answers. */
 export const timestamp = z.iso
   .datetime({ precision: 3 })
   .meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
@@ -29,8 +29,8 @@ export function queryInteger({ min, max, fallback }: { min: number; max: number;
 }
 
 /**
- * How many rows of a list to leave out: as many digits as the caller likes (the seed sets no maximum). No list is as long as the
- * largest safe integer, so a larger number means the same, and it is still an integer when it is told back.
+ * How many rows of a list to skip. Any number of digits: the seed sets no maximum. No list is longer than the largest safe
+ * integer, so a larger number is cut to it and the answer repeats an integer.
  */
 export const queryOffset = z
   .string()
@@ -39,29 +39,29 @@ export const queryOffset = z
   .default(0)
   .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } })
 
-/** Where the page of a list begins: after the id that the last page ended with. */
+/** A cursor: the id that the previous page ended with. */
 export function pageQuery(type: IdType) {
   return z.object({ cursor: idOf(type).optional(), limit: queryInteger({ min: 1, max: 200, fallback: 50 }) })
 }
 
-/** An id of a path. Not its form: what has another one is answered like one that nobody has. */
+/** An id in a path. Its form is not checked: a malformed id gets the same answer as an unknown one. */
 export const pathId = z.string().max(100)
 
-/** The path of most things: `/{id}`. */
+/** Most paths have one parameter: `/{id}`. */
 export const idPath = z.object({ id: pathId })
 
-/** What a person calls something. */
+/** A display name. */
 export const displayName = z
   .string()
   .min(1)
   .max(100)
   .refine((name) => name.trim() === name, 'must not begin or end with a blank')
-  // Operators name organizations and tenants by name or id: nobody may call theirs by the id of another.
+  // Commands take organizations and tenants by name or id, so a name must not look like an id.
   .refine((name) => !looksLikeId(name), 'must not look like an id')
 
 export const deleted = z.object({ deleted: z.literal(true) }).meta({ id: 'Deleted' })
 
-/** An object of the customer's own: kept verbatim, any JSON inside. */
+/** An object that we store verbatim: any JSON inside. */
 export const anyObject = z.record(z.string(), z.unknown())
 
 /** The error body, in the letter case of its service. */
@@ -82,7 +82,7 @@ export function errorBody(letterCase: 'camel' | 'snake') {
   })
 }
 
-/** The seed's own shape of an error, of the billing webhook alone. */
+/** The seed's flat error shape; only the billing webhook has it. */
 export const flatErrorBody = z
   .object({
     error: z.string(),

@@ -84,7 +84,7 @@ async function sharedPool(report: Report, world: World, tenant: WorldTenant, con
     { file: 'libs/chassis/cached.ts', from: 'performance.now() - known.at < ms', to: 'false' },
     { file: 'libs/chassis/cached.ts', from: 'making ??= renew()', to: 'making = renew()' },
     { file: 'libs/chassis/cached.ts', from: 'waiting >= WAITING_MAX', to: 'false' },
-    { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > pictureMsMax', to: 'false' },
+    { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > cacheMsMax', to: 'false' },
     { file: 'libs/postgres/watch.ts', from: "text: 'select 1'", to: "text: 'select pg_sleep(0.05)'" },
   ])
   const old = await mutant.startProgram('daemon', world.daemonSettings())
@@ -101,10 +101,10 @@ async function sharedPool(report: Report, world: World, tenant: WorldTenant, con
         2 * WATCHED_MS,
       )
       if (servedLate === 0) continue
-      report.mutant('one pool for all, the old picture served', `${servedLate} uses served later than 5 s`)
+      report.mutant('one pool for all, stale authority served', `${servedLate} uses served later than 5 s`)
       return
     }
-    report.mutant('one pool for all, the old picture served', undefined)
+    report.mutant('one pool for all, stale authority served', undefined)
   } finally {
     for (const flood of floods) await flood.stop()
     await old.kill()

@@ -158,7 +158,7 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
       from: '      await catchUp()\n      requireOwnLife()',
       to: '      requireOwnLife()',
     },
-    { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > pictureMsMax', to: 'false' },
+    { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > cacheMsMax', to: 'false' },
   ])
   const deaf = await mutant.startProgram('daemon', world.daemonSettings())
   await untilReady(deaf.url)
@@ -196,7 +196,7 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
     await sleep(Math.max(0, REACH_MS_MAX - (performance.now() - revokedAt)))
     const heard = (await ask(deaf.url, 'GET', '/v1/kv/entries', first.token)).status
     report.mutant(
-      'the picture of revocations is never refreshed',
+      'the cache of revocations is never refreshed',
       heard === 200 ? `${Math.round(performance.now() - revokedAt)} ms later it still answers 200` : undefined,
     )
   } finally {

@@ -31,7 +31,7 @@ after(async () => {
 
 /**
  * Nobody can read these tables until `work` is done; the rest of the database answers. A beat has failed by then: beats come one after
- * another, so none that read before the lock is still on its way and makes the picture new.
+ * another, so none that read before the lock is still on its way and refreshes the cache.
  */
 async function withLocked(tables: string, work: () => Promise<void>): Promise<void> {
   const client = await superuser.client()
@@ -56,13 +56,13 @@ async function untilBeat(isReached: (hasFailed: boolean) => boolean): Promise<vo
   }
 }
 
-async function ageOfPicture(): Promise<number> {
+async function ageOfAuthority(): Promise<number> {
   const { text } = await daemon.get('/metrics')
   return Number(/^loci_authority_age_seconds (\S+)$/m.exec(text)?.[1])
 }
 
 async function untilAge(isReached: (ageS: number) => boolean): Promise<void> {
-  while (!isReached(await ageOfPicture())) await new Promise((resolve) => setTimeout(resolve, 100))
+  while (!isReached(await ageOfAuthority())) await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
 async function outcome(token: string): Promise<string> {
@@ -70,9 +70,9 @@ async function outcome(token: string): Promise<string> {
   return answer.status === 200 ? '200' : `${answer.status} ${answer.error.code}`
 }
 
-// Mutants: `isStale()` never true (the revoked ones and the suspended instance are served); `requireStanding()` left out; the answer
+// Mutants: `isStale()` never true (the revoked ones and the suspended instance are served); `requireValidInDatabase()` left out; the answer
 // of a failed look taken for "not revoked".
-test('a replica that can not read authority serves nothing on its old picture', async () => {
+test('a replica that cannot read authority serves nothing by its stale cache', async () => {
   const tokens = Object.fromEntries(
     ['good', 'jti', 'cell'].map((name) => [name, instance.root({ jti: newId('cap') })]),
   ) as Record<'good' | 'jti' | 'cell', string>
@@ -131,7 +131,7 @@ test('a replica that can not read authority serves nothing on its old picture', 
   assert.equal(await outcome(tokens.good), '200')
 })
 
-test('what can not be asked is refused with 503', async () => {
+test('what cannot be read is refused with 503', async () => {
   const token = instance.root()
   assert.equal(await outcome(token), '200')
   await withLocked('loci.subservices, loci.revocations', async () => {
