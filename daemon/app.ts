@@ -34,6 +34,7 @@ import { kvReportRoutes } from './kv/reports/routes.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { commitEntries, findEach, readUsage } from './kv/store.ts'
 import { revocationRoutes } from './revocations/routes.ts'
+import { SCHEMA } from './schema.ts'
 import type { DaemonSettings } from './settings.ts'
 import { subserviceRoutes } from './subservices/routes.ts'
 import { SUBSERVICE_NAMES, subserviceAt } from './subservices/subservices.ts'
@@ -41,8 +42,6 @@ import { createSwitches } from './subservices/switches.ts'
 
 /** Everybody who asks within it gets the same answer: the route is open. */
 const CHECK_MS = 1_000
-
-export const MIGRATIONS = new URL('migrations', import.meta.url).pathname
 
 export async function createDaemon({
   settings,
@@ -222,7 +221,7 @@ export async function createDaemon({
       const prepared = await prepareDatabase({
         sql: background,
         program: 'daemon',
-        migrations: MIGRATIONS,
+        schema: SCHEMA,
         sealingKeys: settings.sealingKeys,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),

@@ -8,8 +8,9 @@ import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
 import type { SettingName } from '@loci/chassis/settings.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
-import { createDaemon, MIGRATIONS } from './app.ts'
+import { createDaemon } from './app.ts'
 import manifest from './package.json' with { type: 'json' }
+import { SCHEMA } from './schema.ts'
 import { DAEMON_SETTINGS } from './settings.ts'
 
 const out = (text: string) => process.stdout.write(text)
@@ -59,7 +60,7 @@ const code = await runProgram({
           ownerUrl: databaseOwnerUrl as string,
           ...(databaseCa ? { ca: databaseCa } : {}),
           program: 'daemon',
-          directory: MIGRATIONS,
+          schema: SCHEMA,
           log: (line) => err(`${line}\n`),
         })
         out(`schema ${version}\n`)

@@ -7,7 +7,8 @@ import { eventually } from '@loci/chassis/testing/request.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
-import { createDaemon, MIGRATIONS } from './app.ts'
+import { createDaemon } from './app.ts'
+import { SCHEMA } from './schema.ts'
 import { testSettings } from './testing/daemon.ts'
 
 /** One for all: two daemons of one database have the same. */
@@ -57,7 +58,7 @@ async function untilState(url: string, state: string): Promise<void> {
 
 // Mutant: let what startBackground() reads first throw (ends with 70).
 test('a daemon whose database blinks while it warms up waits, and one that is told to stop then ends well', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ schema: SCHEMA })
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })
@@ -85,7 +86,7 @@ test('a daemon whose database blinks while it warms up waits, and one that is to
 
 // Mutant: move to ready without asking isStopping().
 test('a start that is overtaken by a stop ends without an error', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ schema: SCHEMA })
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   const holder = await pool.client()
   await holder.query({ text: 'select pg_advisory_lock($1)', values: [PARTITIONS_LOCK] })

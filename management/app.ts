@@ -44,7 +44,7 @@ import { operationRoutes } from './provisioning/operations/routes.ts'
 import { createReconciler } from './provisioning/reconciler.ts'
 import { provisioningRoutes } from './provisioning/routes.ts'
 import { createRetention } from './retention/retention.ts'
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 import { serviceRoutes } from './services/routes.ts'
 import type { ManagementSettings } from './settings.ts'
 import { tenantRoutes } from './tenants/routes.ts'
@@ -233,7 +233,7 @@ export async function createManagement({
       const prepared = await prepareDatabase({
         sql: background,
         program: 'management',
-        migrations: MIGRATIONS,
+        schema: SCHEMA,
         sealingKeys: settings.sealingKeys,
         signal: stopping.signal,
         onWaiting: (reason) => log.warn({ reason }, 'waiting'),

@@ -6,7 +6,7 @@ import { migrate } from '@loci/postgres/migrate.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
 import { operatorCommands } from './commands/commands.ts'
 import manifest from './package.json' with { type: 'json' }
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
@@ -56,7 +56,7 @@ const code = await runProgram({
           ownerUrl: databaseOwnerUrl as string,
           ...(databaseCa ? { ca: databaseCa } : {}),
           program: 'management',
-          directory: MIGRATIONS,
+          schema: SCHEMA,
           log: (line) => err(`${line}\n`),
         })
         out(`schema ${version}\n`)

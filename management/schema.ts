@@ -1,3 +1,5 @@
 // Where the schema of the control database comes from.
 
-export const MIGRATIONS = new URL('migrations', import.meta.url).pathname
+import { schemaIn } from '@loci/postgres/migrations.ts'
+
+export const SCHEMA = schemaIn(import.meta.dirname)

@@ -9,10 +9,10 @@ import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { addCell } from './cells/cells.ts'
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 
 test('a process that is told to stop answers the polls that wait and ends without cutting one', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
+  await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const { publicJwk, privateJwk } = newKeyPair()
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   const place = { name: 'one', region: 'r', capacity: 1, endpoint: 'http://127.0.0.1:1', tenantId: null }

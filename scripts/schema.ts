@@ -4,6 +4,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { schemaIn } from '@loci/postgres/migrations.ts'
 import type { DatabaseProgram } from '@loci/postgres/roles.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
@@ -37,12 +38,12 @@ if (programs.length > 0) {
 }
 
 async function dumpSchema(program: DatabaseProgram, pgDump: string): Promise<string> {
-  await using database = await testDatabase({ migrations: path.join(top, program, 'migrations'), program })
+  await using database = await testDatabase({ schema: schemaIn(path.join(top, program)), program })
   // Without the parts of what is partitioned by time: they depend on the day, and the schema must not.
   const parts = ['--exclude-table', 'loci.*_2[0-9][0-9][0-9][0-9][0-9]*']
   const parameters = ['--schema-only', '--no-owner', ...parts, '--dbname', database.adminUrl]
   const dump = execFileSync(pgDump, parameters, { encoding: 'utf8', maxBuffer: 64 * 1024 ** 2 })
-  const head = `-- Made by scripts/schema.ts from ${program}/migrations. Do not edit: write a migration and run it again.\n\n`
+  const head = `-- Made by scripts/schema.ts from ${program}/migrations, without functions (functions.sql). Do not edit: run it again.\n\n`
   return head + normaliseDump(dump)
 }
 

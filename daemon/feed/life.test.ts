@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { copyDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
-import { MIGRATIONS } from '../app.ts'
+import { SCHEMA } from '../schema.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { type TestFeed, testFeed } from '../testing/feed.ts'
@@ -30,7 +30,7 @@ async function silence(feed: TestFeed): Promise<void> {
 // requireOwnLife(); without replayLedger(); the fail-over: the renewal of the lease not looking at the life.
 test('a restored cell serves nothing before management has told everything again', async () => {
   await using feed = await testFeed()
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ schema: SCHEMA })
   const jti = newId('cap')
   const { svc, org, ten, limits, tokens } = await (async () => {
     await using original = await testDaemon({ database, settings: feed.settings })
@@ -85,7 +85,7 @@ test('a restored cell serves nothing before management has told everything again
 
 test('with management silent and the same life a cell serves', async () => {
   await using feed = await testFeed()
-  await using database = await testDatabase({ migrations: MIGRATIONS })
+  await using database = await testDatabase({ schema: SCHEMA })
   const token = await (async () => {
     await using first = await testDaemon({ database, settings: feed.settings })
     await using authority = await testAuthority(first, feed)

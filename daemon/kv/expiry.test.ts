@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
-import { MIGRATIONS } from '../app.ts'
+import { SCHEMA } from '../schema.ts'
 import { expireDue } from '../background.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
@@ -153,7 +153,7 @@ async function rowsRead(sql: Sql): Promise<{ scans: number; fetched: number }> {
 
 /** A cell without a daemon: nobody sweeps in it. */
 async function bareCell() {
-  const database = await testDatabase({ migrations: MIGRATIONS })
+  const database = await testDatabase({ schema: SCHEMA })
   const app: Pool = openPool({
     url: database.appUrl,
     applicationName: 't',

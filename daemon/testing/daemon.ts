@@ -5,7 +5,8 @@ import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/testing/req
 import { type LogLine, loggedIn, testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
-import { createDaemon, MIGRATIONS } from '../app.ts'
+import { createDaemon } from '../app.ts'
+import { SCHEMA } from '../schema.ts'
 import type { DaemonSettings } from '../settings.ts'
 
 export interface TestDaemon {
@@ -41,7 +42,7 @@ export async function testDaemon({
   replicaOf,
   database: given = replicaOf?.database,
 }: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const database = given ?? (await testDatabase({ migrations: MIGRATIONS }))
+  const database = given ?? (await testDatabase({ schema: SCHEMA }))
   const adminToken = replicaOf?.adminToken ?? `loci_adm_${randomBytes(32).toString('base64url')}`
   const { lines, log } = testLog()
   const daemon = await createDaemon({

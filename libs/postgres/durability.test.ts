@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { auditDatabase } from './durability.ts'
+import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { testDatabase } from './testing/database.ts'
 
-const migrations = join(import.meta.dirname, 'testing/migrations')
+const schema = schemaIn(join(import.meta.dirname, 'testing'))
 
 test('a sound database seen by the application has no problems', async () => {
   await using fixture = await openAudit()
@@ -76,7 +77,7 @@ test('a commit that does not wait for the disk is a problem', async () => {
 })
 
 async function openAudit() {
-  const database = await testDatabase({ migrations })
+  const database = await testDatabase({ schema })
   const open = (url: string) => openPool({ url, applicationName: 'audit-test', connectionsMax: 1, onError: () => {} })
   const [admin, owner, app] = [open(database.adminUrl), open(database.ownerUrl), open(database.appUrl)]
   return {

@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { explainDatabaseError, wrongDatabase } from './first-contact.ts'
 import { migrate } from './migrate.ts'
+import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { prepareDatabase } from './prepare.ts'
 import { type TestDatabase, testDatabase } from './testing/database.ts'
 
-const MIGRATIONS = join(import.meta.dirname, 'testing/migrations')
+const SCHEMA = schemaIn(join(import.meta.dirname, 'testing'))
 let cell: TestDatabase
 before(async () => {
-  cell = await testDatabase({ migrations: MIGRATIONS, program: 'daemon' })
+  cell = await testDatabase({ schema: SCHEMA, program: 'daemon' })
 })
 after(() => cell?.[Symbol.asyncDispose]())
 
@@ -25,7 +26,7 @@ const prepare = async (
     return await prepareDatabase({
       sql,
       program,
-      migrations: MIGRATIONS,
+      schema: SCHEMA,
       sealingKeys: [],
       signal: new AbortController().signal,
       onWaiting,
@@ -37,7 +38,7 @@ const prepare = async (
 
 // It was "migration 0001-… was changed after it was applied: restore the file". Mutant: wrongDatabase() returns undefined.
 test('the database of the other program is named as such, by migrate and by serve', async () => {
-  const options = { ownerUrl: cell.ownerUrl, directory: MIGRATIONS, log: () => {} }
+  const options = { ownerUrl: cell.ownerUrl, schema: SCHEMA, log: () => {} }
   const isDaemons = `'${cell.name}', which is the database of a daemon (a cell): management has a database of its own, such as loci_control`
   await assert.rejects(migrate({ ...options, program: 'management' }), (error: Error) =>
     error.message.startsWith(`LOCI_DATABASE_OWNER_URL leads to ${isDaemons}`),
@@ -52,7 +53,7 @@ test('the database of the other program is named as such, by migrate and by serv
 
 test('migrate with the login that serves, and serve with the login that migrates, name the one to use', async () => {
   await assert.rejects(
-    migrate({ ownerUrl: cell.appUrl, program: 'daemon', directory: MIGRATIONS, log: () => {} }),
+    migrate({ ownerUrl: cell.appUrl, program: 'daemon', schema: SCHEMA, log: () => {} }),
     /^Error: LOCI_DATABASE_OWNER_URL connects as loci_daemon, which may not change the schema: use loci_daemon_owner/,
   )
   const asOwner = await prepare(cell.ownerUrl, 'daemon')
@@ -72,7 +73,7 @@ test('while it waits it says why, and says it again', async () => {
   const outcome = await prepareDatabase({
     sql,
     program: 'daemon',
-    migrations: MIGRATIONS,
+    schema: SCHEMA,
     sealingKeys: [],
     signal: stop.signal,
     onWaiting,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { jsonbBytes } from './jsonb-size.ts'
+import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { testDatabase } from './testing/database.ts'
 
@@ -14,7 +15,7 @@ const VALUES = [
 
 // Mutant: `return text.length` for every number: 1e308 has 6 bytes and not 309.
 test('a value has as many bytes as the server says of its jsonb', async () => {
-  await using database = await testDatabase({ migrations: join(import.meta.dirname, 'testing/migrations') })
+  await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
   const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })
   try {
     for (const value of [...VALUES, VALUES]) {

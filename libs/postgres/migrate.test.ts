@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { migrate, readMigrations, schemaState } from './migrate.ts'
+import { migrate, schemaState } from './migrate.ts'
+import { readMigrations, schemaIn } from './migrations.ts'
 import type { Pool } from './pool.ts'
 import { openPool } from './pool.ts'
 import { testDatabase } from './testing/database.ts'
 import { until } from './testing/until.ts'
 
-const FIXTURE = join(import.meta.dirname, 'testing/migrations')
+const FIXTURE = schemaIn(join(import.meta.dirname, 'testing'))
 const log = () => {}
 
 test('an empty database gets every migration in order, and the second run does nothing', async () => {
@@ -44,22 +46,22 @@ test('two migrations at once: one applies, the other waits and finds nothing to 
 test('a file changed after it was applied is refused', async () => {
   await using fixture = await emptyDatabase()
   await migrate(fixture.options(log))
-  appendFileSync(join(fixture.directory, '0002-note-heads.sql'), '-- changed\n')
+  appendFileSync(join(fixture.schema.migrations, '0002-note-heads.sql'), '-- changed\n')
   await assert.rejects(migrate(fixture.options(log)), /0002-note-heads was changed after it was applied: restore/)
-  assert.equal((await schemaState(fixture.app, fixture.directory)).state, 'incompatible')
+  assert.equal((await schemaState(fixture.app, fixture.schema)).state, 'incompatible')
 })
 
 test('a gap, a bad name and a missing or impossible first line are refused', async () => {
   await using fixture = await emptyDatabase()
   fixture.write('0005-late.sql', '-- serves: 0001\n')
-  assert.throws(() => readMigrations(fixture.directory), /expected migration 0004/)
+  assert.throws(() => readMigrations(fixture.schema), /expected migration 0004/)
   fixture.write('0004-x.sql', 'select 1')
-  assert.throws(() => readMigrations(fixture.directory), /first line must be/)
+  assert.throws(() => readMigrations(fixture.schema), /first line must be/)
   fixture.write('0004-x.sql', '-- serves: 0009\nselect 1')
-  assert.throws(() => readMigrations(fixture.directory), /at most 0004/)
+  assert.throws(() => readMigrations(fixture.schema), /at most 0004/)
   fixture.write('0004-x.sql', '-- serves: 0001\nselect 1')
   fixture.write('new.sql', '-- serves: 0001\nselect 1')
-  assert.throws(() => readMigrations(fixture.directory), /rename it/)
+  assert.throws(() => readMigrations(fixture.schema), /rename it/)
 })
 
 test('a migration that fails leaves nothing behind and names itself', async () => {
@@ -68,7 +70,7 @@ test('a migration that fails leaves nothing behind and names itself', async () =
   await assert.rejects(migrate(fixture.options(log)), /0004-broken failed: division by zero/)
   const { rows } = await fixture.app.query({ text: `select to_regclass('loci.half') as half` })
   assert.deepEqual(rows, [{ half: null }])
-  assert.equal((await schemaState(fixture.app, fixture.directory)).version, 3)
+  assert.equal((await schemaState(fixture.app, fixture.schema)).version, 3)
 })
 
 test('a table that is in use makes the migration step back and come again', async () => {
@@ -111,7 +113,7 @@ test('code knows whether a schema is behind, current, ahead or too new for it', 
   await migrate(fixture.options(log))
   assert.deepEqual(await state(), ['ahead', 4, 3])
   const older: string[] = []
-  const result = await migrate({ ...fixture.options((line) => older.push(line)), directory: FIXTURE })
+  const result = await migrate({ ...fixture.options((line) => older.push(line)), schema: FIXTURE })
   assert.deepEqual(result, { applied: [], version: 4 })
   assert.match(older[0] ?? '', /newer than this release/)
   fixture.write('0005-break.sql', '-- serves: 0005\nselect 1;\n')
@@ -119,12 +121,75 @@ test('code knows whether a schema is behind, current, ahead or too new for it', 
   assert.deepEqual(await state(), ['incompatible', 5, 3])
 })
 
+// Mutants: migrate applies no functions (42883); applies them also when nothing is pending (the older release wins).
+test('functions are made with the newest migration, and an older release leaves those of a newer one alone', async () => {
+  await using fixture = await emptyDatabase()
+  await migrate(fixture.options(log))
+  const count = async () =>
+    (await fixture.app.query<{ n: number }>({ text: `select loci.count_notes('svc') as n` })).rows[0]?.n
+  assert.equal(await count(), 0)
+  fixture.edit((text) => text.replace('select count(*)', 'select 7 + count(*)'))
+  fixture.write('0004-functions.sql', '-- serves: 0003\n')
+  assert.deepEqual((await migrate(fixture.options(log))).applied, ['0004-functions'])
+  assert.equal(await count(), 7)
+  await migrate({ ...fixture.options(log), schema: FIXTURE })
+  assert.equal(await count(), 7)
+})
+
+// Mutant: requireDigest() without its last sentence.
+test('an edited function without a new number is refused, with the lines that the next one needs', async () => {
+  await using fixture = await emptyDatabase()
+  const before = readMigrations(fixture.schema).length
+  fixture.edit((text) => `${text}-- edited\n`)
+  const edited = /functions\.sql was edited after .*0003-notes-by-body\.sql: add 0004-functions\.sql with the lines/
+  assert.throws(() => readMigrations(fixture.schema), edited)
+  await assert.rejects(migrate(fixture.options(log)), edited)
+  writeFileSync(join(fixture.schema.migrations, '0004-more.sql'), '-- serves: 0003\n')
+  assert.throws(
+    () => readMigrations(fixture.schema),
+    /0004-more\.sql: the newest migration needs the line "-- functions: /,
+  )
+  fixture.write('0004-more.sql', '-- serves: 0003\n')
+  assert.equal(readMigrations(fixture.schema).length, before + 1)
+})
+
+test('a numbered file neither makes nor calls a function', async () => {
+  await using fixture = await emptyDatabase()
+  fixture.write(
+    '0004-x.sql',
+    '-- serves: 0003\ncreate or replace function loci.f() returns int language sql as $$ select 1 $$;\n',
+  )
+  assert.throws(() => readMigrations(fixture.schema), /0004-x\.sql creates a function/)
+  fixture.write('0004-x.sql', `-- serves: 0003\nselect loci.count_notes ('svc');\n`)
+  assert.throws(() => readMigrations(fixture.schema), /0004-x\.sql calls loci\.count_notes\(\)/)
+  fixture.write('0004-x.sql', '-- serves: 0003\ndrop function loci.count_notes(text);\n')
+  assert.equal(readMigrations(fixture.schema).length, 4)
+})
+
+// Mutant: the functions after the commit of the migration: version 4 and its table are there.
+test('a function that fails takes its migration with it and names its file', async () => {
+  await using fixture = await emptyDatabase()
+  await migrate(fixture.options(log))
+  fixture.edit((text) => text.replace('bigint', 'no_type'))
+  fixture.write('0004-half.sql', '-- serves: 0001\ncreate table loci.half (id int);\n')
+  await assert.rejects(
+    migrate(fixture.options(log)),
+    /0004-half failed: .*notes\/functions\.sql: type "no_type" does not exist/,
+  )
+  const { rows } = await fixture.app.query({ text: `select to_regclass('loci.half') as half` })
+  assert.deepEqual(rows, [{ half: null }])
+  assert.equal((await schemaState(fixture.app, fixture.schema)).version, 3)
+})
+
 /** A database without migrations, and a copy of the fixture's files that a test may change. */
 async function emptyDatabase() {
   const none = mkdtempSync(join(tmpdir(), 'loci-migrate-'))
-  const database = await testDatabase({ migrations: none })
+  const database = await testDatabase({ schema: { migrations: none, functions: [] } })
   const directory = mkdtempSync(join(tmpdir(), 'loci-migrate-'))
-  cpSync(FIXTURE, directory, { recursive: true })
+  for (const folder of ['migrations', 'notes'])
+    cpSync(join(import.meta.dirname, 'testing', folder), join(directory, folder), { recursive: true })
+  const schema = schemaIn(directory)
+  const functions = schema.functions[0] as string
   const open = (url: string) => openPool({ url, applicationName: 'migrate-test', connectionsMax: 2, onError: () => {} })
   const app: Pool = open(database.appUrl)
   const admin: Pool = open(database.adminUrl)
@@ -132,14 +197,20 @@ async function emptyDatabase() {
   return {
     app,
     admin,
-    directory,
+    schema,
     options: (log: (line: string) => void) => ({
       ownerUrl: database.ownerUrl,
       program: 'daemon' as const,
-      directory,
+      schema,
       log,
     }),
-    write: (file: string, text: string) => writeFileSync(join(directory, file), text),
+    /** With the digest of the functions below its first line. */
+    write: (file: string, text: string) => {
+      const digest = createHash('sha256').update(readFileSync(functions)).digest('hex')
+      const carrying = text.replace(/^(-- serves: .*\n)/, `$1-- functions: ${digest}\n`)
+      writeFileSync(join(schema.migrations, file), carrying)
+    },
+    edit: (change: (text: string) => string) => writeFileSync(functions, change(readFileSync(functions, 'utf8'))),
     async [Symbol.asyncDispose]() {
       await Promise.all([app.close(), admin.close()])
       await database[Symbol.asyncDispose]()

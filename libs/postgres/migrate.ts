@@ -1,21 +1,10 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sqlState } from './errors.ts'
 import { explainDatabaseError, wrongDatabase, wrongOwner } from './first-contact.ts'
+import { type Migration, readMigrations, type Schema } from './migrations.ts'
 import type { Client, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
-
-export interface Migration {
-  version: number
-  name: string
-  /** The oldest code that works on the schema after this migration, named by the newest migration it knows. */
-  serves: number
-  checksum: string
-  text: string
-}
 
 export interface MigrateOptions {
   /** Connects as a login of loci_owner's, directly: a pooler that shares sessions would lose the lock. */
@@ -23,7 +12,7 @@ export interface MigrateOptions {
   ca?: string
   /** Whose database it must be. */
   program: DatabaseProgram
-  directory: string
+  schema: Schema
   log(line: string): void
 }
 
@@ -34,8 +23,8 @@ const DDL_TRIES_MAX = 8
 
 /** Brings a database up to the newest file. Forward only: there is no way back but a new migration. */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; version: number }> {
-  const { directory, log, program } = options
-  const migrations = readMigrations(directory)
+  const { schema, log, program } = options
+  const migrations = readMigrations(schema)
   const pool = openPool({
     url: options.ownerUrl,
     ...(options.ca !== undefined && { ca: options.ca }),
@@ -65,33 +54,6 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-export function readMigrations(directory: string): Migration[] {
-  const files = readdirSync(directory)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-  return files.map((file, index) => {
-    const [, number, name] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? []
-    if (number === undefined || name === undefined) {
-      throw new Error(`${join(directory, file)}: rename it to NNNN-some-name.sql`)
-    }
-    const version = Number(number)
-    if (version !== index + 1) {
-      const expected = String(index + 1).padStart(4, '0')
-      throw new Error(`${join(directory, file)}: expected migration ${expected} here; restore it, or renumber this one`)
-    }
-    const text = readFileSync(join(directory, file), 'utf8')
-    const serves = /^-- serves: (\d{4})\r?\n/.exec(text)?.[1]
-    if (serves === undefined || Number(serves) > version) {
-      throw new Error(
-        `${join(directory, file)}: its first line must be "-- serves: NNNN", the oldest code that still works on the ` +
-          `schema after it, at most ${number}`,
-      )
-    }
-    const checksum = createHash('sha256').update(text).digest('hex')
-    return { version, name, serves: Number(serves), checksum, text }
-  })
-}
-
 export interface SchemaState {
   state: 'current' | 'behind' | 'ahead' | 'incompatible'
   /** The newest migration that the database has. */
@@ -105,8 +67,8 @@ export interface SchemaState {
  * Can this code run on this database? `behind`: not yet, wait for migrate. `ahead`: yes, the database has newer
  * migrations that still serve us. `incompatible`: never, only other code can.
  */
-export async function schemaState(sql: Sql, directory: string): Promise<SchemaState> {
-  const migrations = readMigrations(directory)
+export async function schemaState(sql: Sql, schema: Schema): Promise<SchemaState> {
+  const migrations = readMigrations(schema)
   const required = migrations.length
   const recorded = await listRecorded(sql)
   const version = recorded.at(-1)?.version ?? 0
@@ -119,7 +81,7 @@ export async function schemaState(sql: Sql, directory: string): Promise<SchemaSt
   }
   const changed = recorded.find((record) => record.checksum !== (migrations[record.version - 1] ?? record).checksum)
   if (changed) {
-    return result('incompatible', `migration ${label(changed)} of the database is not the one in ${directory}`)
+    return result('incompatible', `migration ${label(changed)} of the database is not the one in ${schema.migrations}`)
   }
   if (version < required) {
     return result('behind', `the database is at migration ${version}, this code needs ${required}: run migrate`)
@@ -130,7 +92,7 @@ export async function schemaState(sql: Sql, directory: string): Promise<SchemaSt
   return result('current', `the database is at migration ${version}`)
 }
 
-type Recorded = Omit<Migration, 'text'>
+type Recorded = Omit<Migration, 'text' | 'functions'>
 
 async function listRecorded(sql: Sql): Promise<Recorded[]> {
   // Asking first, because a failed statement would spoil the transaction that the caller may be in.
@@ -236,8 +198,9 @@ async function applyPending(client: Client, migrations: Migration[], log: (line:
 async function apply(client: Client, migration: Migration, log: (line: string) => void): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      if (/^[^\n]*\n-- no transaction\r?\n/.test(migration.text)) await applyBare(client, migration)
-      else await applyInTransaction(client, migration)
+      const isBare = /^-- no transaction\r?$/m.test(migration.text)
+      if (isBare) await applyBare(client, migration)
+      await applyInTransaction(client, migration, isBare ? '' : migration.text)
       return
     } catch (error) {
       if (sqlState(error) !== '55P03' || tries >= DDL_TRIES_MAX) {
@@ -254,10 +217,14 @@ async function apply(client: Client, migration: Migration, log: (line: string) =
   }
 }
 
-async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
+async function applyInTransaction(client: Client, migration: Migration, text: string): Promise<void> {
   try {
     await client.query({ text: `begin; set local lock_timeout = '1s'` })
-    await client.query({ text: migration.text })
+    if (text) await client.query({ text })
+    for (const file of migration.functions)
+      await client.query({ text: file.text }).catch((error) => {
+        throw Object.assign(error, { message: `${file.path}: ${error.message}` })
+      })
     await record(client, migration)
     await client.query({ text: 'commit' })
   } catch (error) {
@@ -281,7 +248,6 @@ async function applyBare(client: Client, migration: Migration): Promise<void> {
     // `if not exists` is content with the half-built index that an interrupted run leaves behind.
     throw new Error(`index ${rows[0].name} is half-built: drop index concurrently ${rows[0].name}, then migrate again`)
   }
-  await record(client, migration)
 }
 
 async function record(client: Client, { version, name, checksum, serves }: Migration): Promise<void> {

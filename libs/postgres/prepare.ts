@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { auditDatabase } from './durability.ts'
 import { explainDatabaseError, wrongDatabase } from './first-contact.ts'
 import { schemaState } from './migrate.ts'
+import type { Schema } from './migrations.ts'
 import type { Sql } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
 import { type CheckedKey, noteSealingKeys } from './sealing-checks.ts'
@@ -12,7 +13,7 @@ import { type CheckedKey, noteSealingKeys } from './sealing-checks.ts'
 export interface PrepareOptions {
   sql: Sql
   program: DatabaseProgram
-  migrations: string
+  schema: Schema
   sealingKeys: CheckedKey[]
   signal: AbortSignal
   /** Called when the reason for waiting changes, and again every minute while it lasts; not at every try. */
@@ -30,7 +31,7 @@ const RETRY_MS = 500
 export async function prepareDatabase({
   sql,
   program,
-  migrations,
+  schema,
   sealingKeys,
   signal,
   onWaiting,
@@ -39,7 +40,7 @@ export async function prepareDatabase({
   let told = ''
   let toldAt = 0
   for (;;) {
-    const outcome = await attempt(sql, program, migrations, sealingKeys)
+    const outcome = await attempt(sql, program, schema, sealingKeys)
     if (typeof outcome !== 'string') return outcome
     if (outcome !== told || performance.now() - toldAt >= repeatMs) {
       onWaiting(outcome)
@@ -54,15 +55,15 @@ export async function prepareDatabase({
 async function attempt(
   sql: Sql,
   program: DatabaseProgram,
-  migrations: string,
+  schema: Schema,
   sealingKeys: CheckedKey[],
 ): Promise<Prepared | string> {
   try {
     const wrong = await wrongDatabase(sql, program, 'LOCI_DATABASE_URL')
     if (wrong) return { refused: [wrong] }
-    const schema = await schemaState(sql, migrations)
-    if (schema.state === 'incompatible') return { refused: [schema.reason] }
-    if (schema.state === 'behind') return schema.reason
+    const found = await schemaState(sql, schema)
+    if (found.state === 'incompatible') return { refused: [found.reason] }
+    if (found.state === 'behind') return found.reason
     const audit = await auditDatabase(sql, program)
     if (audit.problems.length > 0) return { refused: audit.problems }
     const otherKeys = await noteSealingKeys(sql, sealingKeys)
@@ -70,7 +71,7 @@ async function attempt(
     return {
       refused: undefined,
       warnings: audit.warnings,
-      schemaVersion: schema.version,
+      schemaVersion: found.version,
       serverVersion: audit.facts.serverVersion,
     }
   } catch (error) {

@@ -3,6 +3,7 @@ import { createHash, createHmac, pbkdf2Sync } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { auditDatabase } from './durability.ts'
+import { schemaIn } from './migrations.ts'
 import { openPool } from './pool.ts'
 import { rolesSql } from './roles.ts'
 import { changeUrl } from './testing/change-url.ts'
@@ -10,7 +11,7 @@ import { testDatabase } from './testing/database.ts'
 
 // A server of its own: roles belong to the whole server, and these tests damage them.
 delete process.env.TEST_POSTGRES_URL
-const migrations = join(import.meta.dirname, 'testing/migrations')
+const schema = schemaIn(join(import.meta.dirname, 'testing'))
 
 test('the roles script can run again, and takes back what it must not find', async () => {
   await using fixture = await openRoles()
@@ -31,7 +32,6 @@ test('the roles script can run again, and takes back what it must not find', asy
     { role: 'loci_daemon', login: true, strong: false, owner: false },
     { role: 'loci_daemon_owner', login: true, strong: false, owner: true },
     { role: 'loci_owner', login: false, strong: false, owner: true },
-    { role: 'loci_search', login: false, strong: false, owner: false },
   ])
 })
 
@@ -58,13 +58,13 @@ test('the script refuses to run in another database', async () => {
   await assert.rejects(fixture.admin.query({ text: wrong }), /belongs to another program/)
 })
 
-test('what the owner’s login makes belongs to loci_owner, who can hand a function to loci_search and still replace it', async () => {
+test('what the owner’s login makes belongs to loci_owner', async () => {
   await using fixture = await openRoles()
-  const define = `create or replace function loci.find() returns int language sql as 'select 1'`
-  await fixture.owner.query({
-    text: `${define}; grant usage, create on schema loci to loci_search;
-           alter function loci.find() owner to loci_search; revoke create on schema loci from loci_search; ${define}`,
+  await fixture.owner.query({ text: `create function loci.find() returns int language sql as 'select 1'` })
+  const { rows } = await fixture.admin.query({
+    text: `select pg_get_userbyid(proowner) as owner from pg_proc where proname = 'find'`,
   })
+  assert.deepEqual(rows, [{ owner: 'loci_owner' }])
 })
 
 test('who serves requests can neither create anything nor become another role', async () => {
@@ -75,7 +75,6 @@ test('who serves requests can neither create anything nor become another role', 
     'create table loci.mine (id int)',
     'create temporary table mine (id int)',
     'set role loci_owner',
-    'set role loci_search',
   ]) {
     await assert.rejects(fixture.app.query({ text }), { code: '42501' }, text)
   }
@@ -83,8 +82,8 @@ test('who serves requests can neither create anything nor become another role', 
 
 // Mutant: `grant connect … to loci_app` in grantsSql(), as it was: the cell's login reads the control database.
 test('on a server with both databases the logins of one program do not open the database of the other', async () => {
-  await using cell = await testDatabase({ migrations })
-  await using control = await testDatabase({ migrations, program: 'management' })
+  await using cell = await testDatabase({ schema })
+  await using control = await testDatabase({ schema, program: 'management' })
   const cases = [
     [cell, 'loci_daemon', 'loci_management'],
     [control, 'loci_management', 'loci_daemon'],
@@ -94,14 +93,14 @@ test('on a server with both databases the logins of one program do not open the 
       assert.equal(await connects(database.adminUrl, `${own}${suffix}`), 'connected')
       assert.match(await connects(database.adminUrl, `${other}${suffix}`), /permission denied for database/)
     }
-    for (const role of ['loci_app', 'loci_owner', 'loci_search'])
+    for (const role of ['loci_app', 'loci_owner'])
       assert.match(await connects(database.adminUrl, role), /is not permitted to log in/)
   }
 })
 
 test('a login that opens a database of the other program is a reason not to start', async () => {
-  await using cell = await testDatabase({ migrations })
-  await using control = await testDatabase({ migrations, program: 'management' })
+  await using cell = await testDatabase({ schema })
+  await using control = await testDatabase({ schema, program: 'management' })
   const audit = async (url: string, program: 'daemon' | 'management') => {
     const pool = openPool({ url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
     return (await auditDatabase(pool, program).finally(() => pool.close())).problems
@@ -134,7 +133,7 @@ async function connects(url: string, user: string): Promise<string> {
 }
 
 async function openRoles() {
-  const database = await testDatabase({ migrations })
+  const database = await testDatabase({ schema })
   const open = (url: string) => openPool({ url, applicationName: 'roles-test', connectionsMax: 1, onError: () => {} })
   const [admin, owner, app] = [open(database.adminUrl), open(database.ownerUrl), open(database.appUrl)]
   return {

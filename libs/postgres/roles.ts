@@ -27,14 +27,10 @@ export interface RolesOptions {
  * What a database administrator runs once per database, as a superuser connected TO that database
  * (`psql -d loci -f roles.sql`); running it again changes nothing. The database must exist.
  *
- * Rights belong to three roles that can not log in: loci_owner owns the tables; loci_app serves requests, owns nothing and is
- * held by row-level security; loci_search owns the one function that searches text. Roles belong to the whole server, so nobody
- * logs in as one of them: a password of theirs would open the control database and the cells alike. Who logs in is a member,
- * by program, and may connect to the databases of that program alone (docs/decisions/2026-11-15-logins-by-program.md).
- *
- * loci_owner is a member of loci_search, because `alter function … owner to loci_search` needs that: membership up to
- * Postgres 15, the SET option from 16 on, which a plain grant includes. It also needs loci_search to have `create` on
- * the function's schema at that moment; the migration grants and revokes that itself.
+ * Rights belong to two roles that cannot log in: loci_owner owns the tables; loci_app serves requests, owns nothing and is
+ * held by row-level security. Roles belong to the whole server, so nobody logs in as one of them: a password of theirs would
+ * open the control database and the cells alike. Who logs in is a member, by program, and may connect to the databases of that
+ * program alone (docs/decisions/2026-11-15-logins-by-program.md).
  */
 export function rolesSql(options: RolesOptions): string {
   const attributes = 'nosuperuser nocreatedb nocreaterole noreplication nobypassrls'
@@ -51,13 +47,11 @@ begin
   end if;
 end
 $roles$;
-${['loci_owner', 'loci_app', 'loci_search', ...Object.values(loginsOf(options.program, options.login))].map(createRole).join('\n')}
+${['loci_owner', 'loci_app', ...Object.values(loginsOf(options.program, options.login))].map(createRole).join('\n')}
 alter role loci_owner with nologin ${attributes};
 alter role loci_app with nologin ${attributes};
-alter role loci_search with nologin ${attributes};
 alter role ${app} with login inherit ${attributes}${password(options.appPassword)};
 alter role ${owner} with login inherit ${attributes}${password(options.ownerPassword)};
-grant loci_search to loci_owner;
 grant loci_app to ${app};
 grant loci_owner to ${owner};
 -- What migrate makes belongs to loci_owner, not to who logged in.
@@ -65,10 +59,9 @@ alter role ${owner} set role = loci_owner;
 do $roles$
 begin
   if pg_has_role('loci_app', 'loci_owner', 'member') then revoke loci_owner from loci_app; end if;
-  if pg_has_role('loci_app', 'loci_search', 'member') then revoke loci_search from loci_app; end if;
 end
 $roles$;
-revoke loci_owner, loci_search from ${app};
+revoke loci_owner from ${app};
 ${grantsSql(options)}
 revoke create on schema public from public;
 `
@@ -78,7 +71,7 @@ revoke create on schema public from public;
 export function grantsSql({ database, program, login }: RolesOptions): string {
   const name = pg.escapeIdentifier(database)
   const { app, owner } = escaped(loginsOf(program, login))
-  return `revoke all on database ${name} from public, loci_app, loci_owner, loci_search;
+  return `revoke all on database ${name} from public, loci_app, loci_owner;
 grant create, temporary on database ${name} to loci_owner;
 grant connect on database ${name} to ${app}, ${owner};
 comment on database ${name} is ${pg.escapeLiteral(MARKS[program])};`

@@ -13,7 +13,7 @@ import { runProgram } from '@loci/chassis/program.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
-import { MIGRATIONS } from '../schema.ts'
+import { SCHEMA } from '../schema.ts'
 import { testManagement } from '../testing/management.ts'
 import { operatorCommands } from './commands.ts'
 
@@ -57,7 +57,7 @@ function settings(databaseUrl: string): Record<string, string> {
 }
 
 test('an operator makes a cell, an instance, a token and a partner credential, and takes them back', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
+  await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const env = settings(database.appUrl)
   const done = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(env, ...args)
@@ -216,7 +216,7 @@ async function checkLeftBehind(
 }
 
 test('a wrong call ends with 64 and says how it is called', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
+  await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const env = settings(database.appUrl)
   const cell = ['cells', 'add', '--name', 'a', '--region', 'r', '--capacity', '1', '--endpoint', 'http://127.0.0.1:1']
   const wrong: [string[], RegExp][] = [
@@ -318,7 +318,7 @@ test('bootstrap makes the first organization, its owner and a key that works, on
 })
 
 test('commands that sign need the sealing keys, the right ones, and say so before they do anything', async () => {
-  await using database = await testDatabase({ migrations: MIGRATIONS, program: 'management' })
+  await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const env = settings(database.appUrl)
   const { LOCI_SEALING_KEYS: _, ...without } = env
   const weak = (bytes: Buffer) => ({ ...env, LOCI_SEALING_KEYS: `a:${bytes.toString('base64')}` })

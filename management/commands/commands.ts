@@ -11,7 +11,7 @@ import { schemaState } from '@loci/postgres/migrate.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { sealingKeyProblems } from '@loci/postgres/sealing-checks.ts'
 import { createSealer, SealingKeyMissing } from '../keys/sealing.ts'
-import { MIGRATIONS } from '../schema.ts'
+import { SCHEMA } from '../schema.ts'
 import { PARTNER_CREDENTIALS, TOKENS } from './credentials.ts'
 import { API_KEYS, BOOTSTRAP, ORGANIZATIONS } from './people.ts'
 import { CELLS, FEED, INSTANCES } from './placement.ts'
@@ -84,7 +84,7 @@ async function runVerb(
       err(`${wrong}\n`)
       return EXIT.configuration
     }
-    const schema = await schemaState(pool, MIGRATIONS)
+    const schema = await schemaState(pool, SCHEMA)
     if (schema.state === 'behind' || schema.state === 'incompatible') {
       err(`${schema.reason}\n`)
       return EXIT.unavailable

@@ -19,7 +19,7 @@ import { createSealer, type Sealer } from '../keys/sealing.ts'
 import { makeOrganization } from '../organizations/organizations.ts'
 import { ensureUser, insertMember } from '../organizations/store.ts'
 import type { PlanName } from '../plans.ts'
-import { MIGRATIONS } from '../schema.ts'
+import { SCHEMA } from '../schema.ts'
 import { addInstance } from '../services/services.ts'
 import type { Service } from '../services/store.ts'
 import type { ManagementSettings } from '../settings.ts'
@@ -103,7 +103,7 @@ export async function testManagement({
 } = {}): Promise<TestManagement> {
   const database = replicaOf
     ? { ...replicaOf.database, async [Symbol.asyncDispose]() {} }
-    : await testDatabase({ migrations: MIGRATIONS, program: 'management' })
+    : await testDatabase({ schema: SCHEMA, program: 'management' })
   const sealingKeys = replicaOf?.settings.sealingKeys ?? [{ id: 'test', key: randomBytes(32) }]
   const { lines, log } = testLog()
   const settings: ManagementSettings = {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { ask } from '@loci/chassis/testing/request.ts'
 import { addTenant, listAll, putAll, type TestTenant } from '@loci/daemon/testing/tenant.ts'
 import { migrate } from '@loci/postgres/migrate.ts'
+import { schemaIn } from '@loci/postgres/migrations.ts'
 import { rolesSql } from '@loci/postgres/roles.ts'
 import { databaseSql } from '@loci/postgres/testing/database-sql.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
@@ -59,7 +60,7 @@ export async function startRotCell({
   await migrate({
     ownerUrl: postgres.url('loci_daemon_owner', DATABASE),
     program: 'daemon',
-    directory: `${root}/daemon/migrations`,
+    schema: schemaIn(`${root}/daemon`),
     log: () => {},
   })
   const daemon: LociProcess = await start('daemon', {

@@ -358,7 +358,7 @@ async function mutants(report: Report): Promise<void> {
   {
     await using mutant = await plantMutant([
       {
-        file: 'daemon/migrations/0003-kv.sql',
+        file: 'daemon/kv/functions.sql',
         from: `select sha256(textsend(p_instance || E'\\x1f' || p_database`,
         to: 'select sha256(textsend(p_database',
       },

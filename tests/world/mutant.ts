@@ -1,6 +1,7 @@
 // A copy of the programs with a sabotage in it, in a temporary directory. A test that can not tell it from the real thing
 // proves nothing. Production code has no switch for this: the source text is what differs.
 
+import { createHash } from 'node:crypto'
 import {
   cpSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { schemaIn } from '@loci/postgres/migrations.ts'
 
 export interface Edit {
   file: string
@@ -43,6 +45,7 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
       throw new Error(`the mutant of ${file} no longer applies: its text is not there exactly once:\n${from}`)
     writeFileSync(join(root, file), before + to + after)
   }
+  for (const program of ['daemon', 'management']) carryDigest(join(root, program))
   // Its own process.ts starts what lies beside it.
   const { startProgram } = (await import(
     pathToFileURL(join(root, 'tests/world/process.ts')).href
@@ -54,6 +57,16 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
       rmSync(root, { recursive: true, force: true })
     },
   }
+}
+
+/** The newest migration of the copy carries the digest of its functions, sabotaged or not. */
+function carryDigest(program: string): void {
+  const { migrations, functions } = schemaIn(program)
+  const newest = join(migrations, readdirSync(migrations).sort().at(-1) as string)
+  const hash = createHash('sha256')
+  for (const file of functions) hash.update(readFileSync(file))
+  const text = readFileSync(newest, 'utf8')
+  writeFileSync(newest, text.replace(/^-- functions: .*$/m, `-- functions: ${hash.digest('hex')}`))
 }
 
 /** Everybody else's packages as they are; ours from the copy. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
+import { schemaIn } from '../migrations.ts'
 import type { Sql } from '../pool.ts'
 import { openPool } from '../pool.ts'
 import { testDatabase, testServer } from './database.ts'
 
-const migrations = join(import.meta.dirname, 'migrations')
+const schema = schemaIn(import.meta.dirname)
 
 test('databases made at once come from one template and do not see each other', async () => {
-  const databases = await Promise.all([1, 2, 3].map(() => testDatabase({ migrations })))
+  const databases = await Promise.all([1, 2, 3].map(() => testDatabase({ schema })))
   const [one, two] = databases
   await as(one!.appUrl, (sql) => sql.query({ text: `insert into loci.note_heads values ('i', 1)` }))
   const count = (url: string) =>
@@ -33,7 +33,7 @@ test('databases made at once come from one template and do not see each other', 
 })
 
 test('a clone is as closed as the database that the roles script makes', async () => {
-  await using database = await testDatabase({ migrations })
+  await using database = await testDatabase({ schema })
   const { rows } = await as(database.adminUrl, (sql) =>
     sql.query({
       text: `select unnest(datacl)::text as acl from pg_database where datname = current_database() order by 1`,

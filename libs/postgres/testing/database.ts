@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { migrate, readMigrations } from '../migrate.ts'
+import { migrate } from '../migrate.ts'
+import { readMigrations, type Schema } from '../migrations.ts'
 import type { Sql } from '../pool.ts'
 import { openPool } from '../pool.ts'
 import { type DatabaseProgram, grantsSql, loginsOf, rolesSql } from '../roles.ts'
@@ -21,16 +22,16 @@ export interface TestDatabase {
 const PASSWORD = 'test'
 const LOCK_KEY = 7_026_300_002
 
-/** A database of its own for one test, with these migrations applied. A clone, because migrating takes longer. */
+/** A database of its own for one test, with this schema. A clone, because migrating takes longer. */
 export async function testDatabase({
-  migrations,
+  schema,
   program = 'daemon',
 }: {
-  migrations: string
+  schema: Schema
   program?: DatabaseProgram
 }): Promise<TestDatabase> {
   const server = await testServer()
-  const template = await requireTemplate(server.adminUrl, migrations, program)
+  const template = await requireTemplate(server.adminUrl, schema, program)
   const name = `loci_test_${randomBytes(8).toString('hex')}`
   await asAdmin(server.adminUrl, (sql) => cloneDatabase(sql, template, name, program))
   return databaseCalled(name, server.adminUrl, program)
@@ -79,16 +80,16 @@ export function testServer(): Promise<{ adminUrl: string }> {
 
 const templates = new Map<string, Promise<string>>()
 
-function requireTemplate(adminUrl: string, directory: string, program: DatabaseProgram): Promise<string> {
-  const key = `${adminUrl} ${directory} ${program}`
-  const found = templates.get(key) ?? makeTemplate(adminUrl, directory, program)
+function requireTemplate(adminUrl: string, schema: Schema, program: DatabaseProgram): Promise<string> {
+  const key = `${adminUrl} ${schema.migrations} ${program}`
+  const found = templates.get(key) ?? makeTemplate(adminUrl, schema, program)
   templates.set(key, found)
   return found
 }
 
-/** One template per set of migrations and server, made by whichever test process comes first. */
-async function makeTemplate(adminUrl: string, directory: string, program: DatabaseProgram): Promise<string> {
-  const contents = readMigrations(directory).map((migration) => migration.checksum)
+/** One template per schema and server, made by whichever test process comes first. */
+async function makeTemplate(adminUrl: string, schema: Schema, program: DatabaseProgram): Promise<string> {
+  const contents = readMigrations(schema).map((migration) => migration.checksum)
   const hash = createHash('sha256')
     .update(JSON.stringify([contents, rolesSql({ database: '', program })]))
     .digest('hex')
@@ -111,7 +112,7 @@ async function makeTemplate(adminUrl: string, directory: string, program: Databa
       password: PASSWORD,
       database: unfinished,
     })
-    await migrate({ ownerUrl, program, directory, log: () => {} })
+    await migrate({ ownerUrl, program, schema, log: () => {} })
     await sql.query({ text: `alter database ${pg.escapeIdentifier(unfinished)} rename to ${template}` })
   })
   return template

@@ -1,42 +1,6 @@
--- serves: 0001
-
--- Who did what. A row belongs to one chain: 'platform' for acts of staff and commands, else the id of the organization. It is written and
--- linked to the one before it in the transaction of the act, under the lock of its chain's head: acts of one chain take turns,
--- acts of different chains do not know of each other. Append-only, partitioned by month and dropped whole, never row by row.
-create table loci.audit (
-  chain text not null,
-  id text not null,
-  at timestamptz not null,
-  actor text not null,
-  action text not null,
-  subject text not null,
-  outcome text not null,
-  request_id text,
-  detail jsonb not null,
-  digest text not null,
-  seq bigint not null,
-  prev_hash text,
-  hash text not null,
-  primary key (chain, seq, at)
-) partition by range (at);
-
-create table loci.audit_chains (
-  chain text primary key,
-  seq bigint not null,
-  hash text
-);
-comment on table loci.audit_chains is 'without row-level security: the head of each chain, ids and hashes only';
-
-alter table loci.audit enable row level security;
-alter table loci.audit force row level security;
--- Empty, not null, is what a setting leaves behind once a transaction has used it.
-create policy one_chain on loci.audit
-  using (chain = nullif(current_setting('loci.organization', true), ''))
-  with check (chain = nullif(current_setting('loci.organization', true), ''));
-
 -- Partitions are made ahead of time by management, which owns nothing, through this one function.
-create function loci.keep_audit_partitions() returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+create or replace function loci.keep_audit_partitions() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare
   month date;
   old name;
@@ -63,13 +27,8 @@ end
 $$;
 revoke all on function loci.keep_audit_partitions() from public;
 grant execute on function loci.keep_audit_partitions() to loci_app;
-select loci.keep_audit_partitions();
 
-grant usage on schema loci to loci_app;
-grant select, insert on loci.audit to loci_app;
-grant select, insert, update on loci.audit_chains to loci_app;
-
-create function loci.audit_append(p_chain text, p_id text, p_at timestamptz, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text)
+create or replace function loci.audit_append(p_chain text, p_id text, p_at timestamptz, p_actor text, p_action text, p_subject text, p_outcome text, p_request_id text, p_detail jsonb, p_digest text)
 returns void language plpgsql as $$
 declare
   v_head loci.audit_chains;
@@ -87,5 +46,6 @@ begin
   update loci.audit_chains h set seq = v_head.seq + 1, hash = v_hash where h.chain = p_chain;
 end
 $$;
-revoke all on function loci.audit_append(text, text, timestamptz, text, text, text, text, text, jsonb, text) from public;
-grant execute on function loci.audit_append(text, text, timestamptz, text, text, text, text, text, jsonb, text) to loci_app;
+
+-- The month of today must exist before anything is appended, also by a command.
+select loci.keep_audit_partitions();

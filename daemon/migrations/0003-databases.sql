@@ -1,0 +1,88 @@
+-- serves: 0003
+-- functions: 3a57452d035d20920cd494b98b55b07291c4c27029add973cb89d51e79aea70b
+
+-- The heads: one row per database, which every write of it locks first.
+create table loci.databases (
+  instance_id text not null,
+  name text not null,
+  created_at timestamptz not null,
+  seq bigint not null,
+  keys bigint not null,
+  bytes bigint not null,
+  -- The first and second eight bytes of the digests of all entries, each combined by xor.
+  set_hash_a bigint not null,
+  set_hash_b bigint not null,
+  -- A damaged entry was overwritten or deleted: bytes and hashes are unknown until the next full check.
+  unsettled boolean not null default false,
+  primary key (instance_id, name)
+);
+
+create table loci.entries (
+  instance_id text not null,
+  database text not null,
+  -- "C": order of code points, and prefix ranges that use the index under row-level security, where LIKE cannot.
+  key text collate "C" not null,
+  value text not null,
+  version bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  expires_at timestamptz,
+  -- Over every other column (loci.entry_digest).
+  digest bytea not null,
+  primary key (instance_id, database, key)
+);
+create index entries_expiring on loci.entries (instance_id, database, expires_at) where expires_at is not null;
+
+create table loci.idempotency (
+  instance_id text not null,
+  database text not null,
+  route text not null,
+  holder text not null,
+  key text not null,
+  fingerprint bytea not null,
+  sealed_with text not null,
+  status int not null,
+  -- json, not jsonb: a repeat gets the bytes of the first answer.
+  answer json not null,
+  created_at timestamptz not null,
+  -- What the row counts for; 0 while its first request is at work.
+  bytes int not null default 0,
+  primary key (instance_id, database, route, holder, key)
+);
+create index idempotency_age on loci.idempotency (instance_id, created_at);
+
+-- What GET /v1/kv/health writes, commits and reads back.
+create table loci.probes (
+  instance_id text primary key,
+  nonce text not null,
+  at timestamptz not null
+);
+
+-- Up to which seq a database was last read whole and found intact.
+create table loci.verified (
+  instance_id text not null,
+  database text not null,
+  seq bigint not null,
+  rows bigint not null,
+  verified_at timestamptz not null,
+  primary key (instance_id, database)
+);
+
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['databases', 'entries', 'idempotency', 'probes', 'verified'] loop
+    execute format('alter table loci.%I enable row level security', v_table);
+    execute format('alter table loci.%I force row level security', v_table);
+    execute format($policy$create policy one_instance on loci.%I
+      using (instance_id = nullif(current_setting('loci.instance', true), ''))
+      with check (instance_id = nullif(current_setting('loci.instance', true), ''))$policy$, v_table);
+  end loop;
+end
+$$;
+
+-- One key of a walk (loci.kv_walk).
+create type loci.walked as (key text, state text, bytes bigint, is_expired boolean, a bigint, b bigint, version bigint);
+
+grant select, insert, update, delete on loci.databases, loci.entries, loci.idempotency, loci.probes, loci.verified to loci_app;
