@@ -2,6 +2,13 @@
 
 CREATE SCHEMA loci;
 
+CREATE TYPE loci.walk_piece AS (
+	prefix text,
+	first integer,
+	last integer,
+	failed integer
+);
+
 CREATE TYPE loci.walked AS (
 	key text,
 	state text,

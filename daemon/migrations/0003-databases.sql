@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 3a57452d035d20920cd494b98b55b07291c4c27029add973cb89d51e79aea70b
+-- functions: 43efdb3aad49f8671e905f10ff97cb38ceeef491fd0a380d2f5ee9e5e68a5498
 
 -- The heads: one row per database, which every write of it locks first.
 create table loci.databases (
@@ -84,5 +84,8 @@ $$;
 
 -- One key of a walk (loci.kv_walk).
 create type loci.walked as (key text, state text, bytes bigint, is_expired boolean, a bigint, b bigint, version bigint);
+-- All keys that begin with the prefix and a character from first to last; first null: the prefix itself, as a key.
+-- failed: how many reads had failed when the piece was left over as a second half.
+create type loci.walk_piece as (prefix text, first int, last int, failed int);
 
 grant select, insert, update, delete on loci.databases, loci.entries, loci.idempotency, loci.probes, loci.verified to loci_app;

@@ -1,24 +1,3 @@
--- Null when the instance is gone: then nothing was written, and nothing will be found.
-create or replace function loci.kv_probe_write(p_instance text, p_nonce text) returns timestamptz language plpgsql as $$
-declare
-  written timestamptz;
-begin
-  if loci.enter_instance(p_instance) then
-    insert into loci.probes as p (instance_id, nonce, at) values (p_instance, p_nonce, clock_timestamp())
-      on conflict (instance_id) do update set nonce = excluded.nonce, at = clock_timestamp() returning p.at into written;
-  end if;
-  return written;
-end
-$$;
-
--- True when the probe is there, or when another one was written over it since.
-create or replace function loci.kv_probe_read(p_instance text, p_nonce text, p_at timestamptz) returns boolean language plpgsql as $$
-begin
-  perform set_config('loci.instance', p_instance, true);
-  return exists (select from loci.probes p where p.instance_id = p_instance and (p.nonce = p_nonce or p.at >= p_at));
-end
-$$;
-
 -- The databases of an instance as its owner counts them: what has expired and was not swept yet is not there any more.
 -- next_expiry_at is never later than the first expiry, so nothing is looked for while it lies ahead.
 create or replace function loci.kv_databases(p_instance text, p_limit int) returns table (name text, keys bigint, bytes bigint)
@@ -110,25 +89,10 @@ begin
 end
 $$;
 
--- What a check found good, remembered for the next incremental one; and where the sums were in doubt, made anew from
--- what was read. Only while the database is still the one that was read.
-create or replace function loci.kv_settle(p_instance text, p_database text, p_seq bigint, p_rows bigint, p_bytes bigint, p_a bigint, p_b bigint) returns void
-language plpgsql as $$
-begin
-  if not loci.enter_instance(p_instance) then
-    return;
-  end if;
-  update loci.databases h set bytes = p_bytes, set_hash_a = p_a, set_hash_b = p_b, unsettled = false
-  where h.instance_id = p_instance and h.name = p_database and h.seq = p_seq and h.keys = p_rows and h.unsettled;
-  insert into loci.verified as v (instance_id, database, seq, rows, verified_at) values (p_instance, p_database, p_seq, p_rows, clock_timestamp())
-    on conflict (instance_id, database) do update set seq = excluded.seq, rows = excluded.rows, verified_at = excluded.verified_at;
-end
-$$;
-
--- kv_verify, with the bytes of what has expired: those rows are verified and belong to the sums of the head until they
--- are swept, and are not counted to the owner. A chunk of one database, verified and summed up. When it is full it ends
--- at its last good entry: the key of a damaged one may be what rotted, and a check that goes on behind it would leave
--- out what lies between.
+-- A chunk of one database, verified and summed up. When it is full it ends at its last good entry: the key of a damaged
+-- one may be what rotted, and a check that goes on behind it would leave out what lies between. What has expired is
+-- verified and belongs to the sums of the head until it is swept, and is not counted to the owner. Called by
+-- verifyChunk(). No locks. Cost: kv_walk.
 create or replace function loci.kv_verify_chunk(p_instance text, p_database text, p_after text, p_limit int, p_ms int, p_known text[],
   out rows int, out bytes bigint, out a text, out b text, out version_max bigint, out go_on_after text, out damaged_keys text[], out damaged_states text[],
   out damaged_a text, out damaged_b text, out expired int, out expired_bytes bigint, out expired_visible int)

@@ -1,6 +1,7 @@
 // All SQL of the two reports.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { enterInstance, withInstance } from '../../databases/store.ts'
 import { knownUnreadable, rememberUnreadable } from '../known-damage.ts'
 
 export interface StoreFacts {
@@ -69,20 +70,32 @@ export async function runProbe(pool: Pool, instanceId: string, nonce: string): P
       return ms
     }
     await client.query({ text: 'begin' })
-    const written = await client.query<{ at: string }>({
-      name: 'kv_probe_write',
-      text: 'select loci.kv_probe_write($1, $2)::text as at',
-      values: [instanceId, nonce],
-    })
+    const isThere = await enterInstance(client, instanceId)
+    lap()
+    // As text: a timestamp of PostgreSQL has more digits than a Date.
+    const written = isThere
+      ? await client.query<{ at: string }>({
+          name: 'kv_probe_write',
+          text: `insert into loci.probes (instance_id, nonce, at) values ($1, $2, clock_timestamp())
+            on conflict (instance_id) do update set nonce = excluded.nonce, at = clock_timestamp() returning at::text`,
+          values: [instanceId, nonce],
+        })
+      : undefined
     const writeMs = lap()
     await client.query({ text: 'commit' })
     const commitMs = lap()
+    await client.query({ text: 'begin' })
+    await enterInstance(client, instanceId)
+    lap()
+    // Found, or another probe was written over it since.
     const read = await client.query<{ isFound: boolean }>({
       name: 'kv_probe_read',
-      text: 'select loci.kv_probe_read($1, $2, $3) as "isFound"',
-      values: [instanceId, nonce, written.rows[0]?.at],
+      text: `select exists (select from loci.probes where instance_id = $1 and (nonce = $2 or at >= $3)) as "isFound"`,
+      values: [instanceId, nonce, written?.rows[0]?.at],
     })
-    return { writeMs, commitMs, readMs: lap(), isFound: read.rows[0]?.isFound ?? false }
+    const readMs = lap()
+    await client.query({ text: 'commit' })
+    return { writeMs, commitMs, readMs, isFound: read.rows[0]?.isFound ?? false }
   } finally {
     // An open transaction is noticed there and its connection not used again.
     client.release()
@@ -175,14 +188,29 @@ export interface Settled {
   b: string
 }
 
+/**
+ * What a check found good, remembered for the next incremental one; and where the sums were in doubt, made anew from what was read. Only
+ * while the database is still the one that was read.
+ */
 export async function settle(
-  sql: Sql,
+  pool: Pool,
   instanceId: string,
   { database, seq, rows, bytes, a, b }: Settled,
 ): Promise<void> {
-  await sql.query({
-    name: 'kv_settle',
-    text: 'select loci.kv_settle($1, $2, $3, $4, $5, $6, $7)',
-    values: [instanceId, database, seq, rows, bytes, a, b],
+  await withInstance(pool, instanceId, async (sql) => {
+    await sql.query({
+      name: 'kv_settle',
+      text: `update loci.databases set bytes = $5, set_hash_a = $6, set_hash_b = $7, unsettled = false
+        where instance_id = $1 and name = $2 and seq = $3 and keys = $4 and unsettled`,
+      values: [instanceId, database, seq, rows, bytes, a, b],
+    })
+    await sql.query({
+      name: 'kv_verified',
+      text: `insert into loci.verified (instance_id, database, seq, rows, verified_at)
+        values ($1, $2, $3, $4, clock_timestamp())
+        on conflict (instance_id, database)
+          do update set seq = excluded.seq, rows = excluded.rows, verified_at = excluded.verified_at`,
+      values: [instanceId, database, seq, rows],
+    })
   })
 }
