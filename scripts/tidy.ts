@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { checkDocumentSizes, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
 import { checkNames, checkPlaces, warnLongFiles } from './tidy/files.ts'
 import {
   checkEnvironment,
@@ -48,6 +49,10 @@ const problems = [
   ...checkLockfile(tree),
   ...checkNames(tree),
   ...checkPlaces(tree),
+  ...checkLinks(tree),
+  ...checkNamedFiles(tree),
+  ...checkQuotes(tree),
+  ...checkDocumentSizes(tree),
 ]
 
 if (process.argv.includes('--lines')) sayLines()
