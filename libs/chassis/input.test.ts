@@ -154,6 +154,17 @@ test('a parameter of a path is decoded once, and one that can not be is 400', as
   assert.equal((await server.ask(`GET /path/${'x'.repeat(301)}`)).status, 400)
 })
 
+// Mutant: encodeURIComponent() left out of HandlerCall.route: two paths are one route.
+test('a handler knows its route with the values of the path, and two paths are never one', async () => {
+  const params = z.object({ a: z.string(), b: z.string() })
+  const named = route({ ...spec, method: 'POST', path: '/of/{a}/and/{b}', params }, ({ route: name }) => ({ name }))
+  await using server = await testHttpServer([named])
+  const nameOf = async (path: string) => (await server.ask(`POST ${path}`)).json<{ name: string }>().name
+  assert.equal(await nameOf('/of/svc_1/and/x?limit=1'), 'POST /of/svc_1/and/x')
+  assert.notEqual(await nameOf('/of/x%2Fand%2Fy/and/z'), await nameOf('/of/x/and/y%2Fand%2Fz'))
+  assert.equal(await nameOf('/of/%78/and/y'), await nameOf('/of/x/and/y'))
+})
+
 test('what is missing is told in the same words everywhere, and an option is told with its choices', () => {
   const schema = z.object({ name: z.string(), kind: z.enum(['a', 'b']), inner: z.object({ at: z.int() }) })
   const problems = (value: unknown) => {

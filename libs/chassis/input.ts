@@ -124,6 +124,12 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     this.#exchange = exchange
   }
 
+  get route(): string {
+    const { method, path } = (this.#exchange.matched as Route).spec
+    const params = this.params as Record<string, unknown>
+    return `${method} ${path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))}`
+  }
+
   get signal(): AbortSignal {
     return this.#exchange.signal()
   }

@@ -78,6 +78,8 @@ export type DeadlineClass = keyof typeof DEADLINES_MS
 
 export interface Call<Caller, Params, Query, Body> {
   readonly caller: Caller
+  /** `METHOD /path/template`, with the values of the path filled in: what an idempotency key is for. */
+  readonly route: string
   readonly params: Params
   readonly query: Query
   readonly body: Body

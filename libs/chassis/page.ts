@@ -1,0 +1,12 @@
+export interface Page<Row> {
+  rows: Row[]
+  /** Null on the last page. */
+  next: string | null
+}
+
+/** One page of what was read with one row more than `limit`: that row is not shown, it says that there is a next page. */
+export function page<Row>(read: Row[], limit: number, cursorOf: (last: Row) => string | number): Page<Row> {
+  const rows = read.slice(0, limit)
+  const last = read.length > limit ? rows.at(-1) : undefined
+  return { rows, next: last === undefined ? null : String(cursorOf(last)) }
+}
