@@ -28,6 +28,7 @@ import { startBackground } from './background.ts'
 import { conductorRoutes } from './conductor/routes.ts'
 import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './feed/store.ts'
 import { type Check, healthRoutes } from './health/routes.ts'
+import { createInstanceActs } from './idempotency/idempotency.ts'
 import { createBatches } from './kv/batches.ts'
 import { createQuota } from './kv/quota.ts'
 import { kvReportRoutes } from './kv/reports/routes.ts'
@@ -155,7 +156,7 @@ export async function createDaemon({
         groupOf: ({ database }) => database,
       }),
       quota: createQuota(readUsage),
-      sealing: settings.sealingKeys,
+      act: createInstanceActs(pool, settings.sealingKeys),
     }),
     ...kvReportRoutes({ access, pool, sealing: settings.sealingKeys }),
     ...documentRoutes(() => daemonDocument(routes, version)),

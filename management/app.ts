@@ -20,7 +20,7 @@ import { findApiKey, findOrganizationPlan, lookAtRate, takeRate } from './access
 import { webhookAccess } from './access/webhook.ts'
 import { listEventEnds } from './acts/events/store.ts'
 import { listFeedEnds } from './acts/feed/store.ts'
-import { createIdempotency } from './acts/idempotency/idempotency.ts'
+import { createCustomerActs } from './acts/idempotency/acts.ts'
 import { apiKeyRoutes } from './api-keys/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { startBackground } from './background.ts'
@@ -108,8 +108,7 @@ export async function createManagement({
     uses,
     trustedProxies,
   })
-  const idempotency = createIdempotency(pool, settings.sealingKeys)
-  const creations = createIdempotency(pool, settings.sealingKeys, 'mark')
+  const { act, creations } = createCustomerActs(pool, settings.sealingKeys)
   const market = { isBilled: settings.billingWebhookSecrets.length > 0, regions: settings.regions }
   const tell = (cellId: string) => waiting.tell(cellId)
   const tellEvents = (organizationId: string) => eventsWaiting.tell(organizationId)
@@ -145,13 +144,13 @@ export async function createManagement({
     ...keyRoutes({ pool }),
     ...feedRoutes({ cell, pool, waiting, alarms }),
     ...reportRoutes({ cell, pool, tell, tellEvents, look, alarms }),
-    ...serviceRoutes({ caller, rates, pool, market, idempotency, creations, ends, look }),
-    ...provisioningRoutes({ caller, pool, idempotency, rules: market, tell, look }),
+    ...serviceRoutes({ caller, rates, pool, market, act, creations, ends, look }),
+    ...provisioningRoutes({ caller, pool, act, rules: market, tell, look }),
     ...operationRoutes({ caller, ends }),
-    ...organizationRoutes({ caller, idempotency, pool, publicUrl: settings.publicUrl }),
+    ...organizationRoutes({ caller, act, pool, publicUrl: settings.publicUrl }),
     ...tenantRoutes({
       caller,
-      idempotency,
+      act,
       pool,
       isBilled: market.isBilled,
       onTenantMade: applyParkedOf,
@@ -160,7 +159,7 @@ export async function createManagement({
     ...billingRoutes({
       caller,
       webhook: webhookAccess(settings.billingWebhookSecrets),
-      idempotency,
+      act,
       pool,
       signingSecrets: settings.billingSigningSecrets,
       provider: settings.billingProvider,
@@ -169,19 +168,19 @@ export async function createManagement({
       tellEvents,
       onUnordered: () => unordered.inc(),
     }),
-    ...apiKeyRoutes({ caller, idempotency, pool, sealingKeys: settings.sealingKeys }),
+    ...apiKeyRoutes({ caller, act, pool, sealingKeys: settings.sealingKeys }),
     ...auditRoutes({ caller, pool }),
     ...tokenRoutes({
       caller,
       pool,
-      idempotency,
+      act,
       issuer: { sealer, publicUrl: settings.publicUrl },
       isBilled: market.isBilled,
       tell,
     }),
-    ...partnerCredentialRoutes({ caller, pool, idempotency, tell }),
+    ...partnerCredentialRoutes({ caller, pool, act, tell }),
     ...usageRoutes({ caller, pool }),
-    ...cellRoutes({ caller, cell, pool, idempotency, regions: settings.regions }),
+    ...cellRoutes({ caller, cell, pool, act, regions: settings.regions }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
     ...documentRoutes(() => managementDocument(routes, version)),
   ]

@@ -1,6 +1,7 @@
 // What management does beside answering requests. Each part has its own beat, and none may end the process: what fails is told and
 // tried again at the next beat.
 
+import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import { type LastUse, type LastUses, writeLastUses } from '@loci/chassis/last-uses.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -9,7 +10,6 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { watchDatabase } from '@loci/postgres/watch.ts'
 import { countApiKeysBeyond, forgetRates, useOrganization } from './access/store.ts'
-import { keepAuditPartitions } from './acts/audit/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { dropConfirmedDeletions, noteEpoch } from './acts/feed/store.ts'
 import { saveKeyUses } from './api-keys/store.ts'

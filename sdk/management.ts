@@ -269,6 +269,7 @@ export type ManagementOperations = {
         cell_id: string
         service_id: string
       }
+      idempotencyKey?: string | undefined
     }
     answers: {
       200: Deleted
@@ -281,6 +282,7 @@ export type ManagementOperations = {
         cell_id: string
         service_id: string
       }
+      idempotencyKey?: string | undefined
     }
     answers: {
       200: AdoptedResponse
@@ -767,6 +769,8 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'DELETE /api/v1/organizations/{id}/invitations/{invitation_id}',
   'PATCH /api/v1/organizations/{id}/members/{user_id}',
   'DELETE /api/v1/organizations/{id}/members/{user_id}',
+  'DELETE /api/v1/quarantine/{cell_id}/{service_id}',
+  'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt',
   'POST /api/v1/services',
   'PATCH /api/v1/services/{id}',
   'DELETE /api/v1/services/{id}',

@@ -1,51 +1,58 @@
+import type { Answers, StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { instanceGone } from '../access/served.ts'
 
-export interface Scope {
-  instanceId: string
-  database: string
-  route: string
-  holder: string
-  key: string
+export async function enterInstance(sql: Sql, instanceId: string): Promise<void> {
+  const { rows } = await sql.query<{ isThere: boolean }>({
+    name: 'instance_enter',
+    text: 'select loci.enter_instance($1) as "isThere"',
+    values: [instanceId],
+  })
+  if (!rows[0]?.isThere) throw instanceGone()
 }
 
-/**
- * `isFirst`: nobody has claimed the key. A second one waits here until the first has committed or gone. An answer older than 24 hours
- * counts as none, and its row is taken over. `answers`: how many the instance keeps.
- */
-export async function claimKey(
-  sql: Sql,
-  scope: Scope,
-  fingerprint: Buffer,
-  sealedWith: string,
-): Promise<{ isFirst: boolean; answers: number }> {
-  const { rows } = await sql.query<{ isThere: boolean; answers: number }>({
-    name: 'instance_enter_keyed',
-    text: `select loci.enter_instance($1) as "isThere",
-      coalesce((select keyed_answers from loci.instances where id = $1), 0)::int as answers`,
-    values: [scope.instanceId],
+/** How many the instance keeps. */
+export async function countAnswers(sql: Sql, instanceId: string): Promise<number> {
+  const { rows } = await sql.query<{ answers: number }>({
+    name: 'idempotency_count',
+    text: 'select keyed_answers::int as answers from loci.instances where id = $1',
+    values: [instanceId],
   })
-  const [instance] = rows
-  if (!instance?.isThere) throw instanceGone()
-  const { rowCount } = await sql.query({
-    name: 'idempotency_claim',
-    text: `insert into loci.idempotency as old (instance_id, database, route, holder, key, fingerprint, sealed_with, status, answer, created_at)
-      values ($1, $2, $3, $4, $5, $6, $7, 0, '{}', clock_timestamp())
-      on conflict (instance_id, database, route, holder, key) do update
-        set fingerprint = excluded.fingerprint, sealed_with = excluded.sealed_with, created_at = excluded.created_at
-        where old.created_at < clock_timestamp() - interval '24 hours'`,
-    values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key, fingerprint, sealedWith],
-  })
-  return { isFirst: rowCount === 1, answers: instance.answers }
+  return rows[0]?.answers ?? 0
 }
 
-/** Counted into what the instance holds. In the transaction of the claim. */
-export async function keepAnswer(sql: Sql, scope: Scope, status: number, kept: object): Promise<void> {
-  await sql.query({
-    name: 'idempotency_keep',
-    text: 'select loci.keep_answer($1, $2, $3, $4, $5, $6, $7)',
-    values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key, status, JSON.stringify(kept)],
-  })
+export const answers: Answers = {
+  async claim(sql, scope, fingerprint, sealedWith) {
+    const { rowCount } = await sql.query({
+      name: 'idempotency_claim',
+      text: `insert into loci.idempotency as old (instance_id, database, route, holder, key, fingerprint, sealed_with, status, answer, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7, 0, '{}', clock_timestamp())
+        on conflict (instance_id, database, route, holder, key) do update
+          set fingerprint = excluded.fingerprint, sealed_with = excluded.sealed_with, created_at = excluded.created_at
+          where old.created_at < clock_timestamp() - interval '24 hours'`,
+      values: [...scope, fingerprint, sealedWith],
+    })
+    return rowCount === 1
+  },
+
+  /** Counted into what the instance holds. */
+  async keep(sql, scope, { status, body, kept = body }) {
+    await sql.query({
+      name: 'idempotency_keep',
+      text: 'select loci.keep_answer($1, $2, $3, $4, $5, $6, $7)',
+      values: [...scope, status, JSON.stringify(kept)],
+    })
+  },
+
+  async find(sql, scope) {
+    const { rows } = await sql.query<StoredAnswer>({
+      name: 'idempotency_find',
+      text: `select fingerprint, sealed_with as "sealedWith", status, answer as body, null as headers, null as ref from loci.idempotency
+        where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5 and status > 0`,
+      values: scope,
+    })
+    return rows[0]
+  },
 }
 
 /** Removes answers that are older than a day, of up to 20 instances; how many there were. */
@@ -71,17 +78,4 @@ export async function sweepAnswers(sql: Sql, limit: number): Promise<number> {
   }
   if (failure) throw new Error('sweep keyed answers', { cause: failure })
   return removed
-}
-
-export async function findAnswer(
-  sql: Sql,
-  scope: Scope,
-): Promise<{ fingerprint: Buffer; sealedWith: string; status: number; answer: object } | undefined> {
-  const { rows } = await sql.query<{ fingerprint: Buffer; sealedWith: string; status: number; answer: object }>({
-    name: 'idempotency_find',
-    text: `select fingerprint, sealed_with as "sealedWith", status, answer from loci.idempotency
-      where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5 and status > 0`,
-    values: [scope.instanceId, scope.database, scope.route, scope.holder, scope.key],
-  })
-  return rows[0]
 }

@@ -1,6 +1,7 @@
+import { REPEAT_ERRORS, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import { HEADER } from '@loci/contract/headers.ts'
 import {
   entry,
   entryBatch,
@@ -12,10 +13,8 @@ import {
   keyParams,
 } from '@loci/contract/kv.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
-import { idempotencyKeyOf, once } from '../idempotency/idempotency.ts'
 import type { Batches } from './batches.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
@@ -30,13 +29,13 @@ interface KvOptions {
   writes: Batches<{ write: Write; databasesMax: number }, WriteOutcome>
   reads: Batches<{ database: string; key: string }, EntryRow | DamagedRow | undefined>
   quota: Quota
-  sealing: SealingKey[]
+  act: RunAct<Caller>
 }
 
 /** A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its surroundings. */
 const ENTRY_BODY_BYTES_MAX = 800 * 1024
 
-export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOptions): Route[] {
+export function kvRoutes({ access, pool, writes, reads, quota, act }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
   return [
     route(
@@ -159,12 +158,12 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         summary: 'Several puts and deletes, all or nothing.',
         body: entryBatch,
         answers: { 200: entryBatchResult },
-        errors: ['QUOTA_EXCEEDED', 'OPERATION_NOT_ALLOWED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
+        errors: ['QUOTA_EXCEEDED', 'OPERATION_NOT_ALLOWED', ...REPEAT_ERRORS],
       },
-      async ({ caller, body, headers }) => {
+      async (call) => {
+        const { caller, body } = call
         // Whoever may only delete (a suspended instance) may delete many at once.
         caller.requireServed(body.operations.every(({ op }) => op === 'delete') ? 'delete' : 'write')
-        const idempotencyKey = idempotencyKeyOf(headers)
         if (body.operations.some(({ op }) => op === 'delete') && !caller.ops.has('kv:delete')) {
           throw new ApiError('OPERATION_NOT_ALLOWED', 'A batch that deletes needs the operation kv:delete.', {
             details: { operation: 'kv:delete' },
@@ -182,10 +181,10 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
         )
         const work = async (sql: Sql) => {
           // Behind the claim: a repeat of what was done before the quota was used up is still answered.
-          const room = roomOf(writes, idempotencyKey)
+          const room = roomOf(writes, call.headers[HEADER.idempotencyKey]?.length)
           if (room.records > 0) await quota.requireRoom(caller.instance, room, sql)
           const outcomes = await writeBatch(sql, caller, writes)
-          return { status: 200, answer: batchAnswer(writes, outcomes), kept: keepBatch(writes, outcomes) }
+          return { status: 200, body: batchAnswer(writes, outcomes), kept: keepBatch(writes, outcomes) }
         }
         const fill = async (sql: Sql, kept: object) => {
           const outcomes = outcomesOf(kept as KeptBatch, writes)
@@ -195,23 +194,15 @@ export function kvRoutes({ access, pool, writes, reads, quota, sealing }: KvOpti
             outcomes.map((outcome, at) => ({ ...outcome, digest: digests[at] as Buffer })),
           )
         }
-        if (idempotencyKey === undefined) return (await transaction(pool, work)).answer
-        return once(
-          pool,
-          sealing,
-          caller,
-          { route: 'POST /v1/kv/entries/batch', key: idempotencyKey, request: body.operations },
-          work,
-          fill,
-        )
+        return act(call, work, { fill })
       },
     ),
   ]
 }
 
 /** What the puts would add if none of them were there yet, and about what is kept of the answer. */
-function roomOf(writes: Write[], idempotencyKey?: string): { records: number; bytes: number } {
-  const kept = idempotencyKey === undefined ? 0 : 800 + 2 * idempotencyKey.length + 6 * writes.length
+function roomOf(writes: Write[], keyLength?: number): { records: number; bytes: number } {
+  const kept = keyLength === undefined ? 0 : 800 + 2 * keyLength + 6 * writes.length
   const puts = writes.filter(({ op }) => op === 'put')
   const bytes = puts.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
   return { records: puts.length, bytes: bytes + kept }

@@ -9,9 +9,15 @@ import type { Instance } from '../access/authority.ts'
 
 export interface TestTenant {
   instanceId: string
-  mint(grant?: { ops?: string[]; ks?: string[] }): string
+  mint(grant?: Grant): string
   /** `call('PUT /v1/kv/entries/a', { value: 1 }, { db: 'notes' })`, with every right unless a token is given. */
   call(line: string, body?: unknown, options?: CallOptions): Promise<TestAnswer>
+}
+
+interface Grant {
+  ops?: string[]
+  ks?: string[]
+  sub?: string
 }
 
 interface CallOptions {
@@ -49,7 +55,7 @@ export async function addTenant(daemon: Cell, limits: Partial<Instance['limits']
      select $3, $4, $5, 'memory', 'pro', 'active', 1, $6, '{}', change_seq from raised`,
     [kid, publicJwk.x, svc, org, ten, JSON.stringify({ ...LIMITS, ...limits })],
   )
-  const mint = ({ ops = EVERYTHING, ks = ['kv/*'] }: { ops?: string[]; ks?: string[] } = {}) => {
+  const mint = ({ ops = EVERYTHING, ks = ['kv/*'], sub = 'usr_test' }: Grant = {}) => {
     const now = Math.floor(Date.now() / 1000)
     const claims = {
       iss: 'loci',
@@ -64,7 +70,7 @@ export async function addTenant(daemon: Cell, limits: Partial<Instance['limits']
       exp: now + 3_600,
       jti: newId('cap'),
       del_max: 0,
-      sub: 'usr_test',
+      sub,
     }
     return mintRoot(claims, { kid, privateKey })
   }

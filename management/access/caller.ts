@@ -2,6 +2,7 @@
 // here. Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's own and
 // never grants. In the order of the seed: who is it, may it do this, has it asked too often.
 
+import { REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
@@ -98,7 +99,15 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     schemes: [['apiKey']],
     shareOf: ({ organizationId }: Caller) => organizationId,
     challenge: `ApiKey realm="loci", header="${HEADER.apiKey}"`,
-    errors: ['UNAUTHENTICATED', 'CREDENTIAL_MISPLACED', 'FORBIDDEN', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
+    errors: [
+      'UNAUTHENTICATED',
+      'CREDENTIAL_MISPLACED',
+      'FORBIDDEN',
+      'RATE_LIMITED',
+      'STORE_UNAVAILABLE',
+      // Every write of a customer is an act.
+      ...(kind === 'write' ? REPEAT_ERRORS : []),
+    ],
     async authorize(arrival) {
       const caller = await authenticate(arrival, options).catch((error) => {
         throw slowed(error, arrival, options)

@@ -4,17 +4,22 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId } from '@loci/contract/ids.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
+import { type TransactionOptions, transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from './caller.ts'
 import { hasTenant, lockCallersKey, useOrganization } from './store.ts'
 
 /** Reads in a transaction that has the caller's organization in use. */
-export function readOwn<T>(pool: Pool, caller: Caller, work: (sql: Sql) => Promise<T>): Promise<T> {
+export function readForCaller<T>(
+  pool: Pool,
+  { organizationId }: Pick<Caller, 'organizationId'>,
+  work: (sql: Sql) => Promise<T>,
+  options: Pick<TransactionOptions, 'isolation'> = {},
+): Promise<T> {
   const read = async (sql: Sql) => {
-    await useOrganization(sql, caller.organizationId)
+    await useOrganization(sql, organizationId)
     return work(sql)
   }
-  return transaction(pool, read, { readOnly: true })
+  return transaction(pool, read, { ...options, readOnly: true })
 }
 
 /** In a transaction that has the caller's organization in use. */

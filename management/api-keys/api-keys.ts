@@ -1,6 +1,8 @@
 // Keys that programs call management with. The text is shown once; what is kept is an HMAC of it. A key is bounded twice: when it is
 // made, by whoever makes it (scopes, tenants, time), and whenever it is used, by what the person behind it may do that day.
 
+import type { Act } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
@@ -9,7 +11,6 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { makeApiKey } from '../access/api-key.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
-import { type Act, appendAudit } from '../acts/audit/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import {
   type ApiKey,

@@ -1,4 +1,6 @@
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import {
@@ -13,12 +15,9 @@ import {
 import { isId } from '@loci/contract/ids.ts'
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requirePerson } from '../access/organization.ts'
-import { requireStillKey } from '../access/own.ts'
-import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
+import { readForCaller, requireStillKey } from '../access/own.ts'
 import { listKnownTenants } from '../tenants/store.ts'
 import {
   deleteApiKey,
@@ -33,16 +32,14 @@ import { type ApiKey, type ApiKeyRow, listApiKeys, lockApiKey } from './store.ts
 
 interface ApiKeyOptions {
   caller: CallerAccess
-  idempotency: Idempotency
+  act: RunAct<Caller>
   pool: Pool
   sealingKeys: SealingKey[]
 }
 
-const REPEATED = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
-const WITHHELD = [...REPEATED, 'IDEMPOTENCY_REPLAY_WITHHELD'] as const
 const NO_STORE = { 'cache-control': 'no-store' }
 
-export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }: ApiKeyOptions): Route[] {
+export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyOptions): Route[] {
   return [
     route(
       {
@@ -55,18 +52,12 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         answers: { 200: apiKeyList },
       },
       async ({ caller, query }) => {
-        const keys = await transaction(
-          pool,
-          async (sql) => {
-            await useOrganization(sql, caller.organizationId)
-            const page = { before: query.cursor ?? null, limit: query.limit + 1 }
-            return listApiKeys(sql, caller.organizationId, visibleKeys(caller), page)
-          },
-          { readOnly: true },
+        const asked = { before: query.cursor ?? null, limit: query.limit + 1 }
+        const read = await readForCaller(pool, caller, (sql) =>
+          listApiKeys(sql, caller.organizationId, visibleKeys(caller), asked),
         )
-        const page = keys.slice(0, query.limit)
-        const next = keys.length > query.limit ? (page.at(-1) as ApiKeyRow).id : null
-        return { api_keys: page.map((key) => keyJson(key)), next_cursor: next }
+        const { rows, next } = page(read, query.limit, ({ id }) => id)
+        return { api_keys: rows.map((key) => keyJson(key)), next_cursor: next }
       },
     ),
     route(
@@ -78,19 +69,19 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         summary: 'Make an API key with at most what the caller has. Its secret is shown once.',
         body: apiKeyMake,
         answers: { 201: apiKeyIssued },
-        errors: ['QUOTA_EXCEEDED', ...WITHHELD],
+        errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_REPLAY_WITHHELD'],
       },
-      async ({ caller, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, body } = call
         const userId = requirePerson(caller)
         const { organizationId } = caller
-        const repeat = { route: 'POST /api/v1/api-keys', headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+        return act(call, async (sql, by) => {
           await requireStillKey(sql, caller)
           const { name, scopes, tenant_ids: tenantIds, expires_in: expiresIn } = body
           const grant = grantOf(caller, { scopes, tenantIds, expiresIn })
           if (tenantIds) await requireKnown(sql, organizationId, tenantIds)
           const request = { organizationId, userId, name, ...grant }
-          const { key, secret } = await issueApiKey(sql, sealingKeys, request, { actor: caller.id, requestId })
+          const { key, secret } = await issueApiKey(sql, sealingKeys, request, by)
           await requireRoom(sql, organizationId)
           return { status: 201, body: { ...keyJson(key), secret }, headers: NO_STORE, issued: key.id }
         })
@@ -107,16 +98,14 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         params: apiKeyParams,
         query: apiKeyDeleteQuery,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATED],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
       },
-      async ({ caller, params: { id }, query: { made }, headers, requestId }) => {
-        const repeat = { route: `DELETE /api/v1/api-keys/${id}`, headers, request: { made } }
-        return idempotency.once(caller, repeat, async (sql) => {
-          const found = await findKey(sql, caller, id)
-          if (!found || !(await deleteApiKey(sql, found, made, { actor: caller.id, requestId }))) throw noSuchKey()
+      (call) =>
+        act(call, async (sql, by) => {
+          const found = await findKey(sql, call.caller, call.params.id)
+          if (!found || !(await deleteApiKey(sql, found, call.query.made, by))) throw noSuchKey()
           return { status: 200, body: { deleted: true } }
-        })
-      },
+        }),
     ),
     route(
       {
@@ -130,18 +119,18 @@ export function apiKeyRoutes({ caller: access, idempotency, pool, sealingKeys }:
         body: apiKeyRotate,
         bodyOptional: true,
         answers: { 200: apiKeyIssued },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...WITHHELD],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
       },
-      async ({ caller, params: { id }, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, body } = call
+        const { id } = call.params
         requirePerson(caller)
-        const repeat = { route: `POST /api/v1/api-keys/${id}/rotate`, headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+        return act(call, async (sql, by) => {
           await requireStillKey(sql, caller)
           const found = await findKey(sql, caller, id)
           if (!found || found.revokedAt !== null) throw noSuchKey()
           requireMayRotate(caller, found)
-          const act = { actor: caller.id, requestId }
-          const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, act)
+          const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, by)
           return { status: 200, body: { ...keyJson(key, key.previousUntil), secret }, headers: NO_STORE, issued: id }
         })
       },

@@ -4,9 +4,10 @@
 // Locks: the rows of the keys first, then the cells, then the audit. Who makes something with a key holds its row too
 // (requireStillKey), so nothing that a key is making at this moment slips through.
 
+import type { Act } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { type Act, appendAudit } from '../acts/audit/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { revokePartnerCredentialsOf } from '../partner-credentials/partner-credentials.ts'
 import { hasCredentialsMadeBy } from '../partner-credentials/store.ts'

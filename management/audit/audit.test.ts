@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { auditSuite } from '@loci/acts/testing/audit-suite.ts'
+import { type ChainRow, problemsOf } from '@loci/acts/testing/chain.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
 import { type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
@@ -10,6 +11,15 @@ before(async () => {
   management = await testManagement()
 })
 after(() => management?.[Symbol.asyncDispose]())
+
+auditSuite(async () => {
+  const own = await testManagement()
+  return {
+    database: own.database,
+    newChain: () => newId('org'),
+    [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
+  }
+})
 
 interface Entry {
   id: string
@@ -54,17 +64,10 @@ test('each act is one entry, newest first, each with the hash of the one before,
     assert.deepEqual([newer.seq, newer.prev_hash], [older.seq + 1, older.hash])
   })
   assert.equal(entries.at(-1)?.prev_hash, null)
-  const stored = await management.sql<{ seq: number; digest: string; hash: string; prev_hash: string | null }>(
-    'select seq, digest, hash, prev_hash from loci.audit where chain = $1',
-    [own.organizationId],
-  )
-  for (const { seq, digest, hash, prev_hash } of stored)
-    assert.equal(
-      hash,
-      createHash('sha256')
-        .update(`${prev_hash ?? ''}\x1f${seq}\x1f${digest}`)
-        .digest('hex'),
-    )
+  const stored = await management.sql<ChainRow>('select * from loci.audit where chain = $1 order by seq', [
+    own.organizationId,
+  ])
+  assert.deepEqual(problemsOf(stored), [])
 
   const first = await read(own, '?limit=2')
   const second = await read(own, `?limit=2&cursor=${first.next_cursor}`)

@@ -1,4 +1,7 @@
+import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { type AuditRow, appendAudit, listAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { auditEventList, auditEventQuery } from '@loci/contract/audit.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
@@ -6,7 +9,6 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requireWholeOrganization } from '../access/organization.ts'
 import { useOrganization } from '../access/store.ts'
-import { type AuditRow, appendAudit, listAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 
 interface AuditOptions {
   caller: CallerAccess
@@ -29,7 +31,7 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
         const chain = chainOf(caller, query.organization_id)
         const isOwn = chain === caller.organizationId
         const before = query.cursor === undefined ? null : Number(query.cursor)
-        const rows = await transaction(
+        const read = await transaction(
           pool,
           async (sql) => {
             await useOrganization(sql, chain)
@@ -43,9 +45,8 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
           },
           { readOnly: isOwn },
         )
-        const page = rows.slice(0, query.limit)
-        const next = rows.length > query.limit ? String((page.at(-1) as AuditRow).seq) : null
-        return { entries: page.map(entryJson), next_cursor: next }
+        const { rows, next } = page(read, query.limit, ({ seq }) => seq)
+        return { entries: rows.map(entryJson), next_cursor: next }
       },
     ),
   ]

@@ -10,13 +10,14 @@
 // for it and the parking of its event (both hold the lock of its id).
 
 import { createHash } from 'node:crypto'
+import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { BillingEventBody } from '@loci/contract/billing.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { appendEvent, type EventEntry } from '../acts/events/store.ts'
 import { putTenantDue } from '../provisioning/due/store.ts'
 import { effectOf, foldTenant, type SubscriptionRecord, subscriptionFor } from './fold.ts'

@@ -1,3 +1,7 @@
+import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import { page } from '@loci/chassis/page.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { PLATFORM } from '@loci/contract/audit.ts'
@@ -17,12 +21,10 @@ import {
 import { tenantParams } from '@loci/contract/tenants.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { CallerAccess } from '../access/caller.ts'
-import { notYourTenant, readOwn, requireOwnTenant } from '../access/own.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
+import { notYourTenant, readForCaller, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import { unauthentic } from '../access/webhook.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { appendEvents, findTenantOwner, type Received, receiveEvent, settleAfterReset } from './billing.ts'
 import { eventJson, statusJson } from './status.ts'
 import {
@@ -41,7 +43,7 @@ import { readEvent } from './webhook.ts'
 interface BillingOptions {
   caller: CallerAccess
   webhook: Access<undefined>
-  idempotency: Idempotency
+  act: RunAct<Caller>
   pool: Pool
   signingSecrets: readonly Buffer[]
   provider: string
@@ -134,7 +136,7 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
         failureMessage: 'Failed to read the status of the tenant',
       },
       ({ caller, params: { id } }) =>
-        readOwn(pool, caller, async (sql) => {
+        readForCaller(pool, caller, async (sql) => {
           await requireOwnTenant(sql, caller, id)
           const tenant = await findTenant(sql, caller.organizationId, id)
           return statusJson(tenant as BilledTenant, await countServices(sql, caller.organizationId, id), isBilled)
@@ -154,22 +156,21 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
         failureMessage: 'Failed to list billing events',
       },
       async ({ caller, params: { id }, query }) => {
-        const rows = await readOwn(pool, caller, async (sql) => {
+        const read = await readForCaller(pool, caller, async (sql) => {
           await requireOwnTenant(sql, caller, id)
           const before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(query.cursor)
-          const page = { organizationId: caller.organizationId, tenantId: id, before, limit: query.limit + 1 }
-          return pageEvents(sql, page)
+          const asked = { organizationId: caller.organizationId, tenantId: id, before, limit: query.limit + 1 }
+          return pageEvents(sql, asked)
         })
-        const events = rows.slice(0, query.limit)
-        const next = rows.length > query.limit ? String(events.at(-1)?.arrival) : null
-        return { events: events.map(eventJson), next_cursor: next }
+        const { rows, next } = page(read, query.limit, ({ arrival }) => arrival)
+        return { events: rows.map(eventJson), next_cursor: next }
       },
     ),
   ]
 }
 
 /** Every look and act of staff is audited. */
-function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: BillingOptions): Route[] {
+function staffRoutes({ caller: access, act, pool, kick, tellEvents }: BillingOptions): Route[] {
   return [
     route(
       {
@@ -183,17 +184,16 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
         failureMessage: 'Failed to list parked events',
       },
       async ({ caller, query, requestId }) => {
-        const rows = await transaction(pool, async (sql) => {
+        const read = await transaction(pool, async (sql) => {
           await useOrganization(sql, PLATFORM)
           const found = await pageParked(sql, query.cursor ?? LAST_ID, query.limit + 1)
           const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'billing.look', subject: PLATFORM }
           await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId } })
           return found
         })
-        const events = rows.slice(0, query.limit)
-        const next = rows.length > query.limit ? (events.at(-1)?.id ?? null) : null
+        const { rows, next } = page(read, query.limit, ({ id }) => id)
         return {
-          events: events.map((event) => ({ ...eventJson(event), tenant_id: event.tenantId })),
+          events: rows.map((event) => ({ ...eventJson(event), tenant_id: event.tenantId })),
           next_cursor: next,
         }
       },
@@ -210,13 +210,13 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
         params: tenantParams,
         body: orderingReset,
         answers: { 200: orderingResetResult },
-        errors: ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
         failureMessage: 'Failed to reset the ordering',
       },
-      async ({ caller, params: { id }, body, headers, requestId }) => {
-        const repeat = { route: `POST /api/v1/tenants/${id}/billing/ordering/reset`, headers, request: body }
+      async (call) => {
+        const { caller, body } = call
+        const { id } = call.params
         let committedFor: string | undefined
-        const answer = await idempotency.once(caller, repeat, async (sql) => {
+        const answer = await act(call, async (sql, by) => {
           const owner = await findTenantOwner(sql, id)
           if (!owner) throw notYourTenant()
           const { organizationId } = owner
@@ -226,11 +226,10 @@ function staffRoutes({ caller: access, idempotency, pool, kick, tellEvents }: Bi
           const cleared = await clearOrdering(sql, organizationId, id, subscription_id, ordering)
           const { events } = await settleAfterReset(sql, tenant, await readNow(sql))
           await appendAudit(sql, {
+            ...by,
             chain: organizationId,
-            actor: caller.id,
             action: 'billing.reset_ordering',
             subject: id,
-            requestId,
             detail: { subscription_id, ordering, events: cleared },
           })
           await appendEvents(sql, events)

@@ -7,7 +7,7 @@ import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { SCOPES } from '../access/roles.ts'
-import { createIdempotency } from '../acts/idempotency/idempotency.ts'
+import { createCustomerActs } from '../acts/idempotency/acts.ts'
 import { event, type Status, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 import { type TestParty, testManagement } from '../testing/management.ts'
 import { billingRoutes } from './routes.ts'
@@ -197,7 +197,7 @@ test('a database that goes away right after the commit does not turn a reset int
   const routes = billingRoutes({
     caller: { scope: grant, anyone: grant, staff: grant, isStill: async () => true },
     webhook: access,
-    idempotency: createIdempotency(pool, settings.sealingKeys),
+    act: createCustomerActs(pool, settings.sealingKeys).act,
     pool: Object.assign(Object.create(pool), { query: gone, client: gone }),
     signingSecrets: [],
     provider: 'test',

@@ -1,12 +1,13 @@
 // Cells join here. What is known to every cell (the key set, the epochs of organizations and tenants) is given to a new one in the
 // transaction that adds it.
 
+import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
 import { isLoopback } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { lockCell, lockCells } from '../acts/feed/store.ts'
 import { publishKeys } from '../keys/keys.ts'
 import { publishEpochs } from '../tokens/revocations/revocations.ts'
@@ -15,7 +16,7 @@ import { type Cell, deleteCellIfEmpty, findCell, findKeyHolder, insertCell, upda
 export async function addCell(
   sql: Sql,
   given: Omit<Cell, 'id'>,
-  { actor, requestId, regions = [] }: { actor: string; requestId?: string; regions?: readonly string[] },
+  { actor, requestId, regions = [] }: Act & { regions?: readonly string[] },
 ): Promise<Cell> {
   requireFitting(given)
   if (regions.length > 0 && !regions.includes(given.region))

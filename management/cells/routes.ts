@@ -1,4 +1,6 @@
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import {
   cellChange,
@@ -11,11 +13,10 @@ import {
 } from '@loci/contract/cells.ts'
 import { isId } from '@loci/contract/ids.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import type { CallerAccess } from '../access/caller.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
 import type { CellCaller } from '../access/cell.ts'
 import { findOwner } from '../access/store.ts'
 import { readEpoch } from '../acts/feed/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { addCell, type CellChange, changeCell, noSuchCell } from './cells.ts'
 import { type CellHealth, findCellHealth, listCells } from './store.ts'
 
@@ -23,15 +24,13 @@ interface CellOptions {
   caller: CallerAccess
   cell: Access<CellCaller>
   pool: Pool
-  idempotency: Idempotency
+  act: RunAct<Caller>
   /** Those that can be asked for; none = any. */
   regions: readonly string[]
 }
 
-const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
-
 /** Of staff, but for what a cell asks about itself. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
-export function cellRoutes({ caller: access, cell, pool, idempotency, regions }: CellOptions): Route[] {
+export function cellRoutes({ caller: access, cell, pool, act, regions }: CellOptions): Route[] {
   return [
     route(
       {
@@ -45,9 +44,9 @@ export function cellRoutes({ caller: access, cell, pool, idempotency, regions }:
         failureMessage: 'Failed to list the cells',
       },
       async ({ query }) => {
-        const rows = await listCells(pool, { before: query.cursor, limit: query.limit + 1 })
-        const cells = rows.slice(0, query.limit)
-        return { cells: cells.map(shown), next_cursor: rows.length > cells.length ? (cells.at(-1)?.id ?? null) : null }
+        const read = await listCells(pool, { before: query.cursor, limit: query.limit + 1 })
+        const { rows, next } = page(read, query.limit, ({ id }) => id)
+        return { cells: rows.map(shown), next_cursor: next }
       },
     ),
 
@@ -60,15 +59,15 @@ export function cellRoutes({ caller: access, cell, pool, idempotency, regions }:
         summary: 'Register a cell with the key that its daemons sign with.',
         body: cellRequest,
         answers: { 201: cellResponse },
-        errors: ['INVALID_STATE', ...REPEATS],
+        errors: ['INVALID_STATE'],
         failureMessage: 'Failed to register the cell',
       },
-      ({ caller, body, headers, requestId }) =>
-        idempotency.once(caller, { route: 'POST /api/v1/cells', headers, request: body }, async (sql) => {
-          const { name, region, capacity, endpoint, public_key, tenant_id } = body
+      (call) =>
+        act(call, async (sql, by) => {
+          const { name, region, capacity, endpoint, public_key, tenant_id } = call.body
           if (tenant_id !== undefined) await requireTenant(sql, tenant_id)
           const given = { name, region, capacity, endpoint, publicKeys: [public_key], tenantId: tenant_id ?? null }
-          const { id } = await addCell(sql, given, { actor: caller.id, requestId, regions })
+          const { id } = await addCell(sql, given, { ...by, regions })
           return { status: 201, body: await show(sql, id) }
         }),
     ),
@@ -83,18 +82,20 @@ export function cellRoutes({ caller: access, cell, pool, idempotency, regions }:
         params: cellParams,
         body: cellChange,
         answers: { 200: cellResponse },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATS],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to change the cell',
       },
-      ({ caller, params: { id }, body, headers, requestId }) =>
-        idempotency.once(caller, { route: `PATCH /api/v1/cells/${id}`, headers, request: body }, async (sql) => {
+      (call) =>
+        act(call, async (sql, by) => {
+          const { body } = call
+          const { id } = call.params
           if (!isId('cell', id)) throw noSuchCell()
           const change: CellChange = {
             ...(body.capacity === undefined ? {} : { capacity: body.capacity }),
             ...(body.endpoint === undefined ? {} : { endpoint: body.endpoint }),
             ...(body.public_keys === undefined ? {} : { publicKeys: body.public_keys }),
           }
-          await changeCell(sql, id, change, caller.id, requestId)
+          await changeCell(sql, id, change, by.actor, by.requestId)
           return { status: 200, body: await show(sql, id) }
         }),
     ),

@@ -1,10 +1,11 @@
 // Cells, instances in them, and what makes cells read everything again.
 
 import { readFileSync } from 'node:fs'
+import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { raiseEpoch, readEpoch } from '../acts/feed/store.ts'
 import { addCell, changeCell, removeCell, requireCell } from '../cells/cells.ts'
 import { listCells } from '../cells/store.ts'

@@ -5,7 +5,7 @@ import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
 import { eventPosition, eventsQuery, eventsResponse } from '@loci/contract/events.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
-import { readOwn } from '../access/own.ts'
+import { readForCaller } from '../access/own.ts'
 import { type EventPage, listEventEnds, readEvents } from '../acts/events/store.ts'
 import { PLANS } from '../plans.ts'
 import type { Waiting } from '../waiting.ts'
@@ -94,7 +94,7 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
   }
 
   function read(caller: Caller, after: number, limit: number): Promise<EventPage> {
-    return readOwn(pool, caller, (sql) => readEvents(sql, caller, { after, limit }))
+    return readForCaller(pool, caller, (sql) => readEvents(sql, caller, { after, limit }))
   }
 }
 

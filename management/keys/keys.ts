@@ -12,12 +12,13 @@
 // anywhere but in the memory of this process.
 
 import type { KeyObject } from 'node:crypto'
+import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { newKeyPair, privateKeyOf } from '@loci/capability/jws.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { publish, publishToAll, readEpoch } from '../acts/feed/store.ts'
 import type { Sealer } from './sealing.ts'
 import {

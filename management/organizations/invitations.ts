@@ -3,12 +3,13 @@
 // is its digest.
 
 import { createHash, randomBytes } from 'node:crypto'
+import type { Act } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import { type Act, appendAudit } from '../acts/audit/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { requireEmail, requireMayOwn, requireOrganization } from './organizations.ts'
 import {

@@ -1,11 +1,12 @@
 // An organization owns tenants; people belong to it in a role. It is never without a default tenant, and never without an owner.
 
+import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId, looksLikeId, newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import { type Act, appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { listKeysOf } from '../api-keys/store.ts'
 import { takeBack } from '../api-keys/take-back.ts'

@@ -1,3 +1,5 @@
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import {
   invitationAccept,
@@ -19,7 +21,6 @@ import {
 } from '@loci/contract/organizations.ts'
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
 import {
   requireMayGive,
@@ -27,9 +28,9 @@ import {
   requirePerson,
   requireWholeOrganization,
 } from '../access/organization.ts'
+import { readForCaller } from '../access/own.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { accept, invite, withdraw } from './invitations.ts'
 import {
   changeRole,
@@ -43,20 +44,17 @@ import { type Invitation, listInvitations, listMembers, type Member, type Organi
 
 interface OrganizationOptions {
   caller: CallerAccess
-  idempotency: Idempotency
+  act: RunAct<Caller>
   pool: Pool
   /** Where the console is that an invitation leads to. */
   publicUrl: string
 }
 
-const REPEATED = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
-const WITHHELD = [...REPEATED, 'IDEMPOTENCY_REPLAY_WITHHELD'] as const
-
 export function organizationRoutes(options: OrganizationOptions): Route[] {
   return [...ownRoutes(options), ...memberRoutes(options), ...invitationRoutes(options)]
 }
 
-function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): Route[] {
+function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] {
   return [
     route(
       {
@@ -82,19 +80,18 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
           'Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
         body: organizationMake,
         answers: { 201: organizationMade },
-        errors: ['QUOTA_EXCEEDED', ...REPEATED],
+        errors: ['QUOTA_EXCEEDED'],
       },
-      async ({ caller, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, body } = call
         const userId = requirePerson(caller)
         requireWholeOrganization(caller)
         // Whatever role the person has here: but a key that was narrowed does not act as the person elsewhere.
         if (caller.kind === 'key') requireScope(caller, 'members:write')
-        const repeat = { route: 'POST /api/v1/organizations', headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+        return act(call, async (sql, by) => {
           const owner = await requireUser(sql, userId)
           await requireMayOwn(sql, userId)
-          const act = { actor: caller.id, requestId }
-          const { id, tenant } = await foundOrganization(sql, { name: body.name, owner }, act)
+          const { id, tenant } = await foundOrganization(sql, { name: body.name, owner }, by)
           const made = await requireOrganization(sql, id)
           // The answer is stored for the caller, whose organization is still the other one.
           await useOrganization(sql, caller.organizationId)
@@ -105,7 +102,7 @@ function ownRoutes({ caller: access, idempotency, pool }: OrganizationOptions): 
   ]
 }
 
-function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions): Route[] {
+function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] {
   return [
     route(
       {
@@ -121,18 +118,10 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
       },
       async ({ caller, params, query }) => {
         requireWhole(caller, params.id)
-        const members = await transaction(
-          pool,
-          async (sql) => {
-            await useOrganization(sql, caller.organizationId)
-            const page = { after: query.cursor ?? null, limit: query.limit + 1 }
-            return listMembers(sql, caller.organizationId, page)
-          },
-          { readOnly: true },
-        )
-        const page = members.slice(0, query.limit)
-        const next = members.length > query.limit ? (page.at(-1) as Member).userId : null
-        return { members: page.map(memberJson), next_cursor: next }
+        const asked = { after: query.cursor ?? null, limit: query.limit + 1 }
+        const read = await readForCaller(pool, caller, (sql) => listMembers(sql, caller.organizationId, asked))
+        const { rows, next } = page(read, query.limit, ({ userId }) => userId)
+        return { members: rows.map(memberJson), next_cursor: next }
       },
     ),
     route(
@@ -145,16 +134,15 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
         params: memberParams,
         body: memberChange,
         answers: { 200: memberSchema },
-        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED', ...REPEATED],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED'],
       },
-      async ({ caller, params, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, params, body } = call
         const { organizationId } = requireWhole(caller, params.id)
         requireMayGive(caller, body.role)
-        const userId = params.user_id
-        const line = `PATCH /api/v1/organizations/${organizationId}/members/${userId}`
-        return idempotency.once(caller, { route: line, headers, request: body }, async (sql) => {
-          const act = { actor: caller.id, requestId }
-          return { status: 200, body: memberJson(await changeRole(sql, { organizationId, userId }, body.role, act)) }
+        return act(call, async (sql, by) => {
+          const member = await changeRole(sql, { organizationId, userId: params.user_id }, body.role, by)
+          return { status: 200, body: memberJson(member) }
         })
       },
     ),
@@ -168,14 +156,12 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
           'Remove a member, and with it every API key, token and partner credential that the member made in the organization.',
         params: memberParams,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATED],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
       },
-      async ({ caller, params, headers, requestId }) => {
-        const { organizationId } = requireWhole(caller, params.id)
-        const userId = params.user_id
-        const line = `DELETE /api/v1/organizations/${organizationId}/members/${userId}`
-        return idempotency.once(caller, { route: line, headers, request: null }, async (sql) => {
-          await removeMember(sql, { organizationId, userId }, { actor: caller.id, requestId })
+      async (call) => {
+        const { organizationId } = requireWhole(call.caller, call.params.id)
+        return act(call, async (sql, by) => {
+          await removeMember(sql, { organizationId, userId: call.params.user_id }, by)
           return { status: 200, body: { deleted: true } }
         })
       },
@@ -183,7 +169,7 @@ function memberRoutes({ caller: access, idempotency, pool }: OrganizationOptions
   ]
 }
 
-function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: OrganizationOptions): Route[] {
+function invitationRoutes({ caller: access, act, pool, publicUrl }: OrganizationOptions): Route[] {
   return [
     route(
       {
@@ -196,15 +182,14 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
         params: organizationParams,
         body: invitationMake,
         answers: { 201: invitationMade },
-        errors: ['INVALID_STATE', ...WITHHELD],
+        errors: ['INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
       },
-      async ({ caller, params, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, params, body } = call
         const { organizationId } = requireWhole(caller, params.id)
         requireMayGive(caller, body.role)
-        const line = `POST /api/v1/organizations/${organizationId}/invitations`
-        return idempotency.once(caller, { route: line, headers, request: body }, async (sql) => {
-          const act = { actor: caller.id, requestId }
-          const { invitation, token } = await invite(sql, { organizationId, ...body }, act)
+        return act(call, async (sql, by) => {
+          const { invitation, token } = await invite(sql, { organizationId, ...body }, by)
           const link = new URL(`/invitations#${token}`, publicUrl).href
           return {
             status: 201,
@@ -228,18 +213,10 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
       },
       async ({ caller, params, query }) => {
         requireWhole(caller, params.id)
-        const invitations = await transaction(
-          pool,
-          async (sql) => {
-            await useOrganization(sql, caller.organizationId)
-            const page = { before: query.cursor ?? null, limit: query.limit + 1 }
-            return listInvitations(sql, caller.organizationId, page)
-          },
-          { readOnly: true },
-        )
-        const page = invitations.slice(0, query.limit)
-        const next = invitations.length > query.limit ? (page.at(-1) as Invitation).id : null
-        return { invitations: page.map(invitationJson), next_cursor: next }
+        const asked = { before: query.cursor ?? null, limit: query.limit + 1 }
+        const read = await readForCaller(pool, caller, (sql) => listInvitations(sql, caller.organizationId, asked))
+        const { rows, next } = page(read, query.limit, ({ id }) => id)
+        return { invitations: rows.map(invitationJson), next_cursor: next }
       },
     ),
     route(
@@ -251,14 +228,12 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
         summary: 'Withdraw an invitation: its link stops working at once.',
         params: invitationParams,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', ...REPEATED],
+        errors: ['NOT_FOUND'],
       },
-      async ({ caller, params, headers, requestId }) => {
-        const { organizationId } = requireWhole(caller, params.id)
-        const id = params.invitation_id
-        const line = `DELETE /api/v1/organizations/${organizationId}/invitations/${id}`
-        return idempotency.once(caller, { route: line, headers, request: null }, async (sql) => {
-          await withdraw(sql, organizationId, id, { actor: caller.id, requestId })
+      async (call) => {
+        const { organizationId } = requireWhole(call.caller, call.params.id)
+        return act(call, async (sql, by) => {
+          await withdraw(sql, organizationId, call.params.invitation_id, by)
           return { status: 200, body: { deleted: true } }
         })
       },
@@ -272,16 +247,16 @@ function invitationRoutes({ caller: access, idempotency, pool, publicUrl }: Orga
         summary: 'Accept an invitation: the person behind the caller, whose address must be the invited one, joins.',
         body: invitationAccept,
         answers: { 200: invitationAccepted },
-        errors: ['NOT_FOUND', 'QUOTA_EXCEEDED', ...REPEATED],
+        errors: ['NOT_FOUND', 'QUOTA_EXCEEDED'],
       },
-      async ({ caller, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, body, requestId } = call
         const userId = requirePerson(caller)
-        const repeat = { route: 'POST /api/v1/invitations/accept', headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+        return act(call, async (sql) => {
           const user = await requireUser(sql, userId)
           // Named in the record of the organization that is joined, which knows the person and not the keys they have elsewhere.
-          const act = { actor: userId, requestId }
-          const { organizationId, name, role } = await accept(sql, { token: body.token, user }, act)
+          const by = { actor: userId, requestId }
+          const { organizationId, name, role } = await accept(sql, { token: body.token, user }, by)
           await useOrganization(sql, caller.organizationId)
           return { status: 200, body: { organization_id: organizationId, name, role } }
         })

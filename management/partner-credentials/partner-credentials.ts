@@ -2,13 +2,14 @@
 // shown once; we keep its digest, and so does the cell. It compares with one digest, so a new secret ends the old one at once.
 
 import { createHash, randomBytes } from 'node:crypto'
+import type { Act } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { PARTNER_ROUTE_NAMES } from '@loci/contract/operations.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { type Act, appendAudit } from '../acts/audit/store.ts'
 import { publish } from '../acts/feed/store.ts'
 import { findService, type Service } from '../services/store.ts'
 import {

@@ -1,4 +1,7 @@
+import type { Act } from '@loci/acts/audit/audit.ts'
+import type { ActCall, Outcome, RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId } from '@loci/contract/ids.ts'
 import {
@@ -13,9 +16,8 @@ import {
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
-import { readOwn, requireOwnService, requireStillKey } from '../access/own.ts'
+import { readForCaller, requireOwnService, requireStillKey } from '../access/own.ts'
 import { appendEvent } from '../acts/events/store.ts'
-import type { Idempotency, Outcome, Repeat } from '../acts/idempotency/idempotency.ts'
 import { requirePlaced } from '../services/services.ts'
 import { findService, lockHome, type Service } from '../services/store.ts'
 import { mintPartnerCredential, revokePartnerCredential, rotatePartnerCredential } from './partner-credentials.ts'
@@ -24,13 +26,12 @@ import { listPartnerCredentials, type PartnerCredential } from './store.ts'
 interface PartnerCredentialOptions {
   caller: CallerAccess
   pool: Pool
-  idempotency: Idempotency
+  act: RunAct<Caller>
   /** Whoever waits for news of the cell's feed. */
   tell(cellId: string): void
 }
 
 const PATH = '/api/v1/services/{id}/partner-credentials'
-const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
 
 export function partnerCredentialRoutes(options: PartnerCredentialOptions): Route[] {
   const { caller: access, pool } = options
@@ -45,25 +46,24 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         params: partnerCredentialsParams,
         body: partnerCredentialRequest,
         answers: { 201: partnerCredentialIssued },
-        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
         failureMessage: 'Failed to issue the partner credential',
       },
-      ({ caller, params: { id }, body, headers, requestId }) => {
-        const repeat = { route: `POST /api/v1/services/${id}/partner-credentials`, headers, request: body }
-        return change(options, caller, id, repeat, async (sql, service) => {
+      (call) =>
+        change(options, call, async (sql, service, by) => {
           requirePlaced(service)
+          const { body } = call
           const request = {
             name: body.name,
             database: body.database,
             projectionClasses: body.projection_classes,
             routes: body.routes,
-            expiresAt: endOf(caller, body.expires_in),
+            expiresAt: endOf(call.caller, body.expires_in),
           }
-          const { credential, token } = await mintPartnerCredential(sql, service, request, caller.id, requestId)
+          const { credential, token } = await mintPartnerCredential(sql, service, request, by.actor, by.requestId)
           await tellOf(sql, 'partner_credential.issued', credential)
           return { status: 201, body: { ...shown(credential), token }, issued: credential.id }
-        })
-      },
+        }),
     ),
 
     route(
@@ -80,16 +80,13 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         failureMessage: 'Failed to list the partner credentials',
       },
       ({ caller, params: { id }, query }) =>
-        readOwn(pool, caller, async (sql) => {
+        readForCaller(pool, caller, async (sql) => {
           const found = isId('svc', id) ? await findService(sql, caller.organizationId, id) : undefined
           const service = requireOwnService(caller, found)
-          const page = { before: query.cursor, limit: query.limit + 1 }
-          const rows = await listPartnerCredentials(sql, caller.organizationId, service.id, page)
-          const credentials = rows.slice(0, query.limit)
-          return {
-            partner_credentials: credentials.map(shown),
-            next_cursor: rows.length > credentials.length ? (credentials.at(-1)?.id ?? null) : null,
-          }
+          const asked = { before: query.cursor, limit: query.limit + 1 }
+          const read = await listPartnerCredentials(sql, caller.organizationId, service.id, asked)
+          const { rows, next } = page(read, query.limit, (credential) => credential.id)
+          return { partner_credentials: rows.map(shown), next_cursor: next }
         }),
     ),
 
@@ -102,17 +99,16 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         summary: 'Take a partner credential back. Every daemon refuses it within seconds.',
         params: partnerCredentialParams,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', ...REPEATS],
+        errors: ['NOT_FOUND'],
         failureMessage: 'Failed to delete the partner credential',
       },
-      ({ caller, params: { id, credential_id }, headers, requestId }) => {
-        const line = `DELETE /api/v1/services/${id}/partner-credentials/${credential_id}`
-        return change(options, caller, id, { route: line, headers, request: null }, async (sql, service) => {
-          const credential = await revokePartnerCredential(sql, service, credential_id, caller.id, requestId)
+      (call) =>
+        change(options, call, async (sql, service, by) => {
+          const { credential_id: id } = call.params
+          const credential = await revokePartnerCredential(sql, service, id, by.actor, by.requestId)
           await tellOf(sql, 'partner_credential.revoked', credential)
           return { status: 200, body: { deleted: true } }
-        })
-      },
+        }),
     ),
 
     route(
@@ -126,37 +122,36 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         body: partnerCredentialRotation,
         bodyOptional: true,
         answers: { 200: partnerCredentialIssued },
-        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
         failureMessage: 'Failed to rotate the partner credential',
       },
-      ({ caller, params: { id, credential_id }, headers, requestId }) => {
-        const line = `POST /api/v1/services/${id}/partner-credentials/${credential_id}/rotate`
-        return change(options, caller, id, { route: line, headers, request: null }, async (sql, service) => {
-          const { credential, token } = await rotatePartnerCredential(sql, service, credential_id, caller.id, requestId)
-          requireEndsBefore(caller, credential)
+      (call) =>
+        change(options, call, async (sql, service, by) => {
+          const { credential_id: id } = call.params
+          const { credential, token } = await rotatePartnerCredential(sql, service, id, by.actor, by.requestId)
+          requireEndsBefore(call.caller, credential)
           await tellOf(sql, 'partner_credential.rotated', credential)
           return { status: 200, body: { ...shown(credential), token }, issued: credential.id }
-        })
-      },
+        }),
     ),
   ]
 }
 
 /** Once, with the service's cell locked; the cell's waiting poll hears of it after the commit. */
 async function change(
-  { idempotency, tell }: PartnerCredentialOptions,
-  caller: Caller,
-  id: string,
-  repeat: Repeat,
-  work: (sql: Sql, service: Service) => Promise<Outcome>,
+  { act, tell }: PartnerCredentialOptions,
+  call: ActCall<Caller> & { params: { id: string } },
+  work: (sql: Sql, service: Service, by: Act) => Promise<Outcome>,
 ) {
+  const { caller } = call
+  const { id } = call.params
   let cellId: string | null = null
-  const answer = await idempotency.once(caller, repeat, async (sql) => {
+  const answer = await act(call, async (sql, by) => {
     await requireStillKey(sql, caller)
     const found = isId('svc', id) ? await lockHome(sql, caller.organizationId, id) : undefined
     const service = requireOwnService(caller, found)
     cellId = service.cellId
-    return work(sql, service)
+    return work(sql, service, by)
   })
   if (cellId !== null) tell(cellId)
   return answer

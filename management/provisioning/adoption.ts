@@ -5,11 +5,11 @@
 // changed, and its id is older than that), or when staff says so; and it is `failed` (`recovered`) until its owner accepts it: it uses no
 // quota, pushes no other out of the plan, and nothing is published for it.
 
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { newId, timeOfId } from '@loci/contract/ids.ts'
 import type { Report } from '@loci/contract/reports.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
-import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { lockCell, noteEpoch } from '../acts/feed/store.ts'
 import { slugOf } from '../slugs.ts'

@@ -4,12 +4,12 @@
 // cell is the generation. (docs/decisions/2026-11-15-provisioning-without-queue.md)
 
 import { createHash } from 'node:crypto'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { InstanceLimits } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { type StateReason, TENANT_ACCESS } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { useOrganization } from '../access/store.ts'
-import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'

@@ -1,5 +1,8 @@
 // What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a service.
 
+import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId, newId } from '@loci/contract/ids.ts'
@@ -7,13 +10,10 @@ import { adoptedResponse, quarantinedPath, quarantineList } from '@loci/contract
 import { moveServiceRequest, serviceOperation } from '@loci/contract/services.ts'
 import { deleted, idPath } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
-import { appendAudit, PLATFORM_CHAIN } from '../acts/audit/store.ts'
 import { appendEvents } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
 import { adopt, type Unknown } from './adoption.ts'
 import { operationJson } from './operations/json.ts'
@@ -27,14 +27,14 @@ import { findPlaced } from './store.ts'
 interface ProvisioningOptions {
   caller: CallerAccess
   pool: Pool
-  idempotency: Idempotency
+  act: RunAct<Caller>
   rules: Rules
   /** The feed of this cell has news. */
   tell(cellId: string): void
   look(organizationId: string, serviceIds: string[]): void
 }
 
-export function provisioningRoutes({ caller, pool, idempotency, rules, tell, look }: ProvisioningOptions): Route[] {
+export function provisioningRoutes({ caller, pool, act, rules, tell, look }: ProvisioningOptions): Route[] {
   return [
     route(
       {
@@ -60,10 +60,14 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
         errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to delete a quarantined instance',
       },
-      async ({ caller, params, requestId }) => {
-        await transaction(pool, (sql) => erase(sql, caller, params.cell_id, params.service_id, requestId))
-        tell(params.cell_id)
-        return { deleted: true }
+      async (call) => {
+        const { cell_id, service_id } = call.params
+        const answer = await act(call, async (sql, by) => {
+          await erase(sql, cell_id, service_id, by)
+          return { status: 200, body: { deleted: true } }
+        })
+        tell(cell_id)
+        return answer
       },
     ),
     route(
@@ -78,11 +82,17 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
         errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to adopt a quarantined instance',
       },
-      async ({ caller, params, requestId }) => {
-        const { cell_id, service_id } = params
-        const org = await transaction(pool, (sql) => adoptQuarantined(sql, caller, cell_id, service_id, requestId))
-        look(org, [service_id])
-        return { adopted: true }
+      async (call) => {
+        const { cell_id, service_id } = call.params
+        let adopted: string | undefined
+        const answer = await act(call, async (sql, by) => {
+          adopted = await adoptQuarantined(sql, cell_id, service_id, by)
+          // The key is the caller's, whosever the service is.
+          await useOrganization(sql, call.caller.organizationId)
+          return { status: 200, body: { adopted: true } }
+        })
+        if (adopted !== undefined) look(adopted, [service_id])
+        return answer
       },
     ),
     route(
@@ -95,14 +105,14 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
         params: idPath,
         body: moveServiceRequest,
         answers: { 202: serviceOperation },
-        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED'],
         failureMessage: 'Failed to move service',
       },
-      async ({ caller, params, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, params, body } = call
         let moved: string | undefined
-        const repeat = { route: `POST /api/v1/services/${params.id}/move`, headers, request: body }
-        const answer = await idempotency.once(caller, repeat, async (sql) => {
-          const { organizationId, operation } = await move(sql, caller, params.id, body.cell_id, requestId, rules)
+        const answer = await act(call, async (sql, by) => {
+          const { organizationId, operation } = await move(sql, params.id, body.cell_id, by, rules)
           moved = organizationId
           // The key is the caller's, whosever the service is.
           await useOrganization(sql, caller.organizationId)
@@ -120,13 +130,7 @@ export function provisioningRoutes({ caller, pool, idempotency, rules, tell, loo
 }
 
 /** Answers whose it is. */
-async function adoptQuarantined(
-  sql: Sql,
-  caller: Caller,
-  cellId: string,
-  serviceId: string,
-  requestId: string,
-): Promise<string> {
+async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by: Act): Promise<string> {
   const found = isId('cell', cellId) ? await findQuarantined(sql, cellId, serviceId) : undefined
   if (!found) throw noSuchInstance()
   const { organizationId: org, tenantId: ten, serviceType: service_type, generation } = found
@@ -139,8 +143,7 @@ async function adoptQuarantined(
       'It can not be taken back: its organization or tenant is not here, or the service lives in another cell.',
     )
   const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
-  const entry = { actor: caller.id, action: 'quarantine.adopt', subject: serviceId, requestId, detail }
-  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.adopt', subject: serviceId, detail })
   return org
 }
 
@@ -148,7 +151,7 @@ function noSuchInstance(): ApiError {
   return new ApiError('NOT_FOUND', 'There is no such instance in quarantine. GET /api/v1/quarantine lists them.')
 }
 
-async function erase(sql: Sql, caller: Caller, cellId: string, serviceId: string, requestId: string): Promise<void> {
+async function erase(sql: Sql, cellId: string, serviceId: string, by: Act): Promise<void> {
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
   if (room && (await findOwner(sql, serviceId))?.cellId === cellId)
     throw new ApiError('INVALID_STATE', 'This is a service that lives in the cell. Its owner deletes it.')
@@ -167,22 +170,14 @@ async function erase(sql: Sql, caller: Caller, cellId: string, serviceId: string
     config: {},
   })
   const detail = { cell_id: cellId, organization_id: found.organizationId, tenant_id: found.tenantId }
-  await appendAudit(sql, {
-    chain: PLATFORM_CHAIN,
-    actor: caller.id,
-    action: 'quarantine.delete',
-    subject: serviceId,
-    requestId,
-    detail,
-  })
+  await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.delete', subject: serviceId, detail })
 }
 
 async function move(
   sql: Sql,
-  caller: Caller,
   id: string,
   cellId: string,
-  requestId: string,
+  by: Act,
   rules: Rules,
   now: Date = new Date(),
 ): Promise<{ organizationId: string; operation: Operation }> {
@@ -203,7 +198,7 @@ async function move(
     )
   const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
   const events = await saveTurn(sql, owner.organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
-  const entry = { actor: caller.id, action: 'service.move', subject: id, requestId, detail: { cell_id: cellId } }
+  const entry = { ...by, action: 'service.move', subject: id, detail: { cell_id: cellId } }
   await appendAudit(sql, { ...entry, chain: owner.organizationId })
   await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
   await appendEvents(sql, events, now)

@@ -1,3 +1,4 @@
+import type { ActCall, Acts, RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { readJson } from '@loci/chassis/input.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { serviceTypeOf } from '@loci/contract/operations.ts'
@@ -14,12 +15,9 @@ import {
 } from '@loci/contract/services.ts'
 import { idPath } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
-import { readOwn, requireOwnTenant } from '../access/own.ts'
+import { readForCaller, requireOwnTenant } from '../access/own.ts'
 import type { Rates } from '../access/rates.ts'
-import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import type { OperationEnds } from '../provisioning/operations/end.ts'
 import { operationJson } from '../provisioning/operations/json.ts'
 import type { Verb } from '../provisioning/service-state.ts'
@@ -38,21 +36,19 @@ interface ServiceOptions {
   rates: Rates
   pool: Pool
   market: Market
-  idempotency: Idempotency
+  act: RunAct<Caller>
   /** Of creations: the seed orders the stored answer for another body too. */
-  creations: Idempotency
+  creations: Acts<Caller>
   ends: OperationEnds
   /** After a commit: makes it true. */
   look(organizationId: string, serviceIds: string[]): void
 }
 
 const params = idPath
-const ofIdempotency = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
-const ROUTE = 'POST /api/v1/services'
 const ERASED_MS = 500
 
 export function serviceRoutes(options: ServiceOptions): Route[] {
-  const { caller, rates, pool, market, idempotency, creations, ends, look } = options
+  const { caller, rates, pool, market, act, creations, ends, look } = options
   return [
     route(
       {
@@ -66,14 +62,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         bodyRaw: true,
         documentedBody: createServiceRequest,
         answers: { 202: createServiceResponse },
-        errors: [
-          'QUOTA_EXCEEDED',
-          'PLAN_NOT_COVERED',
-          'PAYMENT_REQUIRED',
-          'SLUG_TAKEN',
-          'SERVICE_TYPE_UNAVAILABLE',
-          ...ofIdempotency,
-        ],
+        errors: ['QUOTA_EXCEEDED', 'PLAN_NOT_COVERED', 'PAYMENT_REQUIRED', 'SLUG_TAKEN', 'SERVICE_TYPE_UNAVAILABLE'],
         failureMessage: 'Failed to create service',
         unknownIsInternal: true,
         requestHeaders: {
@@ -85,17 +74,18 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
             '`true`: a replay to another body than the first, or to one that can not be compared.',
         },
       },
-      async ({ caller, body, headers, requestId, answer }) => {
+      async (call) => {
+        const { caller, requestId, answer } = call
         // The seed's order. A known key is answered whatever the body is: missing, broken, of another content type.
-        const sent = readSent(headers, body as Buffer)
-        const repeat = { route: ROUTE, headers, request: sent.request }
-        const replayed = await creations.replay(caller, repeat, () => rates.take(caller, 'write', answer, 'services'))
+        const sent = readSent(call.headers, call.body as Buffer)
+        const takeRate = () => rates.take(caller, 'write', answer, 'services')
+        const replayed = await creations.replay(call, takeRate, { request: sent.request })
         if (replayed) return replayed
         if (sent.refusal) throw sent.refusal
         const request = requireServiceRequest(market, sent.request)
-        await rates.take(caller, 'write', answer, 'services')
+        await takeRate()
         let made: string | undefined
-        const created = await creations.once(caller, repeat, async (sql) => {
+        const create = async (sql: Sql) => {
           const { service, operation, estimatedReadyIn } = await createService(
             sql,
             market,
@@ -119,7 +109,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
               'operation-location': `/api/v1/operations/${operation.id}`,
             },
           }
-        })
+        }
+        const created = await creations.act(call, create, { request: sent.request })
         if (made !== undefined) look(caller.organizationId, [made])
         return created
       },
@@ -142,17 +133,17 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         const { service_type: type } = query
         const filter = { serviceType: type && (serviceTypeOf(type) ?? type), status: query.status }
         // One snapshot: the total and the page are of the same moment.
-        const found = await transaction(
+        const found = await readForCaller(
           pool,
+          caller,
           async (sql) => {
-            await useOrganization(sql, caller.organizationId)
             const tenantIds = await tenantsAsked(sql, caller, query.tenant_id)
             const total = await countServices(sql, caller.organizationId, { ...filter, tenantIds })
             if (offset >= total) return { total, services: [] }
             const page = { limit, offset }
             return { total, services: await listServices(sql, caller.organizationId, { ...filter, tenantIds }, page) }
           },
-          { isolation: 'repeatable read', readOnly: true },
+          { isolation: 'repeatable read' },
         )
         return { services: found.services.map(listedJson), pagination: { total: found.total, limit, offset } }
       },
@@ -170,7 +161,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         failureMessage: 'Failed to read service',
       },
       ({ caller, params }) =>
-        readOwn(pool, caller, async (sql) => serviceJson(await requireVisible(sql, caller, params.id))),
+        readForCaller(pool, caller, async (sql) => serviceJson(await requireVisible(sql, caller, params.id))),
     ),
     route(
       {
@@ -182,31 +173,24 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         params,
         body: patchServiceRequest,
         answers: { 200: serviceSchema, 202: serviceOperation },
-        errors: ['NOT_FOUND', 'INVALID_STATE', 'PLAN_NOT_COVERED', 'PAYMENT_REQUIRED', ...ofIdempotency],
+        errors: ['NOT_FOUND', 'INVALID_STATE', 'PLAN_NOT_COVERED', 'PAYMENT_REQUIRED'],
         failureMessage: 'Failed to change service',
       },
-      async ({ caller, params, body, headers, requestId }) => {
-        const repeat = {
-          route: `PATCH /api/v1/services/${params.id}`,
-          headers,
-          request: body,
-          // The config is not kept with the answer: it may be large, and it must be gone when the service is.
-          fill: async (sql: Sql, kept: object) =>
-            'config' in kept ? { ...kept, config: (await requireVisible(sql, caller, params.id)).config } : kept,
-        }
-        const changed = await idempotency.once(caller, repeat, async (sql) => {
-          const { operation, service } = await patchService(
-            sql,
-            market,
-            { caller, requestId },
-            { id: params.id, change: body },
-          )
+      async (call) => {
+        const { caller, params, requestId } = call
+        // The config is not kept with the answer: it may be large, and it must be gone when the service is.
+        const fill = async (sql: Sql, kept: object) =>
+          'config' in kept ? { ...kept, config: (await requireVisible(sql, caller, params.id)).config } : kept
+        const change = async (sql: Sql) => {
+          const wanted = { id: params.id, change: call.body }
+          const { operation, service } = await patchService(sql, market, { caller, requestId }, wanted)
           if (!operation) {
             const renamed = serviceJson(service)
             return { status: 200, body: renamed, kept: { ...renamed, config: null } }
           }
           return accepted(operationJson({ ...operation, serviceId: service.id }))
-        })
+        }
+        const changed = await act(call, change, { fill })
         if (changed.status === 202) look(caller.organizationId, [params.id])
         return changed
       },
@@ -220,11 +204,11 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         summary: 'Delete a service and everything in it. Its quota is free at once.',
         params,
         answers: { 202: serviceOperation },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...ofIdempotency],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to delete service',
       },
       async (call) => {
-        const answer = await command(call, 'DELETE', 'delete')
+        const answer = await command(call, 'delete')
         if (answer.headers['idempotent-replayed']) return answer
         // Whoever lists right afterwards should not see it any more: most are erased in less time than that. It is accepted
         // already: what goes wrong with the wait is no refusal.
@@ -246,34 +230,17 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           body: noBody,
           bodyOptional: true,
           answers: { 202: serviceOperation },
-          errors: [
-            'NOT_FOUND',
-            'INVALID_STATE',
-            'QUOTA_EXCEEDED',
-            'PLAN_NOT_COVERED',
-            'PAYMENT_REQUIRED',
-            ...ofIdempotency,
-          ],
+          errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED', 'PLAN_NOT_COVERED', 'PAYMENT_REQUIRED'],
           failureMessage: `Failed to ${verb} service`,
         },
-        (call) => command(call, 'POST', verb),
+        (call) => command(call, verb),
       ),
     ),
   ]
 
-  async function command(
-    {
-      caller,
-      params,
-      headers,
-      requestId,
-    }: { caller: Caller; params: { id: string }; headers: Headers; requestId: string },
-    method: string,
-    verb: Verb,
-  ) {
-    const suffix = verb === 'delete' ? '' : `/${verb}`
-    const repeat = { route: `${method} /api/v1/services/${params.id}${suffix}`, headers, request: null }
-    const answer = await idempotency.once(caller, repeat, async (sql) => {
+  async function command(call: ActCall<Caller> & { params: { id: string } }, verb: Verb) {
+    const { caller, params, requestId } = call
+    const answer = await act(call, async (sql) => {
       const { operation, service } = await commandService(sql, market, { caller, requestId }, { id: params.id, verb })
       return accepted(operationJson({ ...operation, serviceId: service.id }))
     })

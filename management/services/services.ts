@@ -1,5 +1,6 @@
 // Services: what is asked for, and what a command changes. Everything here writes intent; provisioning makes it true.
 
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { parseInput } from '@loci/chassis/input.ts'
 import { idsFrom, isId, newId } from '@loci/contract/ids.ts'
@@ -9,7 +10,6 @@ import { jsonbBytes } from '@loci/postgres/jsonb-size.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
-import { appendAudit } from '../acts/audit/store.ts'
 import { appendEvent, appendEvents } from '../acts/events/store.ts'
 import { lockCell } from '../acts/feed/store.ts'
 import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'

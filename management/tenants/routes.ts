@@ -1,3 +1,5 @@
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import {
   tenantChange,
@@ -9,12 +11,9 @@ import {
 } from '@loci/contract/tenants.ts'
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
-import type { CallerAccess } from '../access/caller.ts'
+import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requireWholeOrganization } from '../access/organization.ts'
-import { notYourTenant, requireOwnTenant } from '../access/own.ts'
-import { useOrganization } from '../access/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
+import { notYourTenant, readForCaller, requireOwnTenant } from '../access/own.ts'
 import { findTenant, listTenantPage, type TenantRow } from './store.ts'
 import {
   changeTenant,
@@ -27,7 +26,7 @@ import {
 
 interface TenantOptions {
   caller: CallerAccess
-  idempotency: Idempotency
+  act: RunAct<Caller>
   pool: Pool
   /** Whether there is a billing webhook; without one every plan is covered. */
   isBilled: boolean
@@ -35,11 +34,9 @@ interface TenantOptions {
   onTenantClosed: OnTenantClosed
 }
 
-const REPEATED = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
-
 export function tenantRoutes({
   caller: access,
-  idempotency,
+  act,
   pool,
   isBilled,
   onTenantMade,
@@ -57,18 +54,10 @@ export function tenantRoutes({
         answers: { 200: tenantList },
       },
       async ({ caller, query }) => {
-        const tenants = await transaction(
-          pool,
-          async (sql) => {
-            await useOrganization(sql, caller.organizationId)
-            const page = { only: caller.tenantIds, before: query.cursor ?? null, limit: query.limit + 1 }
-            return listTenantPage(sql, caller.organizationId, page)
-          },
-          { readOnly: true },
-        )
-        const page = tenants.slice(0, query.limit)
-        const next = tenants.length > query.limit ? (page.at(-1) as TenantRow).id : null
-        return { tenants: page.map(tenantJson), next_cursor: next }
+        const asked = { only: caller.tenantIds, before: query.cursor ?? null, limit: query.limit + 1 }
+        const read = await readForCaller(pool, caller, (sql) => listTenantPage(sql, caller.organizationId, asked))
+        const { rows, next } = page(read, query.limit, ({ id }) => id)
+        return { tenants: rows.map(tenantJson), next_cursor: next }
       },
     ),
     route(
@@ -80,17 +69,16 @@ export function tenantRoutes({
         summary: 'Make a tenant. Without a slug it gets one that is made from its name.',
         body: tenantMake,
         answers: { 201: tenantSchema },
-        errors: ['SLUG_TAKEN', 'QUOTA_EXCEEDED', ...REPEATED],
+        errors: ['SLUG_TAKEN', 'QUOTA_EXCEEDED'],
       },
-      async ({ caller, body, headers, requestId }) => {
+      async (call) => {
+        const { caller, body } = call
         requireWholeOrganization(caller)
         const { organizationId } = caller
-        const repeat = { route: 'POST /api/v1/tenants', headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+        return act(call, async (sql, by) => {
           await requireTenantRoom(sql, organizationId, isBilled)
           const wanted = { organizationId, name: body.name, slug: body.slug }
-          const made = await makeTenant(sql, wanted, { actor: caller.id, requestId }, onTenantMade)
-          return { status: 201, body: tenantJson(made) }
+          return { status: 201, body: tenantJson(await makeTenant(sql, wanted, by, onTenantMade)) }
         })
       },
     ),
@@ -104,18 +92,13 @@ export function tenantRoutes({
         params: tenantParams,
         answers: { 200: tenantSchema },
       },
-      async ({ caller, params }) =>
-        transaction(
-          pool,
-          async (sql) => {
-            await useOrganization(sql, caller.organizationId)
-            await requireOwnTenant(sql, caller, params.id)
-            const found = await findTenant(sql, caller.organizationId, params.id)
-            if (!found) throw notYourTenant()
-            return tenantJson(found)
-          },
-          { readOnly: true },
-        ),
+      ({ caller, params }) =>
+        readForCaller(pool, caller, async (sql) => {
+          await requireOwnTenant(sql, caller, params.id)
+          const found = await findTenant(sql, caller.organizationId, params.id)
+          if (!found) throw notYourTenant()
+          return tenantJson(found)
+        }),
     ),
     route(
       {
@@ -127,20 +110,15 @@ export function tenantRoutes({
         params: tenantParams,
         body: tenantChange,
         answers: { 200: tenantSchema },
-        errors: [...REPEATED],
       },
-      async ({ caller, params: { id }, body, headers, requestId }) => {
-        const { organizationId } = caller
-        const repeat = { route: `PATCH /api/v1/tenants/${id}`, headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
-          await requireOwnTenant(sql, caller, id)
-          const act = { actor: caller.id, requestId }
-          return {
-            status: 200,
-            body: tenantJson(await changeTenant(sql, { organizationId, id, name: body.name }, act)),
-          }
-        })
-      },
+      (call) =>
+        act(call, async (sql, by) => {
+          const { organizationId } = call.caller
+          const { id } = call.params
+          await requireOwnTenant(sql, call.caller, id)
+          const changed = await changeTenant(sql, { organizationId, id, name: call.body.name }, by)
+          return { status: 200, body: tenantJson(changed) }
+        }),
     ),
     route(
       {
@@ -151,17 +129,16 @@ export function tenantRoutes({
         summary: 'Delete a tenant that has no services; the default tenant stays.',
         params: tenantParams,
         answers: { 200: deleted },
-        errors: ['INVALID_STATE', ...REPEATED],
+        errors: ['INVALID_STATE'],
       },
-      async ({ caller, params: { id }, headers, requestId }) => {
-        const { organizationId } = caller
-        const repeat = { route: `DELETE /api/v1/tenants/${id}`, headers, request: null }
-        return idempotency.once(caller, repeat, async (sql) => {
-          await requireOwnTenant(sql, caller, id)
-          await deleteTenant(sql, { organizationId, id }, { actor: caller.id, requestId }, onTenantClosed)
+      (call) =>
+        act(call, async (sql, by) => {
+          const { organizationId } = call.caller
+          const { id } = call.params
+          await requireOwnTenant(sql, call.caller, id)
+          await deleteTenant(sql, { organizationId, id }, by, onTenantClosed)
           return { status: 200, body: { deleted: true } }
-        })
-      },
+        }),
     ),
   ]
 }

@@ -2,9 +2,9 @@
 // what is told: a child ends with its root, and to take back the root takes back everything under it. A child is its service's: who
 // else registered the same jti, nobody asks, or whoever hears of a jti first could keep its owner from naming it.
 
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit } from '../acts/audit/store.ts'
 import { findChild, findToken, insertChild, isTokenOfAnother, type ListedChild } from './store.ts'
 
 export interface ChildRequest {

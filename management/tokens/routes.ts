@@ -1,4 +1,6 @@
+import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { page } from '@loci/chassis/page.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { isId } from '@loci/contract/ids.ts'
 import {
@@ -15,10 +17,9 @@ import {
 import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { type Caller, type CallerAccess, requireScope } from '../access/caller.ts'
-import { readOwn, requireOwnService, requireOwnTenant, requireStillKey } from '../access/own.ts'
+import { readForCaller, requireOwnService, requireOwnTenant, requireStillKey } from '../access/own.ts'
 import { operationsOf } from '../access/roles.ts'
 import { appendEvent } from '../acts/events/store.ts'
-import type { Idempotency } from '../acts/idempotency/idempotency.ts'
 import { requirePlaced } from '../services/services.ts'
 import { findService, lockHome, type Service } from '../services/store.ts'
 import { noSuchToken, registerChild } from './children.ts'
@@ -36,7 +37,7 @@ import { type Issuer, mintToken, revokeToken } from './tokens.ts'
 interface TokenOptions {
   caller: CallerAccess
   pool: Pool
-  idempotency: Idempotency
+  act: RunAct<Caller>
   issuer: Issuer
   /** Whether there is a billing webhook; without one every plan is covered. */
   isBilled: boolean
@@ -44,9 +45,7 @@ interface TokenOptions {
   tell(cellId: string): void
 }
 
-const REPEATS = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const
-
-export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBilled, tell }: TokenOptions): Route[] {
+export function tokenRoutes({ caller: access, pool, act, issuer, isBilled, tell }: TokenOptions): Route[] {
   return [
     route(
       {
@@ -58,12 +57,13 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
         params: tokensParams,
         body: tokenRequest,
         answers: { 201: tokenResponse },
-        errors: ['NOT_FOUND', 'SERVICE_REQUIRED', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD', ...REPEATS],
+        errors: ['NOT_FOUND', 'SERVICE_REQUIRED', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
         failureMessage: 'Failed to issue the token',
       },
-      ({ caller, params: { id }, body, headers, requestId }) => {
-        const repeat = { route: `POST /api/v1/tenants/${id}/tokens`, headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+      (call) =>
+        act(call, async (sql, by) => {
+          const { caller, body } = call
+          const { id } = call.params
           await requireStillKey(sql, caller)
           await requireOwnTenant(sql, caller, id)
           const service = await requireServiceOf(sql, caller, id, body.service_id)
@@ -79,11 +79,10 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
             holderKey: body.holder_key,
             sub: subOf(caller),
           }
-          const minted = await mintToken(sql, issuer, service, request, caller.id, requestId)
+          const minted = await mintToken(sql, issuer, service, request, by.actor, by.requestId)
           await tellOf(sql, service, 'token.issued', minted.token_id)
           return { status: 201, body: minted, issued: minted.token_id }
-        })
-      },
+        }),
     ),
 
     route(
@@ -100,11 +99,11 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
       },
       ({ caller, params: { id }, query }) => {
         if (!caller.scopes.has('tokens:write')) requireScope(caller, 'tenants:read')
-        return readOwn(pool, caller, async (sql) => {
+        return readForCaller(pool, caller, async (sql) => {
           await requireOwnTenant(sql, caller, id)
           const of = { organizationId: caller.organizationId, tenantId: id, serviceId: query.service_id }
-          const found = await listTokens(sql, of, { before: query.cursor, limit: query.limit + 1 })
-          const tokens = found.slice(0, query.limit)
+          const read = await listTokens(sql, of, { before: query.cursor, limit: query.limit + 1 })
+          const { rows: tokens, next } = page(read, query.limit, ({ jti }) => jti)
           const children = await listChildren(
             sql,
             caller.organizationId,
@@ -113,7 +112,7 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
           const byParent = Map.groupBy(children, ({ parentJti }) => parentJti)
           return {
             tokens: tokens.map((token) => listedToken(token, byParent.get(token.jti) ?? [])),
-            next_cursor: found.length > tokens.length ? (tokens.at(-1)?.jti ?? null) : null,
+            next_cursor: next,
           }
         })
       },
@@ -130,22 +129,22 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
         params: tokenParams,
         body: childRequest,
         answers: { 201: childResponse },
-        errors: ['NOT_FOUND', 'INVALID_STATE', ...REPEATS],
+        errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to register the child',
       },
-      ({ caller, params: { id, token_id }, body, headers, requestId }) => {
-        const repeat = { route: `POST /api/v1/tenants/${id}/tokens/${token_id}/children`, headers, request: body }
-        return idempotency.once(caller, repeat, async (sql) => {
+      (call) =>
+        act(call, async (sql, by) => {
+          const { caller, body } = call
+          const { id, token_id } = call.params
           await requireOwnTenant(sql, caller, id)
           const { organizationId } = caller
           const expiresAt = momentOf(body.exp)
           const request = { organizationId, tenantId: id, parentJti: token_id, jti: body.jti, expiresAt }
-          const { child, serviceId, isNew } = await registerChild(sql, request, caller.id, requestId)
+          const { child, serviceId, isNew } = await registerChild(sql, request, by.actor, call.requestId)
           const owner = { organizationId, tenantId: id, id: serviceId }
           if (isNew) await tellOf(sql, owner, 'token.child_registered', body.jti)
           return { status: 201, body: listedChild(child) }
-        })
-      },
+        }),
     ),
 
     route(
@@ -159,14 +158,15 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
         params: tokenParams,
         query: tokenDeleteQuery,
         answers: { 200: deleted },
-        errors: ['NOT_FOUND', ...REPEATS],
+        errors: ['NOT_FOUND'],
         failureMessage: 'Failed to delete the token',
       },
-      async ({ caller, params: { id, token_id }, query, headers, requestId }) => {
+      async (call) => {
+        const { caller, query } = call
+        const { id, token_id } = call.params
         const { organizationId } = caller
-        const repeat = { route: `DELETE /api/v1/tenants/${id}/tokens/${token_id}`, headers, request: query }
         const cellIds = new Set<string>()
-        const answer = await idempotency.once(caller, repeat, async (sql) => {
+        const answer = await act(call, async (sql, by) => {
           await requireOwnTenant(sql, caller, id)
           const named =
             query.service_id === undefined ? undefined : await findService(sql, organizationId, query.service_id)
@@ -179,7 +179,7 @@ export function tokenRoutes({ caller: access, pool, idempotency, issuer, isBille
             services.push((await lockHome(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
           for (const service of services) {
             if (service.cellId !== null) cellIds.add(service.cellId)
-            await revokeToken(sql, service, token_id, caller.id, requestId)
+            await revokeToken(sql, service, token_id, by.actor, by.requestId)
             await tellOf(sql, service, 'token.revoked', token_id)
           }
           return { status: 200, body: { deleted: true } }

@@ -2,6 +2,7 @@
 // caller may do and what the plan allows.
 
 import type { KeyObject } from 'node:crypto'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { BYTES_MAX, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
 import { newKeyPair, type PrivateJwk, type PublicJwk, publicKeyOf } from '@loci/capability/jws.ts'
 import { isDatabaseName } from '@loci/capability/keyspaces.ts'
@@ -17,7 +18,6 @@ import {
   type Operation,
 } from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { appendAudit } from '../acts/audit/store.ts'
 import { requireSigningKey } from '../keys/keys.ts'
 import type { Sealer } from '../keys/sealing.ts'
 import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'

@@ -3,7 +3,7 @@ import { isId } from '@loci/contract/ids.ts'
 import { usageParams, usageQuery, usageResponse } from '@loci/contract/usage.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CallerAccess } from '../access/caller.ts'
-import { readOwn, requireOwnService, requireOwnTenant } from '../access/own.ts'
+import { readForCaller, requireOwnService, requireOwnTenant } from '../access/own.ts'
 import { findService } from '../services/store.ts'
 import { listServiceIds, listUsage } from './store.ts'
 import { rangeOf } from './usage.ts'
@@ -32,7 +32,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
         errors: ['NOT_FOUND'],
       },
       ({ caller, params: { id }, query }) =>
-        readOwn(pool, caller, async (sql) => {
+        readForCaller(pool, caller, async (sql) => {
           const { organizationId } = caller
           const found = isId('svc', id) ? await findService(sql, organizationId, id) : undefined
           const service = requireOwnService(caller, found)
@@ -49,7 +49,7 @@ export function usageRoutes({ caller: access, pool }: UsageOptions): Route[] {
         summary: 'What all services of a tenant together were asked and hold, by minute, hour or day.',
       },
       ({ caller, params: { id }, query }) =>
-        readOwn(pool, caller, async (sql) => {
+        readForCaller(pool, caller, async (sql) => {
           const { organizationId } = caller
           await requireOwnTenant(sql, caller, id)
           const { from, to, step, stepMs } = rangeOf(query)

@@ -13,6 +13,8 @@ import { type Example, rule } from './testing/rule.ts'
 const floors: Example[] = [
   ['upward', { 'libs/postgres/a.ts': "import '@loci/daemon/app.ts'" }, /floor 1.*floor 3/],
   ['sideways between libraries', { 'libs/postgres/a.ts': "import '@loci/chassis/log.ts'" }, /lower floor/],
+  ['the acts on the programs', { 'libs/acts/a.ts': "import '@loci/daemon/app.ts'" }, /floor 2.*floor 3/],
+  ['the acts on the chassis', { 'libs/acts/a.ts': "import '@loci/chassis/route.ts'" }, undefined],
   ['sideways between programs', { 'daemon/a.ts': "import '@loci/management/app.ts'" }, /lower floor/],
   ['type-only upward', { 'libs/contract/a.ts': "import type { A } from '@loci/sdk/client.ts'" }, /lower floor/],
   ['out of the package by a relative path', { 'daemon/a.ts': "import '../libs/contract/ids.ts'" }, /@loci\/contract/],

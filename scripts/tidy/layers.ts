@@ -10,6 +10,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'libs/capability': 1,
   'libs/postgres': 1,
   'libs/chassis': 1,
+  'libs/acts': 2,
   sdk: 2,
   daemon: 3,
   management: 3,

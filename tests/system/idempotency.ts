@@ -211,15 +211,15 @@ function isClean({ duplicates, lost, differing, crooked }: Verdict): boolean {
 async function mutant(report: Report, world: World, callers: WorldCaller[]): Promise<void> {
   await using planted = await plantMutant([
     {
-      file: 'management/acts/idempotency/idempotency.ts',
-      from: 'const isFirst = await claimKey(sql, scope, fingerprint, newest.id).catch(',
-      to: 'const isFirst = await findAnswer(sql, scope).then((found) => !found).catch(',
+      file: 'libs/acts/idempotency/idempotency.ts',
+      from: 'const isFirst = await answers.claim(sql, scope, fingerprint, newest.id).catch(',
+      to: 'const isFirst = await answers.find(sql, scope).then((found) => !found).catch(',
     },
     {
-      file: 'management/acts/idempotency/idempotency.ts',
-      from: '        await storeAnswer(sql, scope, outcome)\n',
-      to: `        await claimKey(sql, scope, fingerprint, newest.id)
-        await storeAnswer(sql, scope, outcome)\n`,
+      file: 'libs/acts/idempotency/idempotency.ts',
+      from: '        await answers.keep(sql, scope, outcome)\n',
+      to: `        await answers.claim(sql, scope, fingerprint, newest.id)
+        await answers.keep(sql, scope, outcome)\n`,
     },
   ])
   const careless = await planted.startProgram('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0' }))

@@ -1,20 +1,19 @@
 // How many answers for repeats an organization keeps, by its plan. Counted at most every ten seconds by each process; what this process adds
 // meanwhile is added to the count, so the limit is met but for what other processes add within ten seconds.
 
-import { ApiError } from '@loci/chassis/api-error.ts'
+import { tooManyAnswers } from '@loci/acts/idempotency/idempotency.ts'
+import { countAnswers } from '@loci/acts/idempotency/store.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../../access/caller.ts'
 import { PLANS } from '../../plans.ts'
-import { countAnswers } from './store.ts'
 
-export interface AnswerCounts {
+interface AnswerCounts {
   /** For one more; throws RATE_LIMITED when there is no room. In a transaction that has the caller's organization in use. */
   requireRoom(sql: Sql, caller: Pick<Caller, 'organizationId' | 'plan'>): Promise<void>
 }
 
 const FRESH_MS = 10_000
 const REMEMBERED_MAX = 10_000
-const RETRY_MS = 60_000
 
 export function createAnswerCounts(): AnswerCounts {
   const known = new Map<string, { count: number; at: number }>()
@@ -24,16 +23,12 @@ export function createAnswerCounts(): AnswerCounts {
       let counted = known.get(organizationId)
       if (!counted || performance.now() - counted.at > FRESH_MS) {
         // The claim of this request is among them.
-        counted = { count: (await countAnswers(sql, organizationId, max + 1)) - 1, at: performance.now() }
+        const count = (await countAnswers(sql, 'organization_id', organizationId, max + 1)) - 1
+        counted = { count, at: performance.now() }
         if (known.size >= REMEMBERED_MAX) known.delete(known.keys().next().value as string)
         known.set(organizationId, counted)
       }
-      if (counted.count >= max)
-        throw new ApiError(
-          'RATE_LIMITED',
-          `The organization keeps the answers of ${max} Idempotency-Keys, as many as the plan ${plan} allows; each is kept for 24 hours. Send no key, or wait.`,
-          { retryAfterMs: RETRY_MS },
-        )
+      if (counted.count >= max) throw tooManyAnswers('organization', max)
       counted.count += 1
     },
   }

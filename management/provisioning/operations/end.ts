@@ -9,7 +9,7 @@ import { isId } from '@loci/contract/ids.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/caller.ts'
-import { mayUseTenant, readOwn } from '../../access/own.ts'
+import { mayUseTenant, readForCaller } from '../../access/own.ts'
 import { useOrganization } from '../../access/store.ts'
 import type { Waiting } from '../../waiting.ts'
 import { isOpen } from './operation.ts'
@@ -31,7 +31,7 @@ export function createOperationEnds(pool: Pool, waiting: Waiting): OperationEnds
   const asking = new Map<string, AbortController>()
 
   const read = (caller: Caller, id: string): Promise<StoredOperation> =>
-    readOwn(pool, caller, async (sql) => {
+    readForCaller(pool, caller, async (sql) => {
       const operation = isId('op', id) ? await findOperation(sql, caller.organizationId, id) : undefined
       if (!operation || !mayUseTenant(caller, operation.tenantId))
         throw new ApiError('NOT_FOUND', 'There is no such operation. A service names its last one as operation_id.')

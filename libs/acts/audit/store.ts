@@ -1,33 +1,12 @@
-// Writes audit entries, always inside the transaction of the act that they are about: there is no act without its entry and no
-// entry without its act.
+// Appends audit entries inside the transaction of their act, and reads them.
 
-import { createHash } from 'node:crypto'
-import { PLATFORM } from '@loci/contract/audit.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-
-/** The chain of acts on the platform itself; acts on what is an organization's have the organization's id as their chain. */
-export const PLATFORM_CHAIN = PLATFORM
-
-/** Who acts: what each function that changes something is told by its route or command. */
-export interface Act {
-  actor: string
-  requestId?: string | undefined
-}
-
-export interface AuditEntry extends Act {
-  chain: string
-  action: string
-  subject: string
-  /** Ids and settings, never content: an entry outlives what it is about. */
-  detail: Record<string, string | number | boolean | null>
-}
+import { type AuditEntry, digestOf, OUTCOME } from './audit.ts'
 
 /** Returns the id of the entry. The rest of the transaction stays in the organization that it was in. */
 export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new Date()): Promise<string> {
   const id = newId('aud', now.getTime())
-  const outcome = 'done'
-  const requestId = entry.requestId ?? null
   await sql.query({
     name: 'audit_append',
     text: 'select loci.audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
@@ -38,24 +17,13 @@ export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new D
       entry.actor,
       entry.action,
       entry.subject,
-      outcome,
-      requestId,
+      OUTCOME,
+      entry.requestId ?? null,
       JSON.stringify(entry.detail),
-      digestOf(
-        [entry.chain, id, now.toISOString(), entry.actor, entry.action, entry.subject, outcome, requestId],
-        entry,
-      ),
+      digestOf(id, now, entry),
     ],
   })
   return id
-}
-
-/** Covers every field and the chain, so that an entry can neither be edited nor moved to another chain unnoticed. */
-function digestOf(fields: (string | null)[], { detail }: AuditEntry): string {
-  const details = Object.entries(detail).sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256')
-    .update(JSON.stringify([...fields, details]))
-    .digest('base64url')
 }
 
 export async function keepAuditPartitions(sql: Sql): Promise<void> {
