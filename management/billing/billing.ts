@@ -29,7 +29,7 @@ import {
   findParkedEnd,
   insertEvent,
   listEvents,
-  lockTenant,
+  lockBilledTenant,
   lockTenantId,
   putTenantClock,
   readNow,
@@ -109,7 +109,7 @@ async function storeEvent(
   now: Date,
 ): Promise<Received> {
   await useOrganization(sql, organizationId)
-  const tenant = await lockTenant(sql, organizationId, tenantId)
+  const tenant = await lockBilledTenant(sql, organizationId, tenantId)
   if (!tenant) throw new Error(`the tenant ${tenantId} was there a moment ago`)
   const before = await listEvents(sql, organizationId, tenantId)
   const countsFor = subscriptionFor(before, arrived.subscriptionId)
@@ -201,12 +201,15 @@ async function settle(
   const state = tenantStateAt(fold, now)
   const announced = announce(state, tenant.notices, now)
   const settled = settledOf(state, announced.access, announced.sent)
-  await putTenantClock(sql, tenant, nextLookOf(fold.records, announced.nextChangeAt))
   const isChanged = differs(tenant, settled)
-  if (!isChanged && write === 'if changed') return { settled, notices: [], isChanged }
-  await saveSettled(sql, tenant, settled, now)
-  if (settled.plan !== tenant.plan) await saveOrganizationPlan(sql, organizationId)
-  await putTenantDue(sql, organizationId, id)
+  const isWritten = isChanged || write === 'always'
+  if (isWritten) {
+    await saveSettled(sql, tenant, settled, now)
+    if (settled.plan !== tenant.plan) await saveOrganizationPlan(sql, organizationId)
+    await putTenantDue(sql, organizationId, id)
+  }
+  await putTenantClock(sql, tenant, nextLookOf(fold.records, announced.nextChangeAt))
+  if (!isWritten) return { settled, notices: [], isChanged }
   const notices = announced.send.map(({ type, takesEffectAt }) => ({
     organizationId,
     type,

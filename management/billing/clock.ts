@@ -11,7 +11,7 @@ import {
   isTenantDue,
   listDueTenants,
   listParkedTenants,
-  lockTenant,
+  lockBilledTenant,
   markParkedDead,
   putTenantClock,
   readNow,
@@ -98,7 +98,7 @@ export async function settleDueTenants(
 async function settleDueTenant(sql: Sql, due: { id: string; organizationId: string }, now: Date): Promise<boolean> {
   await useOrganization(sql, due.organizationId)
   // Who has it writes a new time, or is the clock of another process.
-  const tenant = await lockTenant(sql, due.organizationId, due.id, { skipLocked: true })
+  const tenant = await lockBilledTenant(sql, due.organizationId, due.id, { skipLocked: true })
   if (!tenant || !(await isTenantDue(sql, due.id, now))) return false
   return settleByClock(sql, tenant, now)
 }

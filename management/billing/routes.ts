@@ -32,7 +32,7 @@ import {
   clearOrdering,
   countServices,
   findTenant,
-  lockTenant,
+  lockBilledTenant,
   pageEvents,
   pageParked,
   readNow,
@@ -221,7 +221,7 @@ function staffRoutes({ caller: access, act, pool, kick, tellEvents }: BillingOpt
           if (!owner) throw notYourTenant()
           const { organizationId } = owner
           await useOrganization(sql, organizationId)
-          const tenant = (await lockTenant(sql, organizationId, id)) as BilledTenant
+          const tenant = (await lockBilledTenant(sql, organizationId, id)) as BilledTenant
           const { subscription_id, ordering } = body
           const cleared = await clearOrdering(sql, organizationId, id, subscription_id, ordering)
           const { events } = await settleAfterReset(sql, tenant, await readNow(sql))

@@ -4,6 +4,7 @@
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { LOCKS, lockOrganization, lockTenant } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 import type { BillingEvent, BillingStatus } from './fold.ts'
 import type { Ordering } from './ordering.ts'
@@ -63,21 +64,15 @@ export async function readNow(sql: Sql): Promise<Date> {
   return (rows[0] as { now: Date }).now
 }
 
-/** Of the organization in use. Undefined too when `skipLocked` and somebody else has it. */
-export async function lockTenant(
+/** Of the organization in use, closed ones included. Undefined too when `skipLocked` and somebody else has it. */
+export async function lockBilledTenant(
   sql: Sql,
   organizationId: string,
   id: string,
   { skipLocked = false } = {},
 ): Promise<BilledTenant | undefined> {
-  const { rows } = await sql.query<BilledTenant>({
-    name: skipLocked ? 'billing_try_lock_tenant' : 'billing_lock_tenant',
-    // No key update: whoever makes a service of the tenant need not wait for a payment.
-    text: `select ${TENANT} from loci.tenants where organization_id = $1 and id = $2
-      for no key update${skipLocked ? ' skip locked' : ''}`,
-    values: [organizationId, id],
-  })
-  return rows[0]
+  const name = skipLocked ? 'billing_try_lock_tenant' : 'billing_lock_tenant'
+  return lockTenant<BilledTenant>(sql, { organizationId, id, name, columns: TENANT, isClosedToo: true, skipLocked })
 }
 
 /** Of the organization in use. */
@@ -266,11 +261,7 @@ const PLAN_ORDER = `array['free', 'starter', 'pro', 'enterprise']`
  * waited for the first.
  */
 export async function saveOrganizationPlan(sql: Sql, organizationId: string): Promise<void> {
-  await sql.query({
-    name: 'billing_lock_organization',
-    text: 'select from loci.organizations where id = $1 for no key update',
-    values: [organizationId],
-  })
+  await lockOrganization(sql, organizationId)
   await sql.query({
     name: 'billing_organization_plan',
     text: `update loci.organizations set plan = best.plan from (
@@ -290,6 +281,7 @@ export async function putTenantClock(
   { id, organizationId }: { id: string; organizationId: string },
   dueAt: Date | null,
 ): Promise<void> {
+  LOCKS.note(sql, 'due row', id)
   await sql.query(
     dueAt === null
       ? { name: 'billing_drop_clock', text: 'delete from loci.due_tenants where tenant_id = $1', values: [id] }

@@ -11,7 +11,8 @@ import type { Report } from '@loci/contract/reports.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
-import { lockCell, noteEpoch } from '../acts/feed/store.ts'
+import { noteEpoch } from '../acts/feed/store.ts'
+import { lockCell } from '../acts/locks/store.ts'
 import { slugOf } from '../slugs.ts'
 import { putDue } from './due/store.ts'
 import { isTooFarAhead, observe } from './observe.ts'
@@ -33,18 +34,27 @@ export async function adopt(
   cellId: string,
   instance: Unknown,
   now: Date,
-  { byStaff = false } = {},
 ): Promise<'adopted' | 'quarantined' | 'gone'> {
   // Nothing is left of it in the cell, so there is nothing to take back.
   if (instance.state === 'deleted') return 'gone'
   await lockCell(sql, cellId)
-  const isExplained = byStaff || isBeforeRestore(instance.svc, await noteEpoch(sql), now)
-  if (isExplained && (await adoptOne(sql, cellId, instance, now, byStaff))) {
-    await deleteQuarantined(sql, cellId, instance.svc)
-    return 'adopted'
-  }
-  if (!byStaff) await quarantine(sql, cellId, instance)
-  return 'quarantined'
+  const isExplained = isBeforeRestore(instance.svc, await noteEpoch(sql), now)
+  const events = isExplained ? await adoptOne(sql, cellId, instance, now, false) : undefined
+  if (!events) await quarantine(sql, cellId, instance)
+  else await appendEvents(sql, events, now)
+  return events ? 'adopted' : 'quarantined'
+}
+
+/** By the word of staff: the events that are left to append, undefined when it can not be taken back. */
+export async function adoptByStaff(
+  sql: Sql,
+  cellId: string,
+  instance: Unknown,
+  now: Date,
+): Promise<EventEntry[] | undefined> {
+  if (instance.state === 'deleted') return undefined
+  await lockCell(sql, cellId)
+  return adoptOne(sql, cellId, instance, now, true)
 }
 
 /** Said of a service that is not placed in the cell. False when there is none, or it was said before. */
@@ -74,11 +84,19 @@ function isBeforeRestore(svc: string, restoredAt: Date | null, now: Date): boole
   return timeOfId(svc) < restoredAt.getTime()
 }
 
-async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date, byStaff: boolean): Promise<boolean> {
+/** The events that are left to append; undefined when there is nobody here whose it is, or it lives in another cell. */
+async function adoptOne(
+  sql: Sql,
+  cellId: string,
+  instance: Unknown,
+  now: Date,
+  byStaff: boolean,
+): Promise<EventEntry[] | undefined> {
   const service = await findOwner(sql, instance.svc)
-  if (service) return service.organizationId === instance.org && (await takeBack(sql, cellId, instance, now, byStaff))
+  if (service)
+    return service.organizationId === instance.org ? takeBack(sql, cellId, instance, now, byStaff) : undefined
   const tenant = await findOwner(sql, instance.ten)
-  if (tenant?.organizationId !== instance.org) return false
+  if (tenant?.organizationId !== instance.org) return undefined
   await useOrganization(sql, instance.org)
   const operation = finish(newOperation(newId('op', now.getTime()), 'provision', now), 'succeeded', now)
   await insertAdopted(sql, {
@@ -97,26 +115,32 @@ async function adoptOne(sql: Sql, cellId: string, instance: Unknown, now: Date, 
   })
   await saveOperation(sql, instance.org, instance.svc, operation)
   await putDue(sql, instance.org, instance.svc, now)
+  await deleteQuarantined(sql, cellId, instance.svc)
   await audit(sql, cellId, instance, 'service.adopt')
-  await appendEvents(sql, [adoptedEvent(instance)], now)
-  return true
+  return [adoptedEvent(instance)]
 }
 
 /** Known, and without a place: it was restored from before it had one. With another place the stray one is kept aside. */
-async function takeBack(sql: Sql, cellId: string, instance: Unknown, now: Date, byStaff: boolean): Promise<boolean> {
+async function takeBack(
+  sql: Sql,
+  cellId: string,
+  instance: Unknown,
+  now: Date,
+  byStaff: boolean,
+): Promise<EventEntry[] | undefined> {
   await useOrganization(sql, instance.org)
   const placed = await findPlaced(sql, instance.org, instance.svc, { lock: true })
-  if (!placed) return false
+  if (!placed) return undefined
   const { generation, state } = instance
-  if (isTooFarAhead(placed.life, generation) && !byStaff) return false
+  if (isTooFarAhead(placed.life, generation) && !byStaff) return undefined
   const turn = observe(placed.life, { cellId, generation, state }, now)
-  if (turn.life.cellId !== cellId) return false
+  if (turn.life.cellId !== cellId) return undefined
   const events = await saveTurn(sql, instance.org, placed, turn, now)
+  await deleteQuarantined(sql, cellId, instance.svc)
   // Told before: the cell repeats itself until it hears.
   if (placed.life.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
   const adopted = placed.life.cellId === cellId ? [] : [adoptedEvent(instance)]
-  await appendEvents(sql, [...events, ...adopted], now)
-  return true
+  return [...events, ...adopted]
 }
 
 type Described = Pick<Unknown, 'org' | 'ten' | 'svc' | 'generation'>

@@ -29,18 +29,31 @@ export interface Rules {
   random?: () => number
 }
 
+interface Look {
+  organizationId: string
+  serviceId: string
+  now?: Date
+}
+
 /** One look at one service. Answers the cell that has news, undefined when none has. In a transaction of its own. */
-export async function lookAt(
+export async function lookAt(sql: Sql, rules: Rules, one: Look): Promise<string | undefined> {
+  const { cellId, events } = await lookWithoutEvents(sql, rules, one)
+  await appendEvents(sql, events, one.now ?? new Date())
+  return cellId
+}
+
+/** The same as a part of a transaction, which appends the events when it has appended its own audit entries. */
+export async function lookWithoutEvents(
   sql: Sql,
   rules: Rules,
-  { organizationId, serviceId, now = new Date() }: { organizationId: string; serviceId: string; now?: Date },
-): Promise<string | undefined> {
+  { organizationId, serviceId, now = new Date() }: Look,
+): Promise<{ cellId: string | undefined; events: EventEntry[] }> {
   await useOrganization(sql, organizationId)
   // The cell's row is locked before the service's, as everywhere: so it is chosen by a look without a lock, which may be outdated.
   const seen = await findPlaced(sql, organizationId, serviceId, { lock: false })
   if (!seen) {
     await dropDue(sql, serviceId)
-    return undefined
+    return { cellId: undefined, events: [] }
   }
   const placement = needsPlace(seen.life) ? await choose(sql, seen, rules) : undefined
   const cellId = seen.life.cellId ?? placement
@@ -49,7 +62,7 @@ export async function lookAt(
   const placed = await findPlaced(sql, organizationId, serviceId, { lock: true })
   if (!placed || placed.life.cellId !== seen.life.cellId) {
     await putDue(sql, organizationId, serviceId, now)
-    return undefined
+    return { cellId: undefined, events: [] }
   }
   const around = {
     entitlement: entitlementOf(placed, standing, rules.isBilled),
@@ -76,8 +89,7 @@ export async function lookAt(
       subject: serviceId,
       detail: { tenant_id: placed.tenantId, reason: 'unpaid' },
     })
-  await appendEvents(sql, events, now)
-  return told ?? undefined
+  return { cellId: told ?? undefined, events }
 }
 
 export interface Observation {
@@ -157,11 +169,11 @@ export async function saveTurn(
   if (life.operation && life.operation !== before.operation)
     await saveOperation(sql, organizationId, life.id, life.operation)
   if (life !== before) await saveLife(sql, organizationId, life, now)
+  // What leaves the quota may let another of the tenant come forward.
+  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, tenantId, life.id, now)
   if (dueAt !== null) await putDue(sql, organizationId, life.id, dueAt)
   else if (before.deadlineAt) await dropDeadline(sql, life.id, before.deadlineAt)
   if (readyMs !== undefined) await addReadyTime(sql, region, now, readyMs)
-  // What leaves the quota may let another of the tenant come forward.
-  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, tenantId, now)
   const event = (type: string, subject: string, data: Record<string, string | null>): EventEntry => ({
     organizationId,
     type,

@@ -14,12 +14,13 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendEvents } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
+import { holdTenant } from '../acts/locks/store.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
-import { adopt, type Unknown } from './adoption.ts'
+import { adoptByStaff, type Unknown } from './adoption.ts'
 import { operationJson } from './operations/json.ts'
 import type { Operation } from './operations/operation.ts'
 import { lockRoom } from './placement/store.ts'
-import { lookAt, type Rules, saveTurn } from './provisioning.ts'
+import { lookWithoutEvents, type Rules, saveTurn } from './provisioning.ts'
 import { deleteQuarantined, findQuarantined, listQuarantined } from './quarantine/store.ts'
 import { command } from './service-state.ts'
 import { findPlaced } from './store.ts'
@@ -137,13 +138,16 @@ async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by:
   const plan = found.plan as PlanName
   const state = found.state as Unknown['state']
   const instance: Unknown = { svc: serviceId, org, ten, service_type, plan, generation, state }
-  if ((await adopt(sql, cellId, instance, new Date(), { byStaff: true })) !== 'adopted')
+  const now = new Date()
+  const events = await adoptByStaff(sql, cellId, instance, now)
+  if (!events)
     throw new ApiError(
       'INVALID_STATE',
       'It can not be taken back: its organization or tenant is not here, or the service lives in another cell.',
     )
   const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
   await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.adopt', subject: serviceId, detail })
+  await appendEvents(sql, events, now)
   return org
 }
 
@@ -188,8 +192,10 @@ async function move(
   if (room.tenantId !== null && room.tenantId !== owner.tenantId)
     throw new ApiError('INVALID_STATE', 'The cell is kept for another tenant: choose another one.')
   if (room.placed >= room.capacity) throw new ApiError('QUOTA_EXCEEDED', 'The cell is full: choose another one.')
-  await useOrganization(sql, owner.organizationId)
-  const placed = await findPlaced(sql, owner.organizationId, id, { lock: true })
+  const { organizationId } = owner
+  await useOrganization(sql, organizationId)
+  await holdTenant(sql, organizationId, owner.tenantId)
+  const placed = await findPlaced(sql, organizationId, id, { lock: true })
   // Its data would have to come along, by export and import. What has failed has none, once its cell has erased it.
   if (placed?.life.status !== 'failed' || placed.life.wantedState === 'deleted' || placed.life.cellId !== null)
     throw new ApiError(
@@ -197,14 +203,14 @@ async function move(
       'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data can not be moved yet.',
     )
   const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
-  const events = await saveTurn(sql, owner.organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
-  const entry = { ...by, action: 'service.move', subject: id, detail: { cell_id: cellId } }
-  await appendAudit(sql, { ...entry, chain: owner.organizationId })
-  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
-  await appendEvents(sql, events, now)
+  const moved = await saveTurn(sql, organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
   // In the same transaction: its place is taken before another can be moved into it.
-  await lookAt(sql, rules, { organizationId: owner.organizationId, serviceId: id, now })
-  return { organizationId: owner.organizationId, operation: turn.life.operation as Operation }
+  const { events } = await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now })
+  const entry = { ...by, action: 'service.move', subject: id, detail: { cell_id: cellId } }
+  await appendAudit(sql, { ...entry, chain: organizationId })
+  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
+  await appendEvents(sql, [...moved, ...events], now)
+  return { organizationId, operation: turn.life.operation as Operation }
 }
 
 function quarantinedJson(one: Awaited<ReturnType<typeof listQuarantined>>[number]) {

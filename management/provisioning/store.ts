@@ -2,6 +2,7 @@
 
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { holdTenant, LOCKS, lockService } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 import type { Operation } from './operations/operation.ts'
 import { type Life, RECOVERED } from './service-state.ts'
@@ -45,12 +46,7 @@ export async function findPlaced(
   id: string,
   { lock }: { lock: boolean },
 ): Promise<Placed | undefined> {
-  if (lock)
-    await sql.query({
-      name: 'provisioning_lock',
-      text: 'select from loci.services where organization_id = $1 and id = $2 for no key update',
-      values: [organizationId, id],
-    })
+  if (lock) await lockService(sql, organizationId, id)
   const { rows } = await sql.query<Row>({
     name: 'provisioning_find',
     text: `${SELECT} where s.organization_id = $1 and s.id = $2`,
@@ -140,11 +136,7 @@ export async function holdStanding(
   tenantId: string,
   serviceId: string,
 ): Promise<Standing | undefined> {
-  await sql.query({
-    name: 'provisioning_hold_tenant',
-    text: 'select from loci.tenants where organization_id = $1 and id = $2 for share',
-    values: [organizationId, tenantId],
-  })
+  await holdTenant(sql, organizationId, tenantId)
   const { rows } = await sql.query<Standing>({
     name: 'provisioning_standing',
     text: `select t.plan, t.access, (
@@ -174,6 +166,7 @@ export interface Adopted {
 
 /** Of the organization in use. The region is that of its cell. Failed until its owner accepts it: it uses no quota and no rank. */
 export async function insertAdopted(sql: Sql, one: Adopted): Promise<void> {
+  LOCKS.own(sql, 'service', one.id)
   await sql.query({
     name: 'provisioning_insert_adopted',
     text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, status,
@@ -215,6 +208,7 @@ export interface NewService {
 
 /** False when the slug is taken. */
 export async function insertService(sql: Sql, service: NewService): Promise<boolean> {
+  LOCKS.own(sql, 'service', service.id)
   const { rowCount } = await sql.query({
     name: 'services_insert',
     text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config,

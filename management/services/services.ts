@@ -11,7 +11,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
 import { appendEvent, appendEvents } from '../acts/events/store.ts'
-import { lockCell } from '../acts/feed/store.ts'
+import { lockCell } from '../acts/locks/store.ts'
 import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import { putDue } from '../provisioning/due/store.ts'
 import type { Operation } from '../provisioning/operations/operation.ts'
@@ -21,7 +21,7 @@ import { lookAt, type Rules, saveTurn } from '../provisioning/provisioning.ts'
 import { command, newLife, type Verb } from '../provisioning/service-state.ts'
 import { findPlaced, insertService, type NewService, type Placed, updateService } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
-import { findService, lockOrganization, lockTenant, type Service, type TenantQuota } from './store.ts'
+import { findService, lockOrganizationQuota, lockQuota, type Service, type TenantQuota } from './store.ts'
 
 /** Before there is any measure of a placement. */
 const READY_S_FIRST = 5
@@ -137,7 +137,7 @@ function requireType(name: string): ServiceType {
 async function requireTenant(sql: Sql, caller: Caller, tenantId: string | undefined): Promise<TenantQuota> {
   const asked = tenantId ?? (caller.tenantIds?.length === 1 ? caller.tenantIds[0] : undefined)
   const isKnown = asked === undefined || isId('ten', asked)
-  const tenant = isKnown ? await lockTenant(sql, caller.organizationId, asked) : undefined
+  const tenant = isKnown ? await lockQuota(sql, caller.organizationId, asked) : undefined
   if (tenant && mayUseTenant(caller, tenant.id)) return tenant
   throw notYourTenant()
 }
@@ -180,7 +180,7 @@ async function requireRoomOfOrganization(
   now: Date,
 ): Promise<void> {
   const limitsOf = (plan: PlanName) => PLANS[isBilled ? plan : 'enterprise'].organization
-  const { plan, used, created } = await lockOrganization(sql, organizationId, {
+  const { plan, used, created } = await lockOrganizationQuota(sql, organizationId, {
     since: idsFrom('svc', now.getTime() - DAY_MS),
     createdMax: (known) => limitsOf(known).services_per_day,
   })
@@ -237,7 +237,7 @@ async function lockService(
   id: string,
 ): Promise<{ tenant: TenantQuota | undefined; placed: Placed; service: Service }> {
   const { tenantId } = await requireVisible(sql, caller, id)
-  const tenant = await lockTenant(sql, caller.organizationId, tenantId)
+  const tenant = await lockQuota(sql, caller.organizationId, tenantId)
   const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
   if (placed.life.status === 'deleted')
     throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
@@ -331,7 +331,7 @@ export async function addInstance(
   if (cell.tenantId !== null && cell.tenantId !== tenant.id)
     throw new ApiError('INVALID_STATE', 'This cell is kept for another tenant: choose another cell.')
   await lockCell(sql, cell.id)
-  const quota = (await lockTenant(sql, tenant.organizationId, tenant.id)) as TenantQuota
+  const quota = (await lockQuota(sql, tenant.organizationId, tenant.id)) as TenantQuota
   requireRoom({ ...quota, plan: tenant.plan }, true)
   const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
   const operation = life.operation as Operation

@@ -1,6 +1,6 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { lockCell } from '../acts/feed/store.ts'
+import { lockCell, lockOrganization, lockTenant } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 import type { DesiredState, Status } from '../provisioning/service-state.ts'
 
@@ -51,18 +51,17 @@ export interface TenantQuota {
 }
 
 /** The tenant's row stays locked: its billing can not change, and two can not take the last place of its quota. */
-export async function lockTenant(
+export async function lockQuota(
   sql: Sql,
   organizationId: string,
   tenantId: string | undefined,
 ): Promise<TenantQuota | undefined> {
-  const { rows } = await sql.query<Omit<TenantQuota, 'used'>>({
+  const tenant = await lockTenant<Omit<TenantQuota, 'used'>>(sql, {
+    organizationId,
+    id: tenantId,
     name: tenantId === undefined ? 'services_lock_default_tenant' : 'services_lock_tenant',
-    text: `select id, plan, access from loci.tenants where organization_id = $1 and deleted_at is null
-      and ${tenantId === undefined ? 'is_default' : 'id = $2'} for no key update`,
-    values: tenantId === undefined ? [organizationId] : [organizationId, tenantId],
+    columns: 'id, plan, access',
   })
-  const [tenant] = rows
   // Counted after the lock is had, in a statement of its own: before it the number could be another's past.
   return tenant && { ...tenant, used: await countUsed(sql, organizationId, tenant.id) }
 }
@@ -89,17 +88,12 @@ export interface OrganizationQuota {
  * The organization's row stays locked, after the tenant's: creations of two tenants can not take the last place of their organization.
  * Ids begin with the time of their making, so those of the last day are the end of one index.
  */
-export async function lockOrganization(
+export async function lockOrganizationQuota(
   sql: Sql,
   organizationId: string,
   { since, createdMax }: { since: string; createdMax(plan: PlanName): number },
 ): Promise<OrganizationQuota> {
-  const { rows } = await sql.query<{ plan: PlanName }>({
-    name: 'services_lock_organization',
-    text: 'select plan from loci.organizations where id = $1 for no key update',
-    values: [organizationId],
-  })
-  const { plan } = rows[0] as { plan: PlanName }
+  const { plan } = await lockOrganization<PlanName>(sql, organizationId)
   const counted = await sql.query<Omit<OrganizationQuota, 'plan'>>({
     name: 'services_used_by_organization',
     text: `select (select coalesce(sum(count), 0)::int from loci.service_counts

@@ -1,5 +1,6 @@
 import { looksLikeId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { LOCKS, lockOrganization, lockTenant } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 
 export interface Organization {
@@ -18,6 +19,7 @@ export async function listOrganizations(sql: Sql, nameOrId: string): Promise<Org
 }
 
 export async function insertOrganization(sql: Sql, { id, name }: Organization): Promise<void> {
+  LOCKS.own(sql, 'organization', id)
   await sql.query({
     name: 'organizations_insert',
     text: 'insert into loci.organizations (id, name) values ($1, $2)',
@@ -48,6 +50,7 @@ export async function listTenants(sql: Sql, organizationId: string, nameOrId: st
 }
 
 export async function insertTenant(sql: Sql, tenant: Tenant): Promise<void> {
+  LOCKS.own(sql, 'tenant', tenant.id)
   await sql.query({
     name: 'tenants_insert',
     text: `insert into loci.tenants (id, organization_id, name, slug, plan, status, is_default)
@@ -66,6 +69,7 @@ const COLUMNS = `id, organization_id as "organizationId", name, slug, plan, stat
 
 /** False when another tenant of the organization has the slug. */
 export async function insertTenantIfFree(sql: Sql, tenant: Tenant): Promise<boolean> {
+  LOCKS.own(sql, 'tenant', tenant.id)
   const { rowCount } = await sql.query({
     name: 'tenants_insert_if_free',
     text: `insert into loci.tenants (id, organization_id, name, slug, plan, status, is_default)
@@ -100,30 +104,20 @@ export async function findTenant(sql: Sql, organizationId: string, id: string): 
   return rows[0]
 }
 
-/** To the end of the transaction: whoever makes a service in it takes turns with whoever deletes it. */
-export async function lockTenant(sql: Sql, organizationId: string, id: string): Promise<TenantRow | undefined> {
-  const { rows } = await sql.query<TenantRow>({
-    name: 'tenants_lock',
-    text: `select ${COLUMNS} from loci.tenants where organization_id = $1 and id = $2 and deleted_at is null
-      for no key update`,
-    values: [organizationId, id],
-  })
-  return rows[0]
+/** To the end of the transaction: whoever makes a service in it waits for whoever deletes it, and the other way round. */
+export async function lockTenantRow(sql: Sql, organizationId: string, id: string): Promise<TenantRow | undefined> {
+  return lockTenant<TenantRow>(sql, { organizationId, id, name: 'tenants_lock', columns: COLUMNS })
 }
 
 /** The organization's row stays locked: its plan can not change, and nobody else can make a tenant meanwhile. */
 export async function lockTenantCount(sql: Sql, organizationId: string): Promise<{ plan: PlanName; tenants: number }> {
-  const { rows } = await sql.query<{ plan: PlanName }>({
-    name: 'tenants_lock_organization',
-    text: 'select plan from loci.organizations where id = $1 for no key update',
-    values: [organizationId],
-  })
+  const { plan } = await lockOrganization<PlanName>(sql, organizationId)
   const counted = await sql.query<{ tenants: number }>({
     name: 'tenants_count',
     text: 'select count(*)::int as tenants from loci.tenants where organization_id = $1 and deleted_at is null',
     values: [organizationId],
   })
-  return { plan: (rows[0] as { plan: PlanName }).plan, tenants: counted.rows[0]?.tenants ?? 0 }
+  return { plan, tenants: counted.rows[0]?.tenants ?? 0 }
 }
 
 export async function renameTenant(sql: Sql, organizationId: string, id: string, name: string): Promise<void> {

@@ -17,8 +17,8 @@ import {
   insertTenantIfFree,
   listOrganizations,
   listTenants,
-  lockTenant,
   lockTenantCount,
+  lockTenantRow,
   type Organization,
   renameTenant,
   type Tenant,
@@ -83,7 +83,7 @@ export async function changeTenant(
   { organizationId, id, name }: { organizationId: string; id: string; name: string },
   act: Act,
 ): Promise<TenantRow> {
-  if (!(await lockTenant(sql, organizationId, id))) throw notYourTenant()
+  if (!(await lockTenantRow(sql, organizationId, id))) throw notYourTenant()
   await renameTenant(sql, organizationId, id, name)
   await appendAudit(sql, { ...act, chain: organizationId, action: 'tenant.change', subject: id, detail: {} })
   await appendEvent(sql, { organizationId, type: 'tenant.updated', subject: id, data: { tenant_id: id } })
@@ -96,7 +96,7 @@ export async function deleteTenant(
   act: Act,
   onTenantClosed: OnTenantClosed,
 ): Promise<void> {
-  const tenant = await lockTenant(sql, organizationId, id)
+  const tenant = await lockTenantRow(sql, organizationId, id)
   if (!tenant) throw notYourTenant()
   if (tenant.isDefault)
     throw new ApiError('INVALID_STATE', 'This is the default tenant of the organization, which is never without one.')

@@ -2,6 +2,7 @@ import {
   checkEnvironment,
   checkFeatures,
   checkFloors,
+  checkLocks,
   checkRoomCircles,
   checkServers,
   checkSql,
@@ -158,6 +159,22 @@ const sql: Example[] = [
   ['a property of that name', { 'daemon/kv/routes.ts': 'const { limit } = call.query' }, undefined],
 ]
 rule('sql', sql, (_, sources) => checkSql(sources))
+
+const locks: Example[] = [
+  [
+    'a tenant in a feature',
+    { 'management/billing/store.ts': 'q(`select plan\nfrom loci.tenants where id = $1\nfor no key update`)' },
+    /billing\/store\.ts:1: locks rows of loci\.tenants/,
+  ],
+  ['shared', { 'management/a/store.ts': "q('select from loci.cells for share')" }, /locks rows of loci\.cells/],
+  ['in its place', { 'management/acts/locks/store.ts': "q('select from loci.cells for update')" }, undefined],
+  [
+    "a row of the feature's own",
+    { 'management/a/store.ts': "q('select from loci.invitations for update')\nq('select from loci.tenants')" },
+    undefined,
+  ],
+]
+rule('locks', locks, (_, sources) => checkLocks(sources))
 
 const transactions: Example[] = [
   [

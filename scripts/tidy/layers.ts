@@ -239,6 +239,25 @@ export function checkSql(sources: Sources): Problem[] {
   return scan(sources, allowed, /\.\s*query\s*(?:<[^()]*>)?\s*\(/g, RUNS_SQL)
 }
 
+const LOCKED_TABLES = 'cells|tenants|services|organizations'
+const LOCKS_HOME = 'management/acts/locks/store.ts'
+const LOCKS_ROW = new RegExp(`\\bfrom loci\\.(${LOCKED_TABLES})\\b[^;]*?\\bfor (?:no key )?(?:update|share)\\b`)
+
+/** The rows that several features of management lock are locked in one store, which knows the order. */
+export function checkLocks(sources: Sources): Problem[] {
+  const problems: Problem[] = []
+  for (const { path, text, strings } of sources.values()) {
+    if (packageOf(path) !== 'management' || isTest(path) || path === LOCKS_HOME) continue
+    for (const { start, end } of strings) {
+      const table = LOCKS_ROW.exec(text.slice(start, end))?.[1]
+      if (table === undefined) continue
+      const problem = `locks rows of loci.${table}; ${LOCKS_HOME} does that, in the order that all keep`
+      problems.push({ path, line: lineAt(text, start), text: problem })
+    }
+  }
+  return problems
+}
+
 /**
  * A connection that waits for somebody else's server is a connection nobody can use, and a lock nobody can take.
  * Seen only where the call stands in the callback's own text; one hidden behind a function is for the reviewer.

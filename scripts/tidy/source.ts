@@ -12,6 +12,8 @@ export type Source = {
   code: string
   imports: Import[]
   exports: ExportedName[]
+  /** Where the string literals stand, without their quotes; of a template with `${}` its last part. */
+  strings: { start: number; end: number }[]
   /** Every string literal that names a .ts file: programs are started by path as well as imported. */
   fileMentions: string[]
 }
@@ -49,6 +51,7 @@ export function readSource(file: string, text: string): Source {
     code,
     imports: readImports(text, code),
     exports: readExports(code),
+    strings,
     fileMentions: mentions,
   }
 }

@@ -24,8 +24,8 @@ const MUTANTS: Record<string, { edits: Edit[]; isCaught(after: Aftermath): strin
     edits: [
       {
         file: 'management/provisioning/adoption.ts',
-        from: `  const isExplained = byStaff || isBeforeRestore(instance.svc, await noteEpoch(sql), now)\n`,
-        to: `  const isExplained = byStaff || isBeforeRestore(instance.svc, await noteEpoch(sql), now) || true\n`,
+        from: `  const isExplained = isBeforeRestore(instance.svc, await noteEpoch(sql), now)\n`,
+        to: `  const isExplained = isBeforeRestore(instance.svc, await noteEpoch(sql), now) || true\n`,
       },
     ],
     isCaught: ({ invented }) => (invented > 0 ? `${invented} invented` : undefined),

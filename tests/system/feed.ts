@@ -4,10 +4,10 @@
 import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'
 import { appendEvents } from '@loci/management/acts/events/store.ts'
-import { lockCell } from '@loci/management/acts/feed/store.ts'
+import { holdTenant, lockCell } from '@loci/management/acts/locks/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
 import { createSealer } from '@loci/management/keys/sealing.ts'
-import { lookAt, saveTurn } from '@loci/management/provisioning/provisioning.ts'
+import { lookWithoutEvents, saveTurn } from '@loci/management/provisioning/provisioning.ts'
 import { command } from '@loci/management/provisioning/service-state.ts'
 import { findPlaced } from '@loci/management/provisioning/store.ts'
 import { addInstance, requireService } from '@loci/management/services/services.ts'
@@ -202,17 +202,15 @@ async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** As its owner does it, told to its cell in the same transaction. */
-async function suspend(sql: Sql, { organizationId, id, cellId }: Service): Promise<void> {
+async function suspend(sql: Sql, { organizationId, tenantId, id, cellId }: Service): Promise<void> {
   await lockCell(sql, cellId as string)
+  await holdTenant(sql, organizationId, tenantId)
   const placed = await findPlaced(sql, organizationId, id, { lock: true })
   if (!placed) throw new Error(`${id} is not there any more`)
   const now = new Date()
-  await appendEvents(
-    sql,
-    await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now),
-    now,
-  )
-  await lookAt(sql, { isBilled: false }, { organizationId, serviceId: id, now })
+  const saved = await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now)
+  const { events } = await lookWithoutEvents(sql, { isBilled: false }, { organizationId, serviceId: id, now })
+  await appendEvents(sql, [...saved, ...events], now)
 }
 
 async function isThere(world: World, { kind, token }: Planned): Promise<boolean> {

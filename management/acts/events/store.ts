@@ -2,6 +2,7 @@
 
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { LOCKS } from '../locks/store.ts'
 
 export interface EventEntry {
   organizationId: string
@@ -14,6 +15,7 @@ export interface EventEntry {
 
 /** Last in its transaction, after the audit: the head of the organization stays locked until the commit. */
 export async function appendEvent(sql: Sql, event: EventEntry, now: Date = new Date()): Promise<void> {
+  LOCKS.note(sql, 'event head', event.organizationId)
   await sql.query({
     name: 'events_append',
     text: 'select loci.event_append($1, $2, $3, $4, $5, $6)',

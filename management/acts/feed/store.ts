@@ -4,9 +4,11 @@
 import type { FeedChange, FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import { LOCKS, lockCells } from '../locks/store.ts'
 
 /** To one cell. The cell's row stays locked to the end of the transaction. */
 export async function publish(sql: Sql, cellId: string, change: FeedChange): Promise<void> {
+  LOCKS.note(sql, 'cell', cellId)
   const { rowCount } = await sql.query({
     name: 'feed_publish',
     text: `with next as (update loci.cells set feed_seq = feed_seq + 1 where id = $1 returning feed_seq)
@@ -32,6 +34,7 @@ type InstanceBody = Extract<FeedChange, { kind: 'instance' }>['body']
 
 /** An instance, and how many the cell holds: its place is taken with the first word of it and free with the word that it is deleted. */
 export async function publishInstance(sql: Sql, cellId: string, body: InstanceBody): Promise<void> {
+  LOCKS.note(sql, 'cell', cellId)
   await sql.query({
     name: 'feed_count_placed',
     text: `update loci.cells set placed = placed + $3 - (
@@ -46,28 +49,6 @@ export async function publishInstance(sql: Sql, cellId: string, body: InstanceBo
     text: `insert into loci.deletions as known (cell_id, service_id, database, at, asked_generation) values ($1, $2, '', clock_timestamp(), $3)
       on conflict (cell_id, service_id, database) do update set asked_generation = greatest(known.asked_generation, excluded.asked_generation)`,
     values: [cellId, body.svc, body.generation],
-  })
-}
-
-// `no key`, here and wherever a cell is locked: rows that name the cell only ask that its id stays, and must not wait for us.
-/**
- * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from appearing,
- * for a cell that is added at the same moment would be told by neither side.
- */
-export async function lockCells(sql: Sql): Promise<string[]> {
-  await sql.query({ name: 'feed_lock', text: 'select pg_advisory_xact_lock(7026300003)' })
-  const { rows } = await sql.query<{ id: string }>({
-    name: 'feed_lock_cells',
-    text: 'select id from loci.cells order by id for no key update',
-  })
-  return rows.map(({ id }) => id)
-}
-
-export async function lockCell(sql: Sql, cellId: string): Promise<void> {
-  await sql.query({
-    name: 'feed_lock_cell',
-    text: 'select from loci.cells where id = $1 for no key update',
-    values: [cellId],
   })
 }
 

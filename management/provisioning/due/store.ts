@@ -1,6 +1,7 @@
 // Due rows: which services somebody must look at, and when. A row is written in the transaction that gives the reason.
 
 import type { Sql } from '@loci/postgres/pool.ts'
+import { LOCKS } from '../../acts/locks/store.ts'
 
 /**
  * Somebody must look at the service; now, unless said otherwise. In the transaction of whatever gave the reason. Never later than
@@ -12,6 +13,7 @@ export async function putDue(
   serviceId: string,
   at: Date = new Date(),
 ): Promise<void> {
+  LOCKS.note(sql, 'due row', serviceId)
   await sql.query({
     name: 'provisioning_put_due',
     text: `insert into loci.due_services as d (service_id, organization_id, due_at) values ($1, $2, $3)
@@ -22,6 +24,7 @@ export async function putDue(
 
 /** After a look, under the locks of the tenant and the service: every reason there was is answered by it. */
 export async function setDue(sql: Sql, organizationId: string, serviceId: string, at: Date | null): Promise<void> {
+  LOCKS.note(sql, 'due row', serviceId)
   if (at === null) return dropDue(sql, serviceId)
   await sql.query({
     name: 'provisioning_set_due',
@@ -32,6 +35,7 @@ export async function setDue(sql: Sql, organizationId: string, serviceId: string
 }
 
 export async function dropDue(sql: Sql, serviceId: string): Promise<void> {
+  LOCKS.note(sql, 'due row', serviceId)
   await sql.query({
     name: 'provisioning_drop_due',
     text: 'delete from loci.due_services where service_id = $1',
@@ -41,6 +45,7 @@ export async function dropDue(sql: Sql, serviceId: string): Promise<void> {
 
 /** The deadline that a confirmation has made needless. Whatever else somebody must look at the service for stays. */
 export async function dropDeadline(sql: Sql, serviceId: string, deadlineAt: Date): Promise<void> {
+  LOCKS.note(sql, 'due row', serviceId)
   await sql.query({
     name: 'provisioning_drop_deadline',
     text: 'delete from loci.due_services where service_id = $1 and due_at = $2',
@@ -55,14 +60,15 @@ export async function putTenantDue(
   tenantId: string,
   at: Date = new Date(),
 ): Promise<void> {
-  await sql.query({
+  const { rows } = await sql.query<{ id: string }>({
     name: 'provisioning_put_tenant_due',
     text: `insert into loci.due_services as d (service_id, organization_id, due_at)
       select id, organization_id, $3 from loci.services
         where organization_id = $1 and tenant_id = $2 and status <> 'deleted' order by id
-      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
+      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at) returning service_id as id`,
     values: [organizationId, tenantId, at],
   })
+  noteDue(sql, rows)
 }
 
 /**
@@ -97,14 +103,28 @@ export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: 
   return rows[0] as { count: number; oldestS: number }
 }
 
-/** Of the organization in use: what stood back because the plan covers fewer may come forward when another goes. */
-export async function putUncoveredDue(sql: Sql, organizationId: string, tenantId: string, at: Date): Promise<void> {
-  await sql.query({
+/**
+ * Of the organization in use: what stood back because the plan covers fewer may come forward when another goes. The one that goes is among
+ * them, so that due rows are locked by id: two of one tenant that go at the same moment would deadlock.
+ */
+export async function putUncoveredDue(
+  sql: Sql,
+  organizationId: string,
+  tenantId: string,
+  leavingId: string,
+  at: Date,
+): Promise<void> {
+  const { rows } = await sql.query<{ id: string }>({
     name: 'provisioning_put_uncovered_due',
     text: `insert into loci.due_services as d (service_id, organization_id, due_at)
-      select id, organization_id, $3 from loci.services
-        where organization_id = $1 and tenant_id = $2 and status <> 'deleted' and state_reason = 'plan_not_covered' order by id
-      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
-    values: [organizationId, tenantId, at],
+      select id, organization_id, $4 from loci.services where organization_id = $1 and tenant_id = $2
+          and (id = $3 or status <> 'deleted' and state_reason = 'plan_not_covered') order by id
+      on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at) returning service_id as id`,
+    values: [organizationId, tenantId, leavingId, at],
   })
+  noteDue(sql, rows)
+}
+
+function noteDue(sql: Sql, rows: { id: string }[]): void {
+  for (const id of rows.map((row) => row.id).sort()) LOCKS.note(sql, 'due row', id)
 }

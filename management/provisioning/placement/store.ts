@@ -1,6 +1,7 @@
 // Where a service can go, and how long the last ones took to come up there.
 
 import type { Sql } from '@loci/postgres/pool.ts'
+import { lockCell } from '../../acts/locks/store.ts'
 
 export interface Candidate {
   id: string
@@ -32,13 +33,10 @@ export interface Room {
 
 /** Locked to the end of the transaction: two can not take the last place. */
 export async function lockRoom(sql: Sql, cellId: string): Promise<Room | undefined> {
-  const { rows } = await sql.query<Room>({
+  return lockCell<Room>(sql, cellId, {
     name: 'provisioning_lock_cell',
-    text: `select placed, capacity, tenant_id is not null as "isOwn", tenant_id as "tenantId" from loci.cells where id = $1
-      for no key update`,
-    values: [cellId],
+    columns: 'placed, capacity, tenant_id is not null as "isOwn", tenant_id as "tenantId"',
   })
-  return rows[0]
 }
 
 const READY_TIMES_MAX = 50

@@ -2,7 +2,8 @@
 
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { lockCell, lockCells, publish, withdraw } from '../../acts/feed/store.ts'
+import { publish, withdraw } from '../../acts/feed/store.ts'
+import { lockCell, lockCells } from '../../acts/locks/store.ts'
 import {
   type Folded,
   findRevocation,

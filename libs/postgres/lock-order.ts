@@ -1,0 +1,49 @@
+// The order in which a transaction takes locks that others want too. Two transactions that keep one order can not deadlock. What breaks
+// the order is found by the first test that runs it, and not by two customers at the same moment.
+
+import type { Sql } from './pool.ts'
+
+interface Held {
+  last: { rank: number; name: string; key: string } | undefined
+  names: Set<string>
+}
+
+const transactions = new WeakMap<Sql, Held>()
+
+export interface LockOrder<Name extends string> {
+  /**
+   * Beside every statement that locks. Throws when the transaction has a lock that comes after this one: a later name, or a greater key of
+   * the same name. What it has already it may lock again.
+   */
+  note(sql: Sql, name: Name, key: string): void
+  /** A row that the transaction has made itself: nobody else can wait for it, so it has no place in the order. */
+  own(sql: Sql, name: Name, key: string): void
+}
+
+/** `names` in the order in which they are locked. */
+export function createLockOrder<const Name extends string>(names: readonly Name[]): LockOrder<Name> {
+  const ranks = new Map<string, number>(names.map((name, rank) => [name, rank]))
+  const heldBy = (sql: Sql): Held => {
+    const held = transactions.get(sql) ?? { last: undefined, names: new Set() }
+    transactions.set(sql, held)
+    return held
+  }
+  return {
+    note(sql, name, key) {
+      // By the pool itself a statement is a transaction of its own: it holds nothing before and nothing after.
+      if ('client' in sql) return
+      const held = heldBy(sql)
+      const id = `${name} ${key}`
+      if (held.names.has(id)) return
+      const rank = ranks.get(name) as number
+      const { last } = held
+      if (last && (last.rank > rank || (last.rank === rank && last.key > key)))
+        throw new Error(`lock order: ${id} is locked after ${last.name} ${last.key}; the order is ${names.join(', ')}`)
+      held.last = { rank, name, key }
+      held.names.add(id)
+    },
+    own(sql, name, key) {
+      heldBy(sql).names.add(`${name} ${key}`)
+    },
+  }
+}
