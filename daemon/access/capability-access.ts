@@ -14,6 +14,7 @@ import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Failures } from '@loci/chassis/failures.ts'
 import type { LastUses } from '@loci/chassis/last-uses.ts'
+import { SUSPECTS } from '@loci/chassis/limiter.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -195,6 +196,14 @@ export function capabilityAccess({
     })
   }
 
+  /** A cached capability needs no database until its rate was taken. Others may be for instances that must be looked up first. */
+  function shareBefore(arrival: Arrival): string | undefined {
+    if (!failures.areAnyOver()) return undefined
+    const text = arrival.headers[HEADER.capability]
+    if (typeof text === 'string' && credentials.find(hash('sha256', text, 'base64'))) return undefined
+    return failures.isOver(addressOf(arrival, trustedProxies)) ? SUSPECTS : undefined
+  }
+
   function refusalOf(arrival: Arrival, error: unknown): unknown {
     const refusal = error instanceof CapabilityError ? new ApiError(error.code, error.message) : error
     return refusal instanceof ApiError && refusal.status === 401
@@ -246,6 +255,7 @@ export function capabilityAccess({
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],
+      shareBefore,
       authorize(arrival) {
         if (!legacyJwt) return byCapability(arrival)
         return legacyJwt.requireValid(arrival.headers.authorization, nowMs()).then(

@@ -4,8 +4,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import type { Failures } from '@loci/chassis/failures.ts'
+import { createKnownCredentials, type Failures } from '@loci/chassis/failures.ts'
 import type { LastUses } from '@loci/chassis/last-uses.ts'
+import { SUSPECTS } from '@loci/chassis/limiter.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { PARTNER_ROUTES, type PartnerRoute } from '@loci/contract/operations.ts'
@@ -43,6 +44,7 @@ export function partnerAccess({
   trustedProxies = addressSet([]),
   requireServed,
 }: PartnerOptions): PartnerAccess {
+  const known = createKnownCredentials()
   return (route) => ({
     class: 'partner',
     operation: route,
@@ -64,16 +66,25 @@ export function partnerAccess({
       'AUTHORITY_STALE',
       'STORE_UNAVAILABLE',
     ],
+    // Every well-formed credential that this replica has not seen is looked up in the database.
+    shareBefore(arrival) {
+      const share = known.shareOf(String(arrival.headers.authorization))
+      if (share !== undefined || !failures.areAnyOver()) return share
+      return failures.isOver(addressOf(arrival, trustedProxies)) ? SUSPECTS : undefined
+    },
     async authorize(arrival) {
       const kind = PARTNER_ROUTES[route]
+      const sent = String(arrival.headers.authorization)
       const credential = await authenticate(arrival)
       const instance = credential && (await authority.findInstance(credential.instanceId))
       if (!credential || !instance || instance.state === 'deleted') {
+        known.drop(sent)
         throw failures.refuse(
           addressOf(arrival, trustedProxies),
           new ApiError('UNAUTHENTICATED', 'This route needs a partner credential in Authorization: Bearer.'),
         )
       }
+      known.keep(sent, instance.id)
       uses.note(credential.id)
       rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, kind.effect === 'write')
       requireIdentity(arrival.headers, {

@@ -1,11 +1,16 @@
-// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1).
+// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1). Beyond the limit
+// an address is also suspect: what comes from it with a credential that is not known to be good gets few slots (limiter.ts).
 
+import { hash } from 'node:crypto'
 import { networkOf } from './addresses.ts'
 import { ApiError } from './api-error.ts'
 
 export interface Failures {
   /** Counts one failure and answers the error to throw: the refusal itself, or 429 beyond the limit of this minute. */
   refuse(address: string, refusal: ApiError): ApiError
+  /** Whether any address was beyond the limit in this minute or the one before: asked first, it costs nothing. */
+  areAnyOver(): boolean
+  isOver(address: string): boolean
 }
 
 const MINUTE_MS = 60_000
@@ -19,22 +24,66 @@ const NEWCOMERS = 'newcomers'
 export function createFailures(perMinute: number, now: () => number = () => performance.now()): Failures {
   let windowStart = now()
   let counts = new Map<string, number>()
+  let over = new Set<string>()
+  let overBefore = new Set<string>()
+
+  function turn(at: number): void {
+    const passed = at - windowStart
+    if (passed < MINUTE_MS) return
+    overBefore = passed < 2 * MINUTE_MS ? over : new Set()
+    over = new Set()
+    counts = new Map()
+    windowStart = at
+  }
+
   return {
+    areAnyOver() {
+      turn(now())
+      return over.size + overBefore.size > 0
+    },
+    isOver(address) {
+      turn(now())
+      const network = networkOf(address)
+      const isNewcomer = counts.size >= ADDRESSES_MAX && !counts.has(network)
+      return over.has(network) || overBefore.has(network) || (isNewcomer && over.has(NEWCOMERS))
+    },
     refuse(address, refusal) {
       const at = now()
-      if (at - windowStart >= MINUTE_MS) {
-        windowStart = at
-        counts = new Map()
-      }
+      turn(at)
       // A host has a whole /64 of IPv6 addresses to fail from.
       const network = networkOf(address)
       const key = counts.size < ADDRESSES_MAX || counts.has(network) ? network : NEWCOMERS
       const count = (counts.get(key) ?? 0) + 1
       counts.set(key, count)
       if (count <= perMinute) return refusal
+      over.add(key)
       return new ApiError('RATE_LIMITED', 'Too many requests from this address had a credential that fails.', {
         retryAfterMs: Math.max(1_000, windowStart + MINUTE_MS - at),
       })
     },
+  }
+}
+
+/** Credentials that were good when they last came, and whose slots they took. It decides who waits, never who may come in. */
+export interface KnownCredentials {
+  shareOf(text: string): string | undefined
+  keep(text: string, share: string): void
+  drop(text: string): void
+}
+
+const KNOWN_MAX = 10_000
+
+export function createKnownCredentials(): KnownCredentials {
+  const shares = new Map<string, string>()
+  const digestOf = (text: string) => hash('sha256', text, 'base64')
+  return {
+    shareOf: (text) => shares.get(digestOf(text)),
+    keep(text, share) {
+      const digest = digestOf(text)
+      // The one that was used longest ago goes first.
+      if (!shares.delete(digest) && shares.size >= KNOWN_MAX) shares.delete(shares.keys().next().value as string)
+      shares.set(digest, share)
+    },
+    drop: (text) => void shares.delete(digestOf(text)),
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createLimiter } from './limiter.ts'
+import { createLimiter, SUSPECTS } from './limiter.ts'
 
 test('a free slot is taken at once, without a promise', () => {
   const limiter = createLimiter({ runningMax: 2, queueMax: 1, queueMs: 1_000 })
@@ -153,4 +153,26 @@ test('a crowd of one caller is bounded and expires like any queue', async () => 
   limiter.release()
   for (const one of waiting) await assert.rejects(async () => one, { code: 'OVERLOADED' })
   assert.deepEqual([limiter.running, limiter.waiting], [1, 0])
+})
+
+// Mutants: shareMax for suspects as for everybody; no bound of suspects in the queue (the newcomer is refused).
+test('suspects have few slots and few places in the queue; the others of them wait among themselves', async () => {
+  const limiter = createLimiter({ runningMax: 8, queueMax: 4, queueMs: 5_000 })
+  assert.equal(limiter.acquire(SUSPECTS), undefined)
+  const second = limiter.acquire(SUSPECTS)
+  assert.ok(second, 'one of eight is theirs')
+  for (let n = 0; n < 7; n += 1) assert.equal(limiter.acquire(), undefined)
+  limiter.release(SUSPECTS)
+  await second
+  limiter.release(SUSPECTS)
+  assert.equal(limiter.running, 7)
+  assert.equal(limiter.acquire(), undefined)
+  const queued = limiter.acquire(SUSPECTS)
+  assert.ok(queued)
+  assert.throws(() => Array.from({ length: 3 }, () => limiter.acquire(SUSPECTS)), { code: 'OVERLOADED' })
+  const newcomer = limiter.acquire()
+  assert.ok(newcomer, 'three of the four places are for everybody')
+  limiter.release()
+  limiter.release()
+  await Promise.all([queued, newcomer])
 })

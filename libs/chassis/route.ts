@@ -50,6 +50,12 @@ export interface Access<Caller> {
    * adds to the 1 that access took.
    */
   charge?(caller: Caller, units: number, isDone: boolean): void
+  /**
+   * Whom the slot counts for until access has decided: the caller that the credential stood for when it last came, SUSPECTS where the
+   * address is over its failures, undefined where nothing is known. Where access asks the database, a caller beyond its rate, or a
+   * stranger, could else hold all slots while it is refused.
+   */
+  shareBefore?(arrival: Arrival): string | undefined
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>

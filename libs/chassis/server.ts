@@ -22,7 +22,7 @@ import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
+import { type Arrival, BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
 
@@ -184,20 +184,40 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
 
 /** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
 function admit({ options, context }: Serving, exchange: Exchange, spec: Route['spec']): Promise<void> | undefined {
-  if (spec.deadline === 'probe') return authorize(options, exchange, spec)
+  const arrival = arrivalOf(exchange, spec)
+  if (spec.deadline === 'probe') return authorize(options, exchange, spec, arrival)
   if (context.unread.bytes > 2 * UNREAD_BYTES_MAX)
     throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
   const refusal = options.lifecycle.refusal()
   if (refusal) throw refusal
   exchange.lane = options.limiter.lane(spec.access.lane)
-  const waiting = exchange.lane.acquire()
-  if (waiting) return waiting.then(() => authorizeInSlot(options, exchange, spec))
-  return authorizeInSlot(options, exchange, spec)
+  const name = spec.access.shareBefore?.(arrival)
+  const waiting = exchange.lane.acquire(name)
+  exchange.share = name
+  if (waiting) return waiting.then(() => authorizeInSlot(options, exchange, spec, arrival))
+  return authorizeInSlot(options, exchange, spec, arrival)
 }
 
-function authorizeInSlot(options: ServerOptions, exchange: Exchange, spec: Route['spec']): Promise<void> | undefined {
+function arrivalOf(exchange: Exchange, spec: Route['spec']): Arrival {
+  const { request, requestId } = exchange
+  return {
+    method: spec.method,
+    target: request.url as string,
+    headers: request.headers,
+    peer: request.socket.remoteAddress ?? '',
+    requestId,
+    answer: exchange,
+  }
+}
+
+function authorizeInSlot(
+  options: ServerOptions,
+  exchange: Exchange,
+  spec: Route['spec'],
+  arrival: Arrival,
+): Promise<void> | undefined {
   takeSlot(exchange)
-  return authorize(options, exchange, spec)
+  return authorize(options, exchange, spec, arrival)
 }
 
 function takeSlot(exchange: Exchange): void {
@@ -207,16 +227,13 @@ function takeSlot(exchange: Exchange): void {
 }
 
 /** Access first, then the switch: who may not come in is not told what is switched off. */
-function authorize(options: ServerOptions, exchange: Exchange, spec: Route['spec']): Promise<void> | undefined {
-  const { request } = exchange
-  const caller = spec.access.authorize({
-    method: spec.method,
-    target: request.url as string,
-    headers: request.headers,
-    peer: request.socket.remoteAddress ?? '',
-    requestId: exchange.requestId,
-    answer: exchange,
-  })
+function authorize(
+  options: ServerOptions,
+  exchange: Exchange,
+  spec: Route['spec'],
+  arrival: Arrival,
+): Promise<void> | undefined {
+  const caller = spec.access.authorize(arrival)
   if (caller instanceof Promise) return caller.then((known) => share(options, exchange, spec, known))
   return share(options, exchange, spec, caller)
 }
@@ -229,18 +246,31 @@ function share(
   caller: unknown,
 ): Promise<void> | undefined {
   const name = exchange.holdsSlot ? spec.access.shareOf?.(caller) : undefined
-  const waiting = name === undefined ? undefined : exchange.lane.assign(name)
+  const waiting = exchange.share === undefined ? assign(exchange, name) : reassign(exchange, name)
+  exchange.share = name
   if (!waiting) {
-    exchange.share = name
     enter(options, exchange, spec, caller)
     return undefined
   }
   exchange.holdsSlot = false
   return waiting.then(() => {
-    exchange.share = name
     takeSlot(exchange)
     enter(options, exchange, spec, caller)
   })
+}
+
+function assign({ lane }: Exchange, name: string | undefined): Promise<void> | undefined {
+  return name === undefined ? undefined : lane.assign(name)
+}
+
+/** Where it is not whom it was taken for, that slot goes to the next of those, and it takes one before whoever has had none yet. */
+function reassign(exchange: Exchange, name: string | undefined): Promise<void> | undefined {
+  if (exchange.share === name) return undefined
+  exchange.yieldSlot()
+  const waiting = exchange.lane.resume(name)
+  exchange.share = name
+  if (!waiting) takeSlot(exchange)
+  return waiting
 }
 
 function enter(options: ServerOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {

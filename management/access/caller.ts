@@ -5,8 +5,9 @@
 import { REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import type { Failures } from '@loci/chassis/failures.ts'
+import { createKnownCredentials, type Failures } from '@loci/chassis/failures.ts'
 import type { LastUses } from '@loci/chassis/last-uses.ts'
+import { SUSPECTS } from '@loci/chassis/limiter.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -88,6 +89,7 @@ export interface CallerAccess {
 }
 
 export function callerAccess(options: CallerAccessOptions): CallerAccess {
+  const known = createKnownCredentials()
   const access = (
     operation: string,
     kind: RateClass,
@@ -108,11 +110,26 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       // Every write of a customer is an act.
       ...(kind === 'write' ? REPEAT_ERRORS : []),
     ],
+    // Each well-formed key costs two lookups in the database, also when it is refused: a caller with many requests waits for its own share.
+    shareBefore({ headers, peer }) {
+      const text = headers[HEADER.apiKey]
+      if (text === undefined) return undefined
+      const share = known.shareOf(String(text))
+      if (share !== undefined || !options.failures.areAnyOver()) return share
+      return options.failures.isOver(clientAddress(peer, headers, options.trustedProxies) ?? peer)
+        ? SUSPECTS
+        : undefined
+    },
     async authorize(arrival) {
+      const text = String(arrival.headers[HEADER.apiKey])
       const caller = await authenticate(arrival, options).catch((error) => {
+        if (isUnauthenticated(error)) known.drop(text)
         throw slowed(error, arrival, options)
       })
-      if (caller.kind === 'key') options.uses.note(caller.id, caller.organizationId)
+      if (caller.kind === 'key') {
+        known.keep(text, caller.organizationId)
+        options.uses.note(caller.id, caller.organizationId)
+      }
       mayCall(caller)
       // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
       if (limited === 'by the route') await options.rates.show(caller, kind, arrival.answer, 'services')
@@ -158,8 +175,12 @@ export function slowed(
   { peer, headers }: Pick<Arrival, 'peer' | 'headers'>,
   { failures, trustedProxies }: Pick<CallerAccessOptions, 'failures' | 'trustedProxies'>,
 ): unknown {
-  if (!(error instanceof ApiError) || error.status !== 401) return error
+  if (!isUnauthenticated(error)) return error
   return failures.refuse(clientAddress(peer, headers, trustedProxies) ?? peer, error)
+}
+
+function isUnauthenticated(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 401
 }
 
 async function authenticate(arrival: Arrival, options: CallerAccessOptions): Promise<Caller> {

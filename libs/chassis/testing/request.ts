@@ -19,10 +19,16 @@ export interface AskOptions {
   body?: unknown
   /** Of a TLS listener with a certificate that nobody has signed. */
   unverified?: boolean
+  /** Which address of loopback, a whole network, it comes from. */
+  from?: string
 }
 
 /** `line` is a method and a path: `GET /health/live`. */
-export function ask(url: string, line: string, { headers, body, unverified }: AskOptions = {}): Promise<TestAnswer> {
+export function ask(
+  url: string,
+  line: string,
+  { headers, body, unverified, from }: AskOptions = {},
+): Promise<TestAnswer> {
   const [method, path] = line.split(' ') as [string, string]
   const isBare = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
   const bytes = isBare ? body : JSON.stringify(body)
@@ -32,6 +38,7 @@ export function ask(url: string, line: string, { headers, body, unverified }: As
       method,
       path,
       agent: false,
+      ...(from ? { localAddress: from } : {}),
       rejectUnauthorized: !unverified,
       headers: {
         ...(bytes === undefined ? {} : { 'content-length': Buffer.byteLength(bytes) }),
