@@ -11,6 +11,7 @@ import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { createServer } from '@loci/chassis/server.ts'
+import { createWaiting } from '@loci/chassis/waiting.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { callerAccess } from './access/caller.ts'
@@ -50,7 +51,6 @@ import type { ManagementSettings } from './settings.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
-import { createWaiting } from './waiting.ts'
 
 export async function createManagement({
   settings,

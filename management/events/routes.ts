@@ -1,15 +1,15 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { type EventStream, openStream } from '@loci/chassis/event-stream.ts'
 import { parseInput } from '@loci/chassis/input.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
+import type { Waiting } from '@loci/chassis/waiting.ts'
 import { eventPosition, eventsQuery, eventsResponse } from '@loci/contract/events.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readForCaller } from '../access/own.ts'
 import { type EventPage, listEventEnds, readEvents } from '../acts/events/store.ts'
 import { PLANS } from '../plans.ts'
-import type { Waiting } from '../waiting.ts'
-import { type EventStream, openStream } from './stream.ts'
 
 interface EventOptions {
   caller: CallerAccess

@@ -1,9 +1,9 @@
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
+import type { Waiting } from '@loci/chassis/waiting.ts'
 import { feedQuery, feedResponse } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../../access/cell.ts'
 import { noteHeard, readFeed } from '../../acts/feed/store.ts'
-import type { Waiting } from '../../waiting.ts'
 
 interface FeedOptions {
   cell: Access<CellCaller>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createWaiting } from '@loci/chassis/waiting.ts'
 import type { Caller } from '../../access/caller.ts'
 import { listEventEnds } from '../../acts/events/store.ts'
 import { testManagement } from '../../testing/management.ts'
-import { createWaiting } from '../../waiting.ts'
 import { createOperationEnds } from './end.ts'
 
 const WAITING = 50

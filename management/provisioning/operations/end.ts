@@ -5,13 +5,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Waiting } from '@loci/chassis/waiting.ts'
 import { isId } from '@loci/contract/ids.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/caller.ts'
 import { mayUseTenant, readForCaller } from '../../access/own.ts'
 import { useOrganization } from '../../access/store.ts'
-import type { Waiting } from '../../waiting.ts'
 import { isOpen } from './operation.ts'
 import { findEventEnd, findOperation, listEnded, type StoredOperation } from './store.ts'
 

@@ -9,11 +9,17 @@
 // been looked at in the last seconds. A client that was cut comes back with Last-Event-ID and misses nothing.
 
 import { Readable } from 'node:stream'
-import type { EventPage, StoredEvent } from '../acts/events/store.ts'
+
+export interface StreamPage {
+  events: readonly { seq: number; type: string }[]
+  next: number
+  more: boolean
+  truncated: boolean
+}
 
 export interface StreamOptions {
   after: number
-  read(after: number): Promise<EventPage>
+  read(after: number): Promise<StreamPage>
   /** Resolves when there is news after `seq`, or when the time is over. */
   wait(seq: number, ms: number, signal: AbortSignal): Promise<void>
   /** Whether the credential still says what it said. */
@@ -104,13 +110,13 @@ export function openStream(options: StreamOptions): EventStream {
   return { readable, end }
 }
 
-function textOf({ events, truncated }: EventPage): string {
+function textOf({ events, truncated }: StreamPage): string {
   // The id takes a client that was ahead of us back to where we are.
   const before = truncated ? `id: ${(events[0]?.seq ?? 1) - 1}\nevent: truncated\ndata: {}\n\n` : ''
   return before + events.map(entryOf).join('')
 }
 
 /** JSON has no line breaks of its own, so one `data:` line holds it. */
-function entryOf(event: StoredEvent): string {
+function entryOf(event: { seq: number; type: string }): string {
   return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }

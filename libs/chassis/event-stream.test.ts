@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '@loci/chassis/testing/request.ts'
-import type { EventPage } from '../acts/events/store.ts'
-import { openStream, type StreamOptions } from './stream.ts'
+import { openStream, type StreamOptions, type StreamPage } from './event-stream.ts'
+import { eventually } from './testing/request.ts'
 
 function open(change: Partial<StreamOptions>) {
   const errors: unknown[] = []
   const stream = openStream({
     after: 0,
-    read: async (after): Promise<EventPage> => ({ events: [], next: after, more: false, truncated: false }),
+    read: async (after): Promise<StreamPage> => ({ events: [], next: after, more: false, truncated: false }),
     wait: (_, ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}) as Promise<void>,
     isAllowed: async () => true,
     signal: new AbortController().signal,
@@ -36,7 +35,7 @@ test('a stream on which nothing happens says so from time to time', async () => 
 test('a client that does not read is cut, and until then no more than the buffer and a page is held', async () => {
   const event = { id: 'evt', seq: 1, type: 't', at: '', subject: 'x'.repeat(1_000), data: {} }
   let pages = 0
-  const read = async (): Promise<EventPage> => {
+  const read = async (): Promise<StreamPage> => {
     pages += 1
     return { events: Array.from({ length: 100 }, () => event), next: pages, more: true, truncated: false }
   }
@@ -54,7 +53,7 @@ test('a client that does not read is cut, and until then no more than the buffer
 
 test('a stream whose client left before it was opened reads nothing', async () => {
   let reads = 0
-  const read = async (after: number): Promise<EventPage> => {
+  const read = async (after: number): Promise<StreamPage> => {
     reads += 1
     return { events: [], next: after, more: false, truncated: false }
   }
