@@ -84,14 +84,8 @@ export async function createManagement({
   // Probes, waiting polls and upkeep must not queue behind the requests that they watch over.
   const background = openPool({ ...database, applicationName: 'loci-management-background', connectionsMax: 10 })
   const sealer = createSealer(settings.sealingKeys)
-  const waiting = createWaiting({ readEnds: (cellIds) => listFeedEnds(background, cellIds) })
-  lifecycle.onMove(({ to }) => {
-    if (to === 'draining') waiting.endAll()
-  })
-  const eventsWaiting = createWaiting({ readEnds: (ids) => listEventEnds(background, ids) })
-  lifecycle.onMove(({ to }) => {
-    if (to === 'draining') eventsWaiting.endAll()
-  })
+  const waiting = createWaiting({ lifecycle, readEnds: (cellIds) => listFeedEnds(background, cellIds) })
+  const eventsWaiting = createWaiting({ lifecycle, readEnds: (ids) => listEventEnds(background, ids) })
   const rates = createRates({ take: (limit) => takeRate(pool, limit), look: (limit) => lookAtRate(pool, limit) })
   const uses = createLastUses()
   const failures = createFailures(settings.unauthenticatedPerMinute)
@@ -110,8 +104,8 @@ export async function createManagement({
   })
   const { act, creations } = createCustomerActs(pool, settings.sealingKeys)
   const market = { isBilled: settings.billingWebhookSecrets.length > 0, regions: settings.regions }
-  const tell = (cellId: string) => waiting.tell(cellId)
-  const tellEvents = (organizationId: string) => eventsWaiting.tell(organizationId)
+  const tell = (cellId: string) => waiting.wake(cellId)
+  const tellEvents = (organizationId: string) => eventsWaiting.wake(organizationId)
   const reconciler = createReconciler({ pool: background, rules: market, log, tell })
   const { look } = reconciler
   const ends = createOperationEnds(pool, eventsWaiting)

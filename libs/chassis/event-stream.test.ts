@@ -3,8 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openStream, type StreamOptions, type StreamPage } from './event-stream.ts'
-import { eventually } from './testing/request.ts'
+import { z } from 'zod'
+import { createEventStreams, openStream, type StreamOptions, type StreamPage } from './event-stream.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { open as openAccess } from './probes.ts'
+import { route } from './route.ts'
+import { ask, eventually } from './testing/request.ts'
+import { testHttpServer } from './testing/server.ts'
+import { createWaiting } from './waiting.ts'
 
 function open(change: Partial<StreamOptions>) {
   const errors: unknown[] = []
@@ -67,9 +73,74 @@ test('a store that fails, or that can not say whether the credential holds, cuts
     throw new Error('down')
   }
   for (const change of [{ read: down }, { isAllowed: down }]) {
-    const { readable, errors } = open({ ...change, times: { lookMs: 10 } })
+    const { readable, errors } = open({ ...change, times: { recheckMs: 10 } })
     readable.resume().on('error', () => {})
     await eventually(() => readable.destroyed)
     assert.equal(errors.length, 1)
   }
+})
+
+/** Events 1, 2, … of one owner, served as streams: two at a time. */
+async function streamServer() {
+  const lifecycle = createLifecycle()
+  lifecycle.move('warming', 'test')
+  lifecycle.move('ready', 'test')
+  const log = { end: 3, isAllowed: true, waitsAt: [] as number[] }
+  const waiting = createWaiting({ lifecycle, readEnds: async () => new Map([['one', log.end]]), everyMs: 20 })
+  const streams = createEventStreams(lifecycle, { recheckMs: 20 })
+  const spec = { method: 'GET', path: '/events', access: openAccess, tag: 't', summary: 's', deadline: 'stream' } as const
+  const answers = { 200: z.unknown() }
+  const served = route({ ...spec, answers }, (call) =>
+    streams.open(call, {
+      owner: 'one',
+      max: 2,
+      tooMany: 'two at a time',
+      readEnd: async () => log.end,
+      read: async (after) => {
+        const events = Array.from({ length: log.end - after }, (_, at) => ({ seq: after + at + 1, type: 'made' }))
+        return { events, next: log.end, more: false, truncated: false }
+      },
+      wait: (seq, ms, signal) => {
+        log.waitsAt.push(seq)
+        return waiting.wait('one', seq, ms, signal)
+      },
+      isAllowed: async () => log.isAllowed,
+    }),
+  )
+  const server = await testHttpServer([served], { lifecycle })
+  return { server, lifecycle, waiting, log }
+}
+
+const idsOf = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id)
+
+// Mutants: begin at readEnd() whatever Last-Event-ID says; let isAllowed() decide nothing; keep streams open when the process drains.
+test('a stream goes on after Last-Event-ID, and ends with its credential and with the process', async () => {
+  const { server, lifecycle, waiting, log } = await streamServer()
+  await using _ = server
+  const resumed = ask(server.url, 'GET /events', { headers: { 'last-event-id': '1' } })
+  const fresh = ask(server.url, 'GET /events')
+  await eventually(() => server.server.inFlight() === 2)
+  log.end = 4
+  waiting.wake('one')
+  await eventually(() => log.waitsAt.filter((seq) => seq === 4).length === 2)
+
+  const third = await ask(server.url, 'GET /events')
+  assert.deepEqual([third.status, third.error.code, third.headers['retry-after']], [429, 'RATE_LIMITED', '10'])
+
+  log.isAllowed = false
+  assert.deepEqual(idsOf((await resumed).text), ['2', '3', '4'])
+  assert.deepEqual(idsOf((await fresh).text), ['4'])
+  log.isAllowed = true
+
+  const last = ask(server.url, 'GET /events')
+  await eventually(() => server.server.inFlight() === 1)
+  lifecycle.beginDrain('test', { graceMs: 60_000, deadlineMs: 60_000 })
+  assert.equal((await last).status, 200)
+})
+
+test('a Last-Event-ID that is no position is refused before a stream is opened', async () => {
+  const { server } = await streamServer()
+  await using _ = server
+  const answer = await ask(server.url, 'GET /events', { headers: { 'last-event-id': 'x' } })
+  assert.deepEqual([answer.status, answer.error.code], [400, 'VALIDATION_ERROR'])
 })

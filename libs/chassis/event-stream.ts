@@ -1,19 +1,28 @@
-// Events as server-sent events. A stream is
+// Server-sent events of something that is numbered. A stream is
 //
 //   open    pages are read and pushed as long as there are more, then it waits for news; a comment every 15 s keeps it alive
-//   ending  nothing more is pushed: its credential says something else now, or the process drains. What was pushed may still be read,
-//           for a second
+//   ending  nothing more is pushed: its credential has changed, or the process drains. What was pushed may still be read, for
+//           a second
 //   closed  read to the end, or cut: the client left, the store failed, or what was pushed lay unread for too long
 //
-// Never: pushed to after ending, waiting for a client with more than the buffer's bytes unread, open without its credential having
-// been looked at in the last seconds. A client that was cut comes back with Last-Event-ID and misses nothing.
+// Never: pushed to after ending, waiting for a client with more than the buffer's bytes unread, open without its credential
+// having been checked in the last seconds. A client that was cut comes back with Last-Event-ID and misses nothing.
 
 import { Readable } from 'node:stream'
+import { eventPosition } from '@loci/contract/events.ts'
+import { ApiError } from './api-error.ts'
+import { parseInput } from './input.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { type Call, type Reply, reply } from './route.ts'
 
 export interface StreamPage {
+  /** Each is sent as JSON, under its number and type. */
   events: readonly { seq: number; type: string }[]
+  /** The position to read on from. */
   next: number
+  /** There are more already. */
   more: boolean
+  /** Events between the asked position and the first of these are no longer kept, or the position is of another history. */
   truncated: boolean
 }
 
@@ -22,45 +31,85 @@ export interface StreamOptions {
   read(after: number): Promise<StreamPage>
   /** Resolves when there is news after `seq`, or when the time is over. */
   wait(seq: number, ms: number, signal: AbortSignal): Promise<void>
-  /** Whether the credential still says what it said. */
+  /** Whether the credential still allows what it allowed when the stream was opened. */
   isAllowed(): Promise<boolean>
-  /** The client is gone. */
+  /** Aborted when the client leaves. */
   signal: AbortSignal
   onError(error: unknown): void
   times?: Partial<typeof TIMES>
 }
-
-const TIMES = {
-  beatMs: 15_000,
-  /** With a store that answers late it stays below the 5 s within which a stream ends. */
-  lookMs: 2_000,
-  /** How long a full buffer may lie unread. */
-  unreadMs: 10_000,
-  endMs: 1_000,
-}
-const BUFFER_BYTES = 256 * 1024
-/** What browsers wait before they come back. */
-const RETRY_MS = 2_000
 
 export interface EventStream {
   readable: Readable
   end(): void
 }
 
+export interface EventStreams {
+  /** Answers with a new stream; throws RATE_LIMITED with `tooMany` when the owner has `max` open. */
+  open(
+    call: Pick<Call<unknown, unknown, unknown, unknown>, 'headers' | 'signal' | 'log' | 'requestId'>,
+    options: Pick<StreamOptions, 'read' | 'wait' | 'isAllowed'> & {
+      owner: string
+      max: number
+      tooMany: string
+      /** Where a stream without Last-Event-ID begins. */
+      readEnd(): Promise<number>
+    },
+  ): Promise<Reply>
+}
+
+const TIMES = {
+  beatMs: 15_000,
+  /** With a store that answers late it stays below the 5 s within which a stream ends. */
+  recheckMs: 2_000,
+  /** How long a full buffer may lie unread. */
+  unreadMs: 10_000,
+  endMs: 1_000,
+}
+const BUFFER_BYTES = 256 * 1024
+/** What browsers wait before they reconnect. */
+const RETRY_MS = 2_000
+
+/** Every stream of a process, counted by owner. They end when it drains. */
+export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['times'] = {}): EventStreams {
+  const streams = new Map<string, Set<EventStream>>()
+  lifecycle.onMove(({ to }) => {
+    if (to === 'draining') for (const open of streams.values()) for (const stream of open) stream.end()
+  })
+  return {
+    async open({ headers, signal, log, requestId }, { owner, max, tooMany, readEnd, ...options }) {
+      const last = headers['last-event-id']
+      const after =
+        last === undefined ? await readEnd() : Number(parseInput(eventPosition, last, 'headers.last-event-id'))
+      const open = streams.get(owner) ?? new Set()
+      if (open.size >= max) throw new ApiError('RATE_LIMITED', tooMany, { retryAfterMs: 10_000 })
+      const onError = (error: unknown) => log.warn({ requestId, error }, 'event stream closed early')
+      const opened = openStream({ ...options, after, signal, onError, times })
+      streams.set(owner, open.add(opened))
+      opened.readable.on('close', () => {
+        open.delete(opened)
+        if (open.size === 0 && streams.get(owner) === open) streams.delete(owner)
+      })
+      if (lifecycle.state === 'draining') opened.end()
+      return reply(200, opened.readable, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    },
+  }
+}
+
 export function openStream(options: StreamOptions): EventStream {
-  const { beatMs, lookMs, unreadMs, endMs } = { ...TIMES, ...options.times }
+  const { beatMs, recheckMs, unreadMs, endMs } = { ...TIMES, ...options.times }
   const over = new AbortController()
   let wanted = () => {}
   const readable = new Readable({ highWaterMark: BUFFER_BYTES, read: () => wanted() })
-  const look = setInterval(() => void lookAgain(), lookMs).unref()
+  const rechecks = setInterval(() => void recheck(), recheckMs).unref()
   const cut = () => void readable.destroy()
   readable.on('close', () => {
-    clearInterval(look)
+    clearInterval(rechecks)
     options.signal.removeEventListener('abort', cut)
     over.abort()
   })
   options.signal.addEventListener('abort', cut)
-  // Whoever left before there was a stream is not told of by the signal again.
+  // The signal does not fire again for a client that left before there was a stream.
   if (options.signal.aborted) cut()
   else void follow().catch(fail)
 
@@ -90,11 +139,11 @@ export function openStream(options: StreamOptions): EventStream {
     })
   }
 
-  async function lookAgain(): Promise<void> {
+  async function recheck(): Promise<void> {
     await options.isAllowed().then((isAllowed) => isAllowed || end(), fail)
   }
 
-  /** A store that does not answer can not say whether the credential still holds: the client comes back and is told. */
+  /** A store that does not answer cannot say whether the credential still holds. The client reconnects and is answered then. */
   function fail(error: unknown): void {
     if (!over.signal.aborted) options.onError(error)
     cut()

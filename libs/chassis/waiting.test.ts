@@ -15,7 +15,7 @@ test('a wait ends at once when its own cell is told, and not for another', async
   const mine = took(waiting.wait('mine', 5, 10_000, never))
   const theirs = took(waiting.wait('theirs', 5, 300, never))
 
-  waiting.tell('mine')
+  waiting.wake('mine')
 
   assert.ok((await mine) < 9_000, 'before its wait was over')
   assert.ok((await theirs) >= 290)

@@ -1,15 +1,17 @@
-// Polls that wait for news of something that is numbered: the feed of a cell, the events of an organization. A waiting one costs a timer and an entry in a map: no connection, no transaction. One question every
-// half second asks for all of them, so that a change made by another replica or by a command is noticed too; a change made in this
-// process is told at once.
+// Long polls and streams that wait for news of something that is numbered: the feed of a cell, the events of an organization. A
+// waiter costs a timer and an entry in a map: no connection, no transaction. One query every half second asks for all of them, so
+// that a change made by another process is noticed too; a change made in this process wakes its waiters at once.
+
+import type { Lifecycle } from './lifecycle.ts'
 
 export interface Waiting {
   /** Resolves when what is numbered no longer ends at `seq`, when the time is over, or when the process is about to end. */
   wait(id: string, seq: number, ms: number, signal: AbortSignal): Promise<void>
-  /** It has changed, in this process. */
-  tell(id: string): void
-  /** Ends every wait and allows no new one: a draining process must not be held up by polls. */
+  /** Call it after a commit of this process that moved the number of `id`. */
+  wake(id: string): void
+  /** Ends every wait and allows no new one: polls must not delay a drain. */
   endAll(): void
-  /** Who is woken and finds no news asks this before it waits again. */
+  /** To be asked by whoever is woken, finds no news and would wait again. */
   hasEnded(): boolean
 }
 
@@ -20,61 +22,66 @@ interface Waiter {
 
 export function createWaiting({
   readEnds,
+  lifecycle,
   everyMs = 500,
 }: {
   readEnds(ids: string[]): Promise<Map<string, number>>
+  /** Every wait ends when it drains. */
+  lifecycle?: Lifecycle
   everyMs?: number
 }): Waiting {
   const waiters = new Map<string, Set<Waiter>>()
   let isTimed = false
   let ended = false
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     try {
       const ends = await readEnds([...waiters.keys()])
-      for (const [id, waiting] of waiters)
-        for (const waiter of [...waiting]) if (ends.get(id) !== waiter.seq) waiter.wake()
+      for (const [id, ofId] of waiters)
+        for (const waiter of [...ofId]) if (ends.get(id) !== waiter.seq) waiter.wake()
     } catch {
-      // A database that does not answer is no news. When its time is over the poll reads by itself and says what is wrong.
+      // A database that does not answer is no news. A waiter reads by itself when its time is over, and reports the failure.
     }
     isTimed = false
-    lookSoon()
+    pollSoon()
   }
 
-  function lookSoon(): void {
+  function pollSoon(): void {
     if (isTimed || waiters.size === 0) return
     isTimed = true
-    setTimeout(() => void look(), everyMs).unref()
+    setTimeout(() => void poll(), everyMs).unref()
   }
 
-  return {
+  lifecycle?.onMove(({ to }) => to === 'draining' && waiting.endAll())
+  const waiting: Waiting = {
     wait(id, seq, ms, signal) {
       if (ended || signal.aborted || ms <= 0) return Promise.resolve()
       return new Promise((resolve) => {
-        const waiting = waiters.get(id) ?? new Set()
-        waiters.set(id, waiting)
+        const ofId = waiters.get(id) ?? new Set()
+        waiters.set(id, ofId)
         const waiter: Waiter = { seq, wake }
-        waiting.add(waiter)
+        ofId.add(waiter)
         const timeout = setTimeout(wake, ms)
         signal.addEventListener('abort', wake, { once: true })
-        lookSoon()
+        pollSoon()
 
         function wake(): void {
           clearTimeout(timeout)
           signal.removeEventListener('abort', wake)
-          waiting.delete(waiter)
-          if (waiting.size === 0) waiters.delete(id)
+          ofId.delete(waiter)
+          if (ofId.size === 0) waiters.delete(id)
           resolve()
         }
       })
     },
-    tell(id) {
+    wake(id) {
       for (const waiter of [...(waiters.get(id) ?? [])]) waiter.wake()
     },
     hasEnded: () => ended,
     endAll() {
       ended = true
-      for (const id of [...waiters.keys()]) this.tell(id)
+      for (const id of [...waiters.keys()]) waiting.wake(id)
     },
   }
+  return waiting
 }

@@ -1,10 +1,9 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { type EventStream, openStream } from '@loci/chassis/event-stream.ts'
-import { parseInput } from '@loci/chassis/input.ts'
+import { createEventStreams } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
-import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
+import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Waiting } from '@loci/chassis/waiting.ts'
-import { eventPosition, eventsQuery, eventsResponse } from '@loci/contract/events.ts'
+import { eventsQuery, eventsResponse } from '@loci/contract/events.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readForCaller } from '../access/own.ts'
@@ -23,10 +22,7 @@ const STREAM_PAGE_MAX = 500
 const GATEWAY_STREAM_MS = 60_000
 
 export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventOptions): Route[] {
-  const streams = new Map<string, Set<EventStream>>()
-  lifecycle.onMove(({ to }) => {
-    if (to === 'draining') for (const open of streams.values()) for (const stream of open) stream.end()
-  })
+  const streams = createEventStreams(lifecycle)
 
   return [
     route(
@@ -62,35 +58,20 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
     return bodyOf(await read(caller, page.next, limit))
   }
 
-  async function stream({ caller, headers, signal, log, requestId }: EventCall): Promise<object> {
+  async function stream(call: EventCall): Promise<object> {
+    const { caller, headers } = call
     const { organizationId, plan } = caller
-    const last = headers['last-event-id']
-    const from = last === undefined ? undefined : Number(parseInput(eventPosition, last, 'headers.last-event-id'))
-    const after = from ?? (await listEventEnds(pool, [organizationId])).get(organizationId) ?? 0
-    const open = streams.get(organizationId) ?? new Set()
-    if (open.size >= PLANS[plan].streams)
-      throw new ApiError(
-        'RATE_LIMITED',
-        `The plan ${plan} has ${PLANS[plan].streams} streams of events at a time. Close one, or poll with ?after=.`,
-        { retryAfterMs: 10_000 },
-      )
     const openedAt = Date.now()
-    const opened = openStream({
-      after,
+    return streams.open(call, {
+      owner: organizationId,
+      max: PLANS[plan].streams,
+      tooMany: `The plan ${plan} has ${PLANS[plan].streams} streams of events at a time. Close one, or poll with ?after=.`,
+      readEnd: async () => (await listEventEnds(pool, [organizationId])).get(organizationId) ?? 0,
       read: (position) => read(caller, position, STREAM_PAGE_MAX),
       wait: (seq, ms, over) => waiting.wait(organizationId, seq, ms, over),
       isAllowed: async () =>
         (caller.kind !== 'gateway' || Date.now() - openedAt < GATEWAY_STREAM_MS) && access.isStill(caller, headers),
-      signal,
-      onError: (error) => log.warn({ requestId, error }, 'a stream of events was cut'),
     })
-    streams.set(organizationId, open.add(opened))
-    opened.readable.on('close', () => {
-      open.delete(opened)
-      if (open.size === 0) streams.delete(organizationId)
-    })
-    if (lifecycle.state === 'draining') opened.end()
-    return reply(200, opened.readable, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
   }
 
   function read(caller: Caller, after: number, limit: number): Promise<EventPage> {

@@ -42,7 +42,7 @@ test('fifty who wait for operations share one question, and each is answered whe
   for (let count = 0; count < EVENTS; count += 1) {
     const answer = await own.ask(`PATCH /api/v1/tenants/${own.tenantId}`, { body: { name: `n${count}` } })
     assert.equal(answer.status, 200)
-    events.tell(own.organizationId)
+    events.wake(own.organizationId)
     await sleep(1)
   }
   const asked = transactions - before
