@@ -3,11 +3,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { requireSettings } from '@loci/chassis/config.ts'
-import { createLog } from '@loci/chassis/log.ts'
-import { drainOnSignal, exitOnBug, runProgram } from '@loci/chassis/program.ts'
+import { runProgram } from '@loci/chassis/program.ts'
+import { runServer } from '@loci/chassis/serve.ts'
 import type { SettingName } from '@loci/chassis/settings.ts'
-import { migrate } from '@loci/postgres/migrate.ts'
-import { rolesSql } from '@loci/postgres/roles.ts'
+import { databaseCommands } from '@loci/postgres/commands.ts'
 import { createDaemon } from './app.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
@@ -32,50 +31,17 @@ const code = await runProgram({
       summary: 'serve the instances of the cell (the default)',
       async run(config) {
         const settings = requireSettings(config, DAEMON_SETTINGS)
-        const log = createLog({ level: settings.logLevel, program: 'daemon' })
-        exitOnBug(log, exit)
-        for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration')
-        const daemon = await createDaemon({ settings, log, version: manifest.version })
-        daemon.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
-        drainOnSignal({
-          log,
-          lifecycle: daemon.lifecycle,
-          servers: daemon.servers,
-          drainGraceMs: settings.drainGraceMs,
-          drainMs: settings.drainMs,
-          close: daemon.close,
-          exit,
-        })
-        await daemon.start()
-        return undefined
+        return runServer({ program: 'daemon', version: manifest.version, config, settings, create: createDaemon, exit })
       },
     },
-    migrate: {
-      summary: 'bring the cell’s database to this version’s schema, as loci_daemon_owner',
-      needs: ['databaseOwnerUrl'],
+    ...databaseCommands({
+      program: 'daemon',
+      schema: SCHEMA,
+      database: 'loci_cell',
       without: NOTHING_SECRET,
-      async run(config) {
-        const { databaseOwnerUrl, databaseCa } = config.values
-        const { version } = await migrate({
-          ownerUrl: databaseOwnerUrl as string,
-          ...(databaseCa ? { ca: databaseCa } : {}),
-          program: 'daemon',
-          schema: SCHEMA,
-          log: (line) => err(`${line}\n`),
-        })
-        out(`schema ${version}\n`)
-        return 0
-      },
-    },
-    'roles-sql': {
-      summary:
-        'print the SQL with which a database administrator prepares a database: roles-sql <database> [login] | psql',
-      without: NOTHING_SECRET,
-      async run(_config, [database = 'loci_cell', login]) {
-        out(rolesSql({ database, program: 'daemon', ...(login ? { login } : {}) }))
-        return 0
-      },
-    },
+      out,
+      err,
+    }),
     'admin-token': {
       summary:
         'make an admin token: the token on the first line, its digest for LOCI_ADMIN_TOKEN_DIGESTS on the second',

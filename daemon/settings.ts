@@ -33,3 +33,8 @@ export const DAEMON_SETTINGS = [
 ] as const
 
 export type DaemonSettings = Required<(typeof DAEMON_SETTINGS)[number]>
+
+/** Undefined for a cell without management: it serves what it has. */
+export function managementOf({ managementUrl, cellId, cellKey }: DaemonSettings) {
+  return managementUrl && cellId && cellKey ? { managementUrl, cellId, cellKey } : undefined
+}

@@ -9,6 +9,16 @@ export interface LegacyJwt {
   requireValid(authorization: string | string[] | undefined, nowMs: number): Promise<void>
 }
 
+/** Undefined where no key is configured; the configuration check makes sure that the three settings come together. */
+export function legacyJwtOf(settings: {
+  legacyJwtPublicKey: string | undefined
+  legacyJwtIssuer: string | undefined
+  legacyJwtAudience: string | undefined
+}): LegacyJwt | undefined {
+  const { legacyJwtPublicKey: publicKey, legacyJwtIssuer: issuer, legacyJwtAudience: audience } = settings
+  return publicKey && issuer && audience ? legacyJwt({ publicKey, issuer, audience }) : undefined
+}
+
 export interface LegacyJwtOptions {
   /** PEM of the public key; its type decides the algorithm, so a token cannot choose another. */
   publicKey: string

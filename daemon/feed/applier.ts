@@ -8,14 +8,13 @@
 //   every ten minutes a full resync, and at once when the database is not the one that it was (a restore, a fail-over): before that is
 //   over no replica serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Job, runJob } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import { deletionsResponse, feedResponse } from '@loci/contract/feed.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, headlineOf, type Management, RefusedByManagement } from './management.ts'
-import { startPurger } from './purge/purger.ts'
-import { createRepeats } from './repeats.ts'
-import { type ReporterOptions, startReporter } from './reports/reporter.ts'
+import { createPurger } from './purge/purger.ts'
+import { createReporter, type ReporterOptions } from './reports/reporter.ts'
 import { applyPage, eraseByLedger, type Lease, leaveLease, takeLease } from './store.ts'
 
 export interface ApplierOptions extends Management {
@@ -27,46 +26,28 @@ export interface ApplierOptions extends Management {
   onApplied(): Promise<void>
 }
 
+const LEASE_ASK_MS = 1_000
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
 const WAIT_S = 20
 const RESYNC_MS = 600_000
-const BACKOFF_MS_MAX = 10_000
 const OUTBOUND_MS = 3_000
 
-export interface Applier {
-  stop(): Promise<void>
-}
-
-export function startApplier(options: ApplierOptions): Applier {
-  const stopping = new AbortController()
-  const running = run(options, stopping.signal)
+export function applierJob(options: ApplierOptions): Job {
+  const { pool, replica } = options
   return {
-    async stop() {
-      stopping.abort()
-      await running
-      await leaveLease(options.pool, options.replica).catch(() => undefined)
+    name: 'feed',
+    atStart: true,
+    everyMs: LEASE_ASK_MS,
+    backoff: { ms: 250, msMax: 10_000 },
+    failure: headlineOf,
+    async run(signal) {
+      const lease = await takeLease(pool, replica, LEASE_MS)
+      if (!lease) return undefined
+      await lead(options, lease, signal)
+      return 'again'
     },
-  }
-}
-
-async function run(options: ApplierOptions, signal: AbortSignal): Promise<void> {
-  let backoffMs = 250
-  let isNews = createRepeats()
-  while (!signal.aborted) {
-    try {
-      const lease = await takeLease(options.pool, options.replica, LEASE_MS)
-      if (lease) await lead(options, lease, signal)
-      else await sleep(1_000, undefined, { signal })
-      backoffMs = 250
-      isNews = createRepeats()
-    } catch (error) {
-      if (signal.aborted) return
-      const reason = (error as Error).message
-      if (isNews(reason)) options.log.warn({ component: 'feed', reason }, headlineOf(error))
-      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
-      backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
-    }
+    last: () => leaveLease(pool, replica),
   }
 }
 
@@ -76,33 +57,34 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
   const leading = new AbortController()
   const either = AbortSignal.any([signal, leading.signal])
   let isAfresh = lease.epoch === null
-  const renewer = setInterval(() => {
-    takeLease(pool, replica, LEASE_MS).then(
+  const renewal: Job = {
+    name: 'feed lease',
+    everyMs: RENEW_MS,
+    failure: 'lease of the feed not renewed; retrying',
+    async run() {
+      const renewed = await takeLease(pool, replica, LEASE_MS)
       // Restored under our feet, by a fail-over for one: everything must be asked for.
-      (renewed) => (renewed?.fence !== lease.fence || (renewed.epoch === null && !isAfresh)) && leading.abort(),
-      () => undefined,
-    )
-  }, RENEW_MS)
+      if (renewed?.fence !== lease.fence || (renewed.epoch === null && !isAfresh)) leading.abort()
+    },
+  }
   let resyncAt = performance.now() + RESYNC_MS
   let polling = new AbortController()
   const resyncNow = () => {
     resyncAt = 0
     polling.abort()
   }
-  const reporter = startReporter(options, either)
-  const purger = startPurger(
-    {
-      pool,
-      log,
-      fence: lease.fence,
-      async onPurged(outcome) {
-        if (outcome === 'made again') resyncNow()
-        reporter.wake()
-        await options.onApplied()
-      },
+  const reporter = createReporter(options)
+  const purger = createPurger({
+    pool,
+    log,
+    fence: lease.fence,
+    async onPurged(outcome) {
+      if (outcome === 'made again') resyncNow()
+      reporter.wake()
+      await options.onApplied()
     },
-    either,
-  )
+  })
+  const beside = [renewal, reporter.job, purger.job].map((job) => runJob(job, log, either))
   try {
     let { epoch, after } = lease
     // Never behind `after`: keys and revocations come first in every page.
@@ -147,9 +129,8 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       wait = page.more ? 0 : WAIT_S
     }
   } finally {
-    clearInterval(renewer)
     leading.abort()
-    await Promise.all([reporter.ended, purger.ended])
+    await Promise.all(beside)
   }
 }
 

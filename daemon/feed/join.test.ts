@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { type TestFeed, testFeed } from '../testing/feed.ts'
-import { createRepeats } from './repeats.ts'
 
 let feed: TestFeed
 let first: TestDaemon
@@ -29,7 +28,7 @@ test('a replica that management knows says so in one line', async () => {
 })
 
 // The second replica does not hold the lease, so it never reads the feed: before it asked by itself, its mistakes showed only when the
-// first one died. Mutant: leave out startJoining() in background.ts (ready, and no line).
+// first one died. Mutant: leave join.job out of feedJobs() and join.ask() out of warm() (ready, and no line).
 const unknown: [string, { details: object; date?: string }, RegExp, string][] = [
   [
     'key',
@@ -82,14 +81,4 @@ test('management that is not there is named with its address and the cause', asy
   ])
   const blamed = second.lines.filter((text) => /"component":"feed".*database/.test(text))
   assert.deepEqual(blamed, [], 'the database is not blamed')
-})
-
-test('the same reason is said again after a minute, another one at once', () => {
-  let now = 1_000
-  const isNews = createRepeats(() => now)
-  assert.deepEqual([isNews('a'), isNews('a'), isNews('b'), isNews('a')], [true, false, true, true])
-  now += 59_999
-  assert.equal(isNews('a'), false)
-  now += 1
-  assert.deepEqual([isNews('a'), isNews('a')], [true, false])
 })

@@ -5,54 +5,71 @@
 //   joined: one line in the log. Not asked again: from then on the age of the feed tells.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job } from '@loci/chassis/jobs.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import { type CellRefusal, cellSelf } from '@loci/contract/cells.ts'
 import { callManagement, headlineOf, type Management, ManagementSilent, RefusedByManagement } from './management.ts'
-import { createRepeats } from './repeats.ts'
 
 export interface JoinOptions extends Management {
   lifecycle: Pick<Lifecycle, 'report'>
   log: Log
 }
 
-export interface Joining {
-  /** Resolves when the first call has ended, well or not. */
-  asked: Promise<void>
-  ended: Promise<void>
+export interface Join {
+  job: Job
+  /** Asks for the first time. Resolves when there is an answer of any kind, at the latest after JOIN_MS. */
+  ask(signal: AbortSignal): Promise<void>
 }
 
 const OUTBOUND_MS = 3_000
-const BACKOFF_MS_MAX = 10_000
+/** How long a start waits for management's first answer. Without it the replica serves, and is `degraded`. */
+const JOIN_MS = 1_000
 const UNHEARD = 'not heard since this replica started'
 
-export function startJoining(options: JoinOptions, signal: AbortSignal): Joining {
-  const { promise: asked, resolve } = Promise.withResolvers<void>()
-  options.lifecycle.report('management', `${UNHEARD}: it has not answered yet`)
-  return { asked, ended: join(options, signal, resolve).finally(resolve) }
-}
-
-async function join(options: JoinOptions, signal: AbortSignal, onAsked: () => void): Promise<void> {
+export function createJoin(options: JoinOptions): Join {
   const { log, lifecycle } = options
-  const isNews = createRepeats()
-  for (let backoffMs = 250; !signal.aborted; backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)) {
+  lifecycle.report('management', `${UNHEARD}: it has not answered yet`)
+  let isJoined = false
+  let asking: Promise<void> | undefined
+
+  async function join(signal: AbortSignal): Promise<void> {
     try {
-      const timeoutMs = OUTBOUND_MS
-      const self = cellSelf.parse(await callManagement(options, 'GET /cell/v1/self', { signal, timeoutMs }))
+      const call = callManagement(options, 'GET /cell/v1/self', { signal, timeoutMs: OUTBOUND_MS })
+      const self = cellSelf.parse(await call)
+      isJoined = true
       lifecycle.report('management', undefined)
       log.info(
         { component: 'feed', url: options.managementUrl },
         `joined: ${self.name}, epoch ${self.epoch}, ${self.instances} instances`,
       )
-      return
     } catch (error) {
-      if (signal.aborted) return
-      lifecycle.report('management', problemOf(error))
-      const reason = (error as Error).message
-      if (isNews(reason)) log.warn({ component: 'feed', reason }, headlineOf(error))
-      onAsked()
-      await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+      if (!signal.aborted) lifecycle.report('management', problemOf(error))
+      throw error
+    } finally {
+      asking = undefined
     }
+  }
+
+  return {
+    job: {
+      name: 'feed',
+      atStart: true,
+      everyMs: JOIN_MS,
+      backoff: { ms: 250, msMax: 10_000 },
+      failure: headlineOf,
+      async run(signal) {
+        asking ??= isJoined ? Promise.resolve() : join(signal)
+        await asking
+        return 'done'
+      },
+    },
+    async ask(signal) {
+      asking ??= join(signal)
+      const waited = sleep(JOIN_MS, undefined, { signal, ref: false })
+      // A failure is logged by the job, which asks again.
+      await Promise.race([asking, waited]).catch(() => undefined)
+    },
   }
 }
 

@@ -15,19 +15,26 @@ import {
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
-import type { Batches } from './batches.ts'
+import { createBatches } from './batches.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
 import { type KeptBatch, keepBatch, outcomesOf } from './kept-batch.ts'
 import { databasesExceeded, type Quota } from './quota.ts'
-import { type DamagedRow, digestsOf, type EntryRow, type Write, type WriteOutcome, writeEntries } from './store.ts'
+import {
+  commitEntries,
+  type DamagedRow,
+  digestsOf,
+  type EntryRow,
+  findEach,
+  type Write,
+  type WriteOutcome,
+  writeEntries,
+} from './store.ts'
 import { isUnreadable } from './unreadable.ts'
 
 interface KvOptions {
   access: CapabilityAccess
   pool: Pool
-  writes: Batches<{ write: Write; databasesMax: number }, WriteOutcome>
-  reads: Batches<{ database: string; key: string }, EntryRow | DamagedRow | undefined>
   quota: Quota
   act: RunAct<Caller>
 }
@@ -35,8 +42,24 @@ interface KvOptions {
 /** A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its surroundings. */
 const ENTRY_BODY_BYTES_MAX = 800 * 1024
 
-export function kvRoutes({ access, pool, writes, reads, quota, act }: KvOptions): Route[] {
+/** Entries in one statement. */
+const BATCH_MAX = 64
+
+export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
+  // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
+  const writes = createBatches<{ write: Write; databasesMax: number }, WriteOutcome>({
+    run: (instanceId, batch) => commitEntries(pool, instanceId, batch),
+    runningMax: 1,
+    batchMax: BATCH_MAX,
+    groupOf: ({ write }) => write.database,
+  })
+  const reads = createBatches<{ database: string; key: string }, EntryRow | DamagedRow | undefined>({
+    run: (instanceId, wanted) => findEach(pool, instanceId, wanted),
+    runningMax: 1,
+    batchMax: BATCH_MAX,
+    groupOf: ({ database }) => database,
+  })
   return [
     route(
       {

@@ -2,8 +2,10 @@
 // It is read again at every beat of the database watch; when the database is away, the last picture stands.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Log } from '@loci/chassis/log.ts'
 import type { SubserviceGate } from '@loci/chassis/server.ts'
-import type { SwitchRow } from './store.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import { listSwitches, revertDue, type SwitchRow } from './store.ts'
 import { SUBSERVICE_NAMES, SUBSERVICES } from './subservices.ts'
 
 interface Counts {
@@ -76,4 +78,13 @@ export function createSwitches(): Switches {
       return countsOf(name).inFlight === 0
     },
   }
+}
+
+/** The rows as they are after every change whose time is over was reverted. */
+export async function readSwitches(pool: Pool, log: Log): Promise<SwitchRow[]> {
+  const rows = await listSwitches(pool)
+  if (!rows.some(({ revertsInMs }) => revertsInMs !== null && revertsInMs <= 0)) return rows
+  for (const { service, auditId } of await revertDue(pool))
+    log.info({ subservice: service, ...(auditId ? { audit: auditId } : {}) }, 'switch reverted by itself')
+  return listSwitches(pool)
 }

@@ -88,7 +88,14 @@ async function streamServer() {
   const log = { end: 3, isAllowed: true, waitsAt: [] as number[] }
   const waiting = createWaiting({ lifecycle, readEnds: async () => new Map([['one', log.end]]), everyMs: 20 })
   const streams = createEventStreams(lifecycle, { recheckMs: 20 })
-  const spec = { method: 'GET', path: '/events', access: openAccess, tag: 't', summary: 's', deadline: 'stream' } as const
+  const spec = {
+    method: 'GET',
+    path: '/events',
+    access: openAccess,
+    tag: 't',
+    summary: 's',
+    deadline: 'stream',
+  } as const
   const answers = { 200: z.unknown() }
   const served = route({ ...spec, answers }, (call) =>
     streams.open(call, {

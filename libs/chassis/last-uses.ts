@@ -1,6 +1,8 @@
 // When each credential was last used, until it is written down: the newest moment of each, at most once a minute each, and never on
 // the way of a request.
 
+import type { Job } from './jobs.ts'
+
 export interface LastUse {
   id: string
   /** Whose it is, where that is needed to write it down. */
@@ -45,6 +47,16 @@ export function createLastUses(nowMs: () => number = Date.now): LastUses {
         if (!noted.has(use.id)) noted.set(use.id, use)
       }
     },
+  }
+}
+
+export function lastUsesJob(uses: LastUses, write: (taken: LastUse[]) => Promise<void>): Job {
+  return {
+    name: 'last use',
+    everyMs: 5_000,
+    failure: 'last use of credentials not saved; retrying',
+    run: () => writeLastUses(uses, write),
+    last: () => writeLastUses(uses, write, { isLast: true }),
   }
 }
 

@@ -1,14 +1,11 @@
-// The frame of a program's main.ts: commands, exit codes, signals. Exit codes are those of sysexits.h, which supervisors and
+// The frame of a program's main.ts: commands and exit codes. Exit codes are those of sysexits.h, which supervisors and
 // scripts know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be restarted in a loop: nothing will change by itself.
 
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
-import type { Lifecycle } from './lifecycle.ts'
-import type { Log } from './log.ts'
 import { findPortHolder } from './port-holder.ts'
-import type { HttpServer } from './server.ts'
 import { type Program, SETTINGS, type Setting, type SettingName } from './settings.ts'
 
-const EXIT = { ok: 0, failed: 1, usage: 64, unavailable: 69, bug: 70, config: 78 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 64, unavailable: 69, bug: 70, config: 78 } as const
 
 /** Thrown when the surroundings are such that the program must not run: weak role, missing row-level security, newer schema. */
 export class StartRefused extends Error {
@@ -164,51 +161,4 @@ function helpText({ program, version, commands }: ProgramOptions): string {
 function fallbackText(setting: Setting<unknown>, program: Program): string {
   const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
   return fallback === undefined || fallback === '' ? '' : ` Default: ${fallback}.`
-}
-
-export interface Serving {
-  log: Log
-  lifecycle: Lifecycle
-  servers: HttpServer[]
-  drainGraceMs: number
-  drainMs: number
-  /** Closes what the program opened, after the last answer. */
-  close(): Promise<void>
-  exit(code: number): void
-}
-
-/** From the first SIGTERM or SIGINT to the end; a second signal ends at once. */
-export function drainOnSignal({ log, lifecycle, servers, drainGraceMs, drainMs, close, exit }: Serving): void {
-  let draining = false
-  const stop = async (signal: string) => {
-    if (draining) {
-      log.warn({ signal }, 'second signal: ending at once')
-      log.flush()
-      exit(EXIT.failed)
-      return
-    }
-    draining = true
-    const wasServing = lifecycle.state === 'ready' || lifecycle.state === 'degraded'
-    lifecycle.beginDrain(signal, { graceMs: drainGraceMs, deadlineMs: drainGraceMs + drainMs })
-    // Readiness says draining from here on, and requests are still served: the load balancer needs a check or two to notice.
-    if (wasServing) await new Promise((resolve) => setTimeout(resolve, drainGraceMs))
-    const cut = (await Promise.all(servers.map((server) => server.close(drainMs)))).reduce((sum, one) => sum + one, 0)
-    await close().catch((error) => log.warn({ error }, 'closing failed'))
-    lifecycle.move('stopped', 'drained')
-    log.info({ count: cut }, cut === 0 ? 'drained, nothing was cut' : 'drained, some requests were cut at the deadline')
-    log.flush()
-    exit(cut === 0 ? EXIT.ok : EXIT.failed)
-  }
-  process.on('SIGTERM', () => void stop('SIGTERM'))
-  process.on('SIGINT', () => void stop('SIGINT'))
-}
-
-/** A bug nobody caught: the state of the process is unknown, so it says what it knows and ends; the supervisor starts it again. */
-export function exitOnBug(log: Log, exit: (code: number) => void): void {
-  const end = (error: unknown, kind: string) => {
-    log.fatal({ error }, kind)
-    exit(EXIT.bug)
-  }
-  process.on('uncaughtException', (error) => end(error, 'uncaught exception'))
-  process.on('unhandledRejection', (error) => end(error, 'unhandled rejection'))
 }

@@ -37,8 +37,7 @@ export function createWaiting({
   async function poll(): Promise<void> {
     try {
       const ends = await readEnds([...waiters.keys()])
-      for (const [id, ofId] of waiters)
-        for (const waiter of [...ofId]) if (ends.get(id) !== waiter.seq) waiter.wake()
+      for (const [id, ofId] of waiters) for (const waiter of [...ofId]) if (ends.get(id) !== waiter.seq) waiter.wake()
     } catch {
       // A database that does not answer is no news. A waiter reads by itself when its time is over, and reports the failure.
     }

@@ -64,6 +64,15 @@ interface Health {
   unreplicated: boolean
 }
 
+/** For the pools of one program, which differ in their name and size. */
+export function poolOpener(
+  { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
+  onError: (error: Error) => void,
+): (applicationName: string, connectionsMax: number) => Pool {
+  return (applicationName, connectionsMax) =>
+    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, onError })
+}
+
 export function openPool(options: PoolOptions): Pool {
   const { connectMs = 1_000, statementMs = 2_000 } = options
   const connections = new pg.Pool(connectionOptions(options, connectMs, statementMs))

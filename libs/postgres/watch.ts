@@ -1,56 +1,14 @@
-// Asks the database at a steady beat whether it is there and writable, so that readiness can say what no request has met yet.
+// Asks the database how it is, so that readiness can say what no request has met yet.
 
 import type { Sql } from './pool.ts'
 
-export interface Watch {
-  stop(): void
-}
-
-/** `also` runs in the same beat after a good answer: what a replica must pick up within a second. */
-export function watchDatabase({
-  sql,
-  everyMs,
-  report,
-  also,
-  onError,
-}: {
-  sql: Sql
-  everyMs: number
-  report(problem: string | undefined): void
-  also?(): Promise<void>
-  /** What went wrong in full, for the log; once until it is well again. */
-  onError?(error: Error): void
-}): Watch {
-  let stopped = false
-  let isWell = true
-  let timer: NodeJS.Timeout | undefined
-
-  async function beat(): Promise<void> {
-    try {
-      const { rows } = await sql.query<{ readOnly: boolean }>({
-        name: 'watch',
-        text: `select current_setting('transaction_read_only') = 'on' as "readOnly"`,
-      })
-      await also?.()
-      isWell = true
-      report(rows[0]?.readOnly ? 'read-only: reads go on, writes do not' : undefined)
-    } catch (error) {
-      // A fixed phrase: what is reported is shown on open routes, and the driver's words name addresses and roles.
-      report('does not answer')
-      if (isWell) onError?.(error as Error)
-      isWell = false
-    }
-    // Counted from the end of the last one: a slow database is not asked twice at once.
-    if (!stopped) timer = setTimeout(() => void beat(), everyMs)
-  }
-
-  timer = setTimeout(() => void beat(), everyMs)
-  return {
-    stop() {
-      stopped = true
-      clearTimeout(timer)
-    },
-  }
+/** What is wrong with a database that answers; undefined when it can be read and written. */
+export async function readProblem(sql: Sql): Promise<string | undefined> {
+  const { rows } = await sql.query<{ readOnly: boolean }>({
+    name: 'watch',
+    text: `select current_setting('transaction_read_only') = 'on' as "readOnly"`,
+  })
+  return rows[0]?.readOnly ? 'read-only: reads go on, writes do not' : undefined
 }
 
 /** One round trip, for a health check that must really ask. */

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { testLog } from '@loci/chassis/testing/server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
@@ -12,7 +11,7 @@ import { useOrganization } from '../access/store.ts'
 import { insertTenant } from '../tenants/store.ts'
 import { event, occurred, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
 import { applyParkedOf } from './billing.ts'
-import { applyParkedEvents, createBillingClock, settleDueTenants } from './clock.ts'
+import { applyParkedEvents, billingJobs, settleDueTenants } from './clock.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.now()
@@ -206,14 +205,11 @@ test('the clock goes by the time of the database', async () => {
   await provider.bill(tenantId, { status: 'past_due' })
   const { sql, pool } = provider.management
   await sql(`update loci.due_tenants set due_at = now() where tenant_id = $1`, [tenantId])
-  const clock = createBillingClock({ pool, log: testLog().log, kick() {} })
-  mock.timers.enable({ apis: ['setInterval', 'Date'], now: day(400) })
-  clock.start()
-  mock.timers.tick(5_000)
-  mock.timers.reset()
+  const [clock] = billingJobs({ pool, log: testLog().log, kick() {} })
+  mock.timers.enable({ apis: ['Date'], now: day(400) })
+  await clock?.run(new AbortController().signal).finally(() => mock.timers.reset())
   const looked = 'select from loci.due_tenants where tenant_id = $1 and due_at > now()'
-  while ((await sql(looked, [tenantId])).length === 0) await sleep(20)
-  await clock.stop()
+  assert.equal((await sql(looked, [tenantId])).length, 1)
 
   assert.equal((await rowOf(tenantId)).status, 'past_due')
 })

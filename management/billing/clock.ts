@@ -1,6 +1,7 @@
 // What changes without an event: a grace that ends, a period that is over, a notice that is due, an event whose tenant has appeared
 // or never did. The moment is handed in, so that a test can let days pass.
 
+import type { Job } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -19,53 +20,36 @@ import {
 
 type OnError = (error: unknown, tenantId?: string) => void
 
-export interface BillingClock {
-  start(): void
-  /** Upkeep: whatever fails is logged. */
-  applyParkedEvents(): Promise<void>
-  stop(): Promise<void>
-}
-
-const TICK_MS = 5_000
+const CLOCK_MS = 5_000
+const PARKED_MS = 60_000
 const TENANTS_MAX = 50
-/** Of one call: what is left is there at the next tick. */
+/** Of one run: what is left is there at the next. */
 const ROUNDS_MAX = 20
 const PUT_OFF_MS = 60_000
 const PARKED_TENANTS_MAX = 50
 const PARKED_MS_MAX = 30 * 86_400_000
 
-/** Looks at the clock for the tenants of all organizations, as long as the process serves. */
-export function createBillingClock({ pool, log, kick }: { pool: Pool; log: Log; kick(): void }): BillingClock {
-  const stopping = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
+/** For the tenants of all organizations. By the clock of the database, which every process shares. */
+export function billingJobs({ pool, log, kick }: { pool: Pool; log: Log; kick(): void }): Job[] {
+  const failure = 'updating the billing state of tenants by the clock failed; retrying within a minute'
   const onError: OnError = (error, tenantId) =>
-    log.error(
-      { component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error },
-      'updating the billing state of tenants by the clock failed; it is tried again within a minute',
-    )
-  const tick = async () => {
-    if ((await settleDueTenants(pool, await readNow(pool), onError, stopping.signal)) > 0) kick()
-  }
-  return {
-    start() {
-      timer = setInterval(() => {
-        running ??= tick()
-          .catch((error) => onError(error))
-          .finally(() => {
-            running = undefined
-          })
-      }, TICK_MS)
+    log.error({ component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error }, failure)
+  return [
+    {
+      name: 'billing clock',
+      everyMs: CLOCK_MS,
+      failure,
+      async run(signal) {
+        if ((await settleDueTenants(pool, await readNow(pool), onError, signal)) > 0) kick()
+      },
     },
-    async applyParkedEvents() {
-      await applyParkedEvents(pool, await readNow(pool), onError, stopping.signal)
+    {
+      name: 'parked billing events',
+      everyMs: PARKED_MS,
+      failure,
+      run: async (signal) => applyParkedEvents(pool, await readNow(pool), onError, signal),
     },
-    async stop() {
-      stopping.abort()
-      clearInterval(timer)
-      await running
-    },
-  }
+  ]
 }
 
 /**

@@ -1,6 +1,7 @@
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
 import { page } from '@loci/chassis/page.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
@@ -53,8 +54,7 @@ interface BillingOptions {
   kick(): void
   /** After a commit: the organization has new events. */
   tellEvents(organizationId: string): void
-  /** An event does not count, because others of its subscription have the sequence, or the time, that it lacks. */
-  onUnordered(): void
+  metrics: Metrics
 }
 
 const HOOK = { path: '/api/webhooks/billing', tag: 'billing', flatErrors: true } as const
@@ -66,7 +66,12 @@ export function billingRoutes(options: BillingOptions): Route[] {
   return [...webhookRoutes(options), ...tenantBillingRoutes(options), ...staffRoutes(options)]
 }
 
-function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: BillingOptions): Route[] {
+function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics, ...after }: BillingOptions): Route[] {
+  const unordered = metrics.counter(
+    'loci_billing_unordered_total',
+    'Billing events that do not count, because others of their subscription have a sequence or a time and they have none.',
+    [],
+  )
   return [
     route(
       {
@@ -100,11 +105,13 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
         const sent = headers['webhook-id']
         const delivery = { body: readEvent(bytes), bytes, webhookId: sent?.toString(), requestId }
         const received = await transaction(pool, async (sql) => receiveEvent(sql, delivery, await readNow(sql)))
-        if (received.effect === 'unordered')
+        if (received.effect === 'unordered') {
+          unordered.inc()
           log.warn(
             { requestId, component: 'billing' },
             'a billing event does not count: other events of its subscription have a metadata.sequence or occurred_at, this one has not',
           )
+        }
         followUp(received, after)
         return { received: true }
       },
@@ -114,10 +121,9 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, ...after }: Bi
 
 function followUp(
   { effect, organizationId }: Received,
-  { kick, tellEvents, onUnordered }: Pick<BillingOptions, 'kick' | 'tellEvents' | 'onUnordered'>,
+  { kick, tellEvents }: Pick<BillingOptions, 'kick' | 'tellEvents'>,
 ): void {
   if (effect === 'seen' || effect === 'parked') return
-  if (effect === 'unordered') onUnordered()
   kick()
   tellEvents(organizationId)
 }

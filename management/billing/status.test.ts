@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createMetrics } from '@loci/chassis/metrics.ts'
 import type { Access, Reply, Route } from '@loci/chassis/route.ts'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
@@ -204,7 +205,7 @@ test('a database that goes away right after the commit does not turn a reset int
     isBilled: true,
     kick() {},
     tellEvents: (organizationId) => told.push(organizationId),
-    onUnordered() {},
+    metrics: createMetrics({ version: 'test' }),
   })
   const reset = routes.find(({ spec }) => spec.path.endsWith('/ordering/reset')) as Route
   const call = {

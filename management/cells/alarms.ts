@@ -2,6 +2,7 @@
 // must look. Each is a log line (one a minute for each cell and kind), a metric, and the `alarm` of the cell in GET /api/v1/cells.
 
 import type { Log } from '@loci/chassis/log.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
 import type { CellAlarm } from '@loci/contract/cells.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../access/cell.ts'
@@ -17,12 +18,17 @@ const LOG_MS = 60_000
 /** A cell that goes on speaking alone is noted so often; any other at once. */
 const NOTE_MS = 2_000
 
-export function createAlarms({ pool, log, count }: { pool: Pool; log: Log; count(kind: CellAlarm): void }): Alarms {
+export function createAlarms({ pool, log, metrics }: { pool: Pool; log: Log; metrics: Metrics }): Alarms {
+  const alarmed = metrics.counter(
+    'loci_cell_alarms_total',
+    'What cells have said that an honest one does not say, by kind. Above zero: look at `alarm` of GET /api/v1/cells.',
+    ['kind'],
+  )
   const loggedAt = new Map<string, number>()
   const heard = new Map<string, { speaker: string; at: number }>()
 
   async function raise(cellId: string, kind: CellAlarm, detail: string): Promise<void> {
-    count(kind)
+    alarmed.inc({ kind })
     const key = `${cellId} ${kind}`
     const now = performance.now()
     if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_MS) return

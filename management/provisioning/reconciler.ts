@@ -1,23 +1,24 @@
 // Looks at services: at once when this process gave the reason, and at everything that is due, whoever gave it. The second is the
 // net under the first: a process that is killed after its commit leaves the row in due_services.
 
+import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { claimDue } from './due/store.ts'
+import { claimDue, countOverdue } from './due/store.ts'
 import { lookAt, type Rules } from './provisioning.ts'
 
 export interface Reconciler {
+  jobs: Job[]
   /** After a commit: looks at these at once. Nobody waits for it, and it never throws. */
   look(organizationId: string, serviceIds: string[]): void
   /** After a commit that made others due. */
   kick(): void
-  /** Before it nothing is looked at: the database may not be there yet. */
-  start(): void
-  stop(): Promise<void>
 }
 
-const TICK_MS = 500
+const EVERY_MS = 500
+const COUNT_MS = 60_000
 const CLAIM_MAX = 20
 /** When somebody else takes over what a killed process had claimed. */
 const PUT_OFF_MS = 5_000
@@ -33,21 +34,21 @@ export function createReconciler({
   pool,
   rules,
   log,
+  metrics,
   tell,
 }: {
   pool: Pool
   rules: Rules
   log: Log
+  metrics: Metrics
   /** The feed of this cell has news. */
   tell(cellId: string): void
 }): Reconciler {
-  // In the order of arrival, each once. What is beyond the bound is due all the same, and is found by the next tick.
+  // In the order of arrival, each once. What is beyond the bound is due all the same, and is claimed by the next run.
   const queue = new Map<string, { one: Due; looked: (() => void)[] }>()
   let running = 0
-  let ticking: Promise<void> | undefined
-  let isStopped = true
-  let timer: NodeJS.Timeout | undefined
-  let wakeAgain = false
+  let isStopped = false
+  const wakeup = createWakeup()
   const idle: (() => void)[] = []
 
   async function lookOnce(one: Due): Promise<void> {
@@ -91,52 +92,54 @@ export function createReconciler({
 
   const drained = () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve)))
 
-  async function tick(): Promise<void> {
-    for (let more = true; more && !isStopped; ) {
-      const due = await claimDue(pool, { now: new Date(), max: CLAIM_MAX, putOffMs: PUT_OFF_MS }).catch((error) => {
-        log.warn({ component: 'provisioning', error }, 'what is due could not be read')
-        return []
-      })
-      // Only those: what is asked for meanwhile must not keep the net from the next.
-      const looked = Promise.all(due.map(enqueue))
-      pump()
-      await looked
-      more = due.length === CLAIM_MAX
-    }
+  async function reconcileDue(signal: AbortSignal): Promise<JobOutcome> {
+    signal.addEventListener('abort', stop)
+    const due = await claimDue(pool, { now: new Date(), max: CLAIM_MAX, putOffMs: PUT_OFF_MS })
+    if (signal.aborted) return undefined
+    // Only those: what is asked for meanwhile must not keep the next claim waiting.
+    const looked = Promise.all(due.map(enqueue))
+    pump()
+    await looked
+    return due.length === CLAIM_MAX ? 'again' : undefined
   }
 
-  function kick(): void {
-    if (isStopped) return
-    if (ticking) {
-      wakeAgain = true
-      return
-    }
-    ticking = tick().finally(() => {
-      ticking = undefined
-      if (!wakeAgain) return
-      wakeAgain = false
-      kick()
-    })
+  function stop(): void {
+    isStopped = true
+    for (const { looked } of queue.values()) for (const resolve of looked) resolve()
+    queue.clear()
   }
+
+  let overdue = { count: 0, oldestS: 0 }
+  metrics.gauge(
+    'loci_provisioning_overdue',
+    'Services whose next provisioning step is late, those whose step fails again and again included.',
+    () => overdue.count,
+  )
+  metrics.gauge('loci_provisioning_overdue_seconds', 'How long the oldest of them is overdue.', () => overdue.oldestS)
 
   return {
-    start() {
-      isStopped = false
-      timer = setInterval(kick, TICK_MS)
-    },
+    jobs: [
+      {
+        name: 'provisioning',
+        everyMs: EVERY_MS,
+        wakeup,
+        failure: 'claiming due services failed; retrying',
+        run: reconcileDue,
+        last: drained,
+      },
+      {
+        name: 'overdue services',
+        everyMs: COUNT_MS,
+        async run() {
+          overdue = await countOverdue(pool)
+        },
+      },
+    ],
     look(organizationId, serviceIds) {
       if (isStopped) return
       for (const serviceId of serviceIds) void enqueue({ organizationId, serviceId })
       pump()
     },
-    kick,
-    async stop() {
-      isStopped = true
-      clearInterval(timer)
-      for (const { looked } of queue.values()) for (const resolve of looked) resolve()
-      queue.clear()
-      await ticking
-      await drained()
-    },
+    kick: wakeup.wake,
   }
 }

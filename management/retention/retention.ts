@@ -5,8 +5,9 @@
 //   tokens that have expired     7 days after their end
 //   usage                        by the minute 2 days, by the hour 90 days, then by the day
 //   config of deleted services   at once
-// Organizations take turns, a part of them at each upkeep, so that each has its turn within the hour; row-level security stays closed.
+// Organizations take turns, a part of them each minute, so that each has its turn within the hour; row-level security stays closed.
 
+import type { Job } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -23,25 +24,28 @@ import {
 
 const DAY_MS = 86_400_000
 const ROWS_MAX = 1_000
-/** Upkeep comes once a minute. */
+const EVERY_MS = 60_000
 const ROUND_MINUTES = 60
 const TURN_MIN = 100
 const TURN_MAX = 5_000
 
 export interface Retention {
+  job: Job
   /** The next part of the organizations. */
-  turn(now?: Date): Promise<void>
+  turn(now?: Date, signal?: AbortSignal): Promise<void>
 }
 
 export function createRetention(pool: Pool, log: Log): Retention {
   let after = ''
-  return {
-    async turn(now = new Date()) {
+  const retention: Retention = {
+    job: { name: 'retention', everyMs: EVERY_MS, run: (signal) => retention.turn(new Date(), signal) },
+    async turn(now = new Date(), signal) {
       const part = Math.ceil((await countOrganizations(pool)) / ROUND_MINUTES)
       const limit = Math.min(TURN_MAX, Math.max(TURN_MIN, part))
       const ids = await listOrganizationIds(pool, { after, limit })
       after = ids.length < limit ? '' : (ids.at(-1) as string)
       for (const id of ids) {
+        if (signal?.aborted) return
         // One organization in trouble must not keep the others from their turn.
         await keepFor(pool, id, now).catch((error) =>
           log.error(
@@ -52,6 +56,7 @@ export function createRetention(pool: Pool, log: Log): Retention {
       }
     },
   }
+  return retention
 }
 
 /** Until nothing of it is over its time, a commit for each thousand rows. */

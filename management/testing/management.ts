@@ -107,32 +107,7 @@ export async function testManagement({
   const sealingKeys = replicaOf?.settings.sealingKeys ?? [{ id: 'test', key: randomBytes(32) }]
   const { lines, log } = testLog()
   const settings: ManagementSettings = {
-    ...(replicaOf?.settings ?? {
-      listen: { host: '127.0.0.1', port: 0 },
-      publicUrl: PUBLIC_URL,
-      databaseUrl: database.appUrl,
-      databaseCa: undefined,
-      databaseConnectionsMax: 8,
-      sealingKeys,
-      staffEmails: ['staff@loci.example'],
-      trustedGateways: [],
-      gatewaySecrets: [],
-      billingWebhookSecrets: [],
-      billingSigningSecrets: [],
-      billingProvider: 'stripe',
-      regions: [],
-      unauthenticatedPerMinute: 1_000_000,
-      trustedProxies: [],
-      requireHttps: false,
-      tlsCert: undefined,
-      tlsKey: undefined,
-      concurrencyMax: 64,
-      queueMax: 64,
-      queueMs: 300,
-      drainGraceMs: 0,
-      drainMs: 1_000,
-      logLevel: 'debug',
-    }),
+    ...(replicaOf?.settings ?? testSettings(database.appUrl, sealingKeys)),
     ...given,
   }
   const management = await createManagement({
@@ -281,4 +256,33 @@ function testCell(url: string, id: string, key: PrivateJwk): TestCell {
     },
   }
   return cell
+}
+
+export function testSettings(databaseUrl: string, sealingKeys: ManagementSettings['sealingKeys']): ManagementSettings {
+  return {
+    listen: { host: '127.0.0.1', port: 0 },
+    publicUrl: PUBLIC_URL,
+    databaseUrl,
+    databaseCa: undefined,
+    databaseConnectionsMax: 8,
+    sealingKeys,
+    staffEmails: ['staff@loci.example'],
+    trustedGateways: [],
+    gatewaySecrets: [],
+    billingWebhookSecrets: [],
+    billingSigningSecrets: [],
+    billingProvider: 'stripe',
+    regions: [],
+    unauthenticatedPerMinute: 1_000_000,
+    trustedProxies: [],
+    requireHttps: false,
+    tlsCert: undefined,
+    tlsKey: undefined,
+    concurrencyMax: 64,
+    queueMax: 64,
+    queueMs: 300,
+    drainGraceMs: 0,
+    drainMs: 1_000,
+    logLevel: 'debug',
+  }
 }

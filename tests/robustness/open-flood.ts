@@ -78,8 +78,8 @@ async function sharedPool(report: Report, world: World, tenant: WorldTenant, con
   await using mutant = await plantMutant([
     {
       file: 'daemon/app.ts',
-      from: "applicationName: 'loci-daemon-authority', connectionsMax: 2 })",
-      to: "applicationName: 'loci-daemon-authority', connectionsMax: 2 })\n  Object.assign(beat, background)",
+      from: "open('loci-daemon-authority', 2)",
+      to: "open('loci-daemon-authority', 2)\n  Object.assign(beat, background)",
     },
     { file: 'libs/chassis/cached.ts', from: 'performance.now() - known.at < ms', to: 'false' },
     { file: 'libs/chassis/cached.ts', from: 'making ??= renew()', to: 'making = renew()' },

@@ -343,7 +343,7 @@ async function mutants(report: Report, world: World): Promise<void> {
   }
   {
     await using mutant = await plantMutant([
-      { file: 'daemon/background.ts', from: 'const BEAT_MS = 300\n', to: 'const BEAT_MS = 600_000\n' },
+      { file: 'daemon/app.ts', from: 'const BEAT_MS = 300\n', to: 'const BEAT_MS = 600_000\n' },
     ])
     const daemons = await Promise.all([0, 1].map(() => mutant.startProgram('daemon', world.daemonSettings())))
     await Promise.all(daemons.map(({ url }) => untilReady(url)))

@@ -154,9 +154,9 @@ async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b:
   // A third replica that reads authority when it starts and never again.
   await using mutant = await plantMutant([
     {
-      file: 'daemon/background.ts',
-      from: '      await catchUp()\n      requireOwnLife()',
-      to: '      requireOwnLife()',
+      file: 'daemon/app.ts',
+      from: '        await catchUp()\n        lifecycle.report(',
+      to: '        lifecycle.report(',
     },
     { file: 'daemon/access/authority.ts', from: 'performance.now() - readAt > cacheMsMax', to: 'false' },
   ])

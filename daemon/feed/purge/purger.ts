@@ -9,9 +9,9 @@
 // every writer shares), or an instance is told to be deleted while something of it is left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { createBell } from '../bell.ts'
 import { finishPurge, listPurges, type Purge, purgeSome } from './store.ts'
 
 export interface PurgerOptions {
@@ -23,9 +23,8 @@ export interface PurgerOptions {
 }
 
 export interface Purger {
+  job: Job
   wake(): void
-  /** Resolves when the signal has ended it. */
-  ended: Promise<void>
 }
 
 const BEAT_MS = 5_000
@@ -35,31 +34,26 @@ const BATCH_MAX = 500
 /** Then the next one has its turn: a large instance must not keep small ones waiting. */
 const TURN_MS = 1_000
 
-export function startPurger(options: PurgerOptions, signal: AbortSignal): Purger {
+export function createPurger(options: PurgerOptions): Purger {
   const { pool, log } = options
-  const bell = createBell()
+  const wakeup = createWakeup()
 
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      let isUnfinished = false
-      try {
-        for (const purge of await listPurges(pool, INSTANCES_MAX)) {
-          if (signal.aborted) return
-          // One in trouble must not keep the others from being erased; it has its turn again at the next beat.
-          isUnfinished =
-            (await takeTurn(options, purge, signal).catch((error) => {
-              log.warn({ error, component: 'purge' }, 'an instance could not be erased; it is tried again')
-              return false
-            })) || isUnfinished
-        }
-      } catch (error) {
-        log.warn({ error, component: 'purge' }, 'what must be erased could not be read; it is tried again')
-      }
-      if (!isUnfinished) await bell.wait(BEAT_MS, signal)
+  async function run(signal: AbortSignal): Promise<JobOutcome> {
+    let isUnfinished = false
+    for (const purge of await listPurges(pool, INSTANCES_MAX)) {
+      if (signal.aborted) return undefined
+      // One in trouble must not keep the others from being erased; it has its turn again at the next beat.
+      isUnfinished =
+        (await takeTurn(options, purge, signal).catch((error) => {
+          log.warn({ error, component: 'purge' }, 'erasing an instance failed; retrying')
+          return false
+        })) || isUnfinished
     }
+    return isUnfinished ? 'again' : undefined
   }
 
-  return { wake: bell.ring, ended: run() }
+  const failure = 'listing the instances to erase failed; retrying'
+  return { job: { name: 'purge', atStart: true, everyMs: BEAT_MS, wakeup, failure, run }, wake: wakeup.wake }
 }
 
 /** True while something is left. */

@@ -149,6 +149,9 @@ test('a token that was used goes up with its moment, at most once a minute', asy
   const at = Date.parse(told.at)
   assert.ok(at > usedBefore - 1_000 && at < Date.now() + 1_000, told.at)
 
+  // The cell notes the report after management has taken it.
+  const noted = 'select from loci.credential_uses where credential = $1 and told_at is not null'
+  await eventually(async () => (await it.cell.sql(noted, [used])).length === 1)
   // Used again: it is noted, and waits for the minute after the telling.
   const { pool } = it.told
   await saveUses(pool, [{ id: used, at: Date.now() }])

@@ -3,9 +3,9 @@
 // more than what goes up.
 
 import { randomUUID } from 'node:crypto'
+import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { createBell } from '../bell.ts'
 import { callManagement, type Management, RefusedByManagement } from '../management.ts'
 import { describeInstances, finishReport, type ReportRows, readReport } from './store.ts'
 
@@ -22,14 +22,13 @@ export interface ReporterOptions extends Management {
 }
 
 export interface Reporter {
-  /** Something to tell: it need not wait for the next beat. */
+  job: Job
+  /** There is something to report: it need not wait for the next interval. */
   wake(): void
   /** Tells every instance again, also those that management did not know: after a full resync it may. */
   startOver(): void
   /** The feed names these: if management did not know one of them, it does now. */
   hear(instanceIds: string[]): void
-  /** Resolves when the signal has ended it. */
-  ended: Promise<void>
 }
 
 const REPORT_MS = 5_000
@@ -39,9 +38,9 @@ const UNREADABLE_MAX = 1_000
 type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used'
 type ReportBody = Record<List, object[]>
 
-export function startReporter(options: ReporterOptions, signal: AbortSignal): Reporter {
+export function createReporter(options: ReporterOptions): Reporter {
   const { pool, log } = options
-  const bell = createBell()
+  const wakeup = createWakeup()
   let observedSince = 0
   let round = 0
   // Instances that management does not know (any more): they are left out, and described once, for it to adopt them or to keep them
@@ -51,7 +50,7 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
   const unreadable = new Set<string>()
   let sent: ReportBody | undefined
 
-  async function tell(): Promise<boolean> {
+  async function report(signal: AbortSignal): Promise<boolean> {
     const roundBefore = round
     const rows = await readReport(pool, observedSince, [...unknown.keys()])
     const described = await describeInstances(pool, untoldOf(unknown))
@@ -92,24 +91,16 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
     return unreadable.size > before
   }
 
-  async function run(): Promise<void> {
-    let told = ''
-    while (!signal.aborted) {
-      try {
-        const more = await tell()
-        told = ''
-        if (more) continue
-      } catch (error) {
-        if (signal.aborted) return
-        const reason = (error as Error).message
-        if (reason !== told) log.warn({ component: 'reports', reason }, 'a report was not taken; it is sent again')
-        told = reason
-        const { instances = [], fields = [] } = error instanceof RefusedByManagement ? error : {}
-        const named = instances.filter((svc) => !unknown.has(svc))
-        for (const svc of named) unknown.set(svc, false)
-        if (leaveOut(fields) || named.length > 0) continue
-      }
-      await bell.wait(REPORT_MS, signal)
+  async function run(signal: AbortSignal): Promise<JobOutcome> {
+    try {
+      return (await report(signal)) ? 'again' : undefined
+    } catch (error) {
+      if (!(error instanceof RefusedByManagement)) throw error
+      const named = error.instances.filter((svc) => !unknown.has(svc))
+      for (const svc of named) unknown.set(svc, false)
+      if (!leaveOut(error.fields) && named.length === 0) throw error
+      log.warn({ component: 'reports', reason: error.message }, 'report refused; sending it without the named rows')
+      return 'again'
     }
   }
 
@@ -117,16 +108,23 @@ export function startReporter(options: ReporterOptions, signal: AbortSignal): Re
     round += 1
     observedSince = 0
     unknown.clear()
-    bell.ring()
+    wakeup.wake()
   }
 
   return {
-    wake: bell.ring,
+    job: {
+      name: 'reports',
+      atStart: true,
+      everyMs: REPORT_MS,
+      wakeup,
+      failure: () => 'report not accepted by management; sending it again',
+      run,
+    },
+    wake: wakeup.wake,
     startOver,
     hear(instanceIds) {
       if (instanceIds.some((svc) => unknown.has(svc))) startOver()
     },
-    ended: run(),
   }
 }
 

@@ -1,0 +1,47 @@
+// What a replica does for the feed beside its requests. Without the settings of management it pulls and reports nothing.
+
+import { randomUUID } from 'node:crypto'
+import type { Job } from '@loci/chassis/jobs.ts'
+import { type LastUses, lastUsesJob } from '@loci/chassis/last-uses.ts'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Log } from '@loci/chassis/log.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { Authority } from '../access/authority.ts'
+import type { Rates } from '../access/rates.ts'
+import { type ApplierOptions, applierJob } from './applier.ts'
+import { authorityProblem } from './catch-up.ts'
+import type { Join } from './join.ts'
+import type { Management } from './management.ts'
+import { forgetUses, saveUses } from './reports/store.ts'
+import { forgetReplicas } from './store.ts'
+import { usageJobs } from './usage.ts'
+
+export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'onApplied'> {
+  pool: Pool
+  log: Log
+  lifecycle: Lifecycle
+  authority: Authority
+  rates: Rates
+  uses: LastUses
+  management: Management | undefined
+  join: Join | undefined
+}
+
+const AGE_MS = 1_000
+const HOUR_MS = 3_600_000
+
+export function feedJobs(options: FeedJobsOptions): Job[] {
+  const { pool, lifecycle, authority, management, join, rates, uses } = options
+  const replica = randomUUID()
+  const reportAge = async () => lifecycle.report('authority', authorityProblem(authority))
+  return [
+    // By itself and not at the beat: it reports that the beat fails.
+    { name: 'authority', everyMs: AGE_MS, run: reportAge },
+    ...(join ? [join.job] : []),
+    ...(management ? [applierJob({ ...options, ...management, replica })] : []),
+    ...usageJobs(pool, replica, rates),
+    lastUsesJob(uses, (taken) => saveUses(pool, taken)),
+    { name: 'replicas', everyMs: HOUR_MS, run: () => forgetReplicas(pool) },
+    { name: 'old last uses', everyMs: HOUR_MS, run: () => forgetUses(pool) },
+  ]
+}

@@ -1,0 +1,60 @@
+// What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance.
+
+import type { Job } from '@loci/chassis/jobs.ts'
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { InstanceCounts, Rates } from '../access/rates.ts'
+import { addUsage, exchangeRates } from './store.ts'
+
+const RATES_MS = 1_000
+const USAGE_MS = 5_000
+/** Of the plan's rate: below it an instance can not be over its limit on any number of replicas that matters. */
+const BUSY = 0.25
+const SHARE_MIN = 0.05
+
+export function usageJobs(sql: Sql, replica: string, rates: Rates): Job[] {
+  const usage = createUsage(sql, replica, rates)
+  return [
+    { name: 'rates', everyMs: RATES_MS, run: usage.second },
+    { name: 'usage', everyMs: USAGE_MS, run: usage.flush, last: usage.flush },
+  ]
+}
+
+export function createUsage(sql: Sql, replica: string, rates: Rates) {
+  const pending = new Map<string, { requests: number; writes: number }>()
+  /** What was sent and not confirmed. It is sent again as it was, under its number: it may have been taken. */
+  let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
+  let flushes = 0
+
+  function collect(): [string, InstanceCounts][] {
+    const seen = [...rates.drainCounts()]
+    for (const [instanceId, { requests, writes }] of seen) {
+      const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
+      pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
+    }
+    return seen
+  }
+
+  return {
+    async second(): Promise<void> {
+      const busy = collect().filter(([, { requests, perSecond }]) => requests > perSecond * BUSY)
+      const own = busy.map(([instanceId, { requests }]) => ({ instanceId, requests }))
+      const others = own.length > 0 ? await exchangeRates(sql, replica, own) : new Map<string, number>()
+      const share = ({ instanceId, requests }: { instanceId: string; requests: number }) =>
+        Math.max(SHARE_MIN, requests / (requests + (others.get(instanceId) ?? 0)))
+      rates.setShares(new Map(own.map((one) => [one.instanceId, share(one)])))
+    },
+    async flush(): Promise<void> {
+      if (sent) await addUsage(sql, replica, sent.flush, sent.counts)
+      sent = undefined
+      collect()
+      const counts = [...pending].map(([instanceId, sum]) => ({ instanceId, ...sum }))
+      // Taken out first: what is counted while this is on its way belongs to the next time.
+      pending.clear()
+      if (counts.length === 0) return
+      flushes += 1
+      sent = { flush: flushes, counts }
+      await addUsage(sql, replica, flushes, counts)
+      sent = undefined
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// The state of each sub-service as health, probes and the administration show it.
+
+import { cachedFor } from '@loci/chassis/cached.ts'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Route } from '@loci/chassis/route.ts'
+import { SUBSERVICE_NAMES, subserviceAt } from './subservices.ts'
+import type { Switches } from './switches.ts'
+
+/** Everybody who asks within it gets the same answer: the route is open. */
+const PING_MS = 1_000
+
+interface StatesOptions {
+  switches: Switches
+  lifecycle: Lifecycle
+  version: string
+  routes(): Route[]
+  ping(): Promise<{ latencyMs: number }>
+}
+
+export function createStates({ switches, lifecycle, version, routes, ping }: StatesOptions) {
+  /** One without a single route is `not_built`, rather than claim to run. kv is the store itself, which the beat asks. */
+  const of = (name: string): string => {
+    if (!switches.isEnabled(name)) return 'disabled'
+    if (lifecycle.problem('postgres') !== undefined) return 'down'
+    return name === 'kv' || routes().some(({ spec }) => spec.subservice === name) ? 'running' : 'not_built'
+  }
+  const postgres = cachedFor(PING_MS, () =>
+    ping().then(
+      ({ latencyMs }) => ({ status: 'ok', latencyMs }),
+      () => ({ status: 'down', latencyMs: 0, detail: 'does not answer' }),
+    ),
+  )
+  return {
+    of,
+    all: () => Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, of(name)])),
+    checks: { postgres, ...Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, () => ({ status: of(name) })])) },
+    /** For a path that leads nowhere: the sub-service that it will belong to. */
+    unbuilt: (path: string) => {
+      const name = subserviceAt(path)
+      return name && of(name) === 'not_built' ? `${name} is not built in ${version}` : undefined
+    },
+  }
+}
