@@ -4,11 +4,10 @@
 // A page never ends at a damaged row: its key may be what rotted, and the next page would begin somewhere else.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { sqlState } from '@loci/postgres/errors.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { prefixEnd } from './entries.ts'
 import { type DamagedRow, type EntryRow, findEntries, listEntries, PAGE_BYTES_MAX, walkEntries } from './store.ts'
-import { isUnreadable } from './unreadable.ts'
 
 export interface PageOfEntries {
   rows: EntryRow[]

@@ -12,10 +12,11 @@ import {
   entryWrite,
   keyParams,
 } from '@loci/contract/kv.ts'
+import { createBatches } from '@loci/postgres/batches.ts'
+import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
-import { createBatches } from './batches.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
 import { type KeptBatch, keepBatch, outcomesOf } from './kept-batch.ts'
@@ -30,7 +31,6 @@ import {
   type WriteOutcome,
   writeEntries,
 } from './store.ts'
-import { isUnreadable } from './unreadable.ts'
 
 interface KvOptions {
   access: CapabilityAccess

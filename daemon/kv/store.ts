@@ -1,10 +1,10 @@
 // All SQL of entries. Reads and writes are calls of one function each, which sets the row-level security context itself.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { knownUnreadable, rememberUnreadable } from './known-damage.ts'
-import { isUnreadable } from './unreadable.ts'
 
 export interface EntryRow {
   key: string

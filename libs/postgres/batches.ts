@@ -9,7 +9,7 @@
 //                                               told and has calls of its own for a while, so that the others go on without it
 //   anything else                               one item is at fault: each alone, and only the guilty one fails
 
-import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
+import { CommitUnknownError, isUnavailable, sqlState } from './errors.ts'
 
 export interface Batches<Item, Result> {
   add(instanceId: string, item: Item): Promise<Result>
@@ -118,7 +118,7 @@ export function createBatches<Item, Result>({
 }
 
 function failureOf(error: unknown): 'unknown' | 'away' | 'slow' | 'locked' | 'item' {
-  if ((error as Error).name === 'CommitUnknownError') return 'unknown'
+  if (error instanceof CommitUnknownError) return 'unknown'
   if (isUnavailable(error)) return 'away'
   const state = sqlState(error)
   if (state === '57014') return 'slow'
