@@ -78,10 +78,10 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...{ sealingKeys, isBilled, rates, failures, uses, trustedProxies },
   })
   const { act, creations } = createCustomerActs(pool, sealingKeys)
-  const market = { isBilled, regions }
+  const rules = { isBilled, regions }
   const tell = (cellId: string) => waiting.wake(cellId)
   const tellEvents = (organizationId: string) => eventsWaiting.wake(organizationId)
-  const reconciler = createReconciler({ pool: background, rules: market, log, metrics, tell })
+  const reconciler = createReconciler({ pool: background, rules, log, metrics, tell })
   const { look, kick } = reconciler
   const ends = createOperationEnds(pool, eventsWaiting)
   const cell = cellAccess({
@@ -98,8 +98,8 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...keyRoutes({ pool }),
     ...feedRoutes({ cell, pool, waiting, alarms }),
     ...reportRoutes({ cell, pool, tell, tellEvents, look, alarms }),
-    ...serviceRoutes({ caller, rates, pool, market, act, creations, ends, look }),
-    ...provisioningRoutes({ caller, pool, act, rules: market, tell, look }),
+    ...serviceRoutes({ caller, rates, pool, rules, act, creations, ends, look }),
+    ...provisioningRoutes({ caller, pool, act, rules, tell, look }),
     ...operationRoutes({ caller, ends }),
     ...organizationRoutes({ caller, act, pool, publicUrl }),
     ...tenantRoutes({

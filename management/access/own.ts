@@ -47,7 +47,7 @@ export async function requireStillKey(sql: Sql, { kind, organizationId, id }: Ca
     throw new ApiError('UNAUTHENTICATED', 'The API key was deleted meanwhile. Nothing was done.')
 }
 
-export function mayUseTenant({ tenantIds }: Caller, id: string): boolean {
+export function mayUseTenant({ tenantIds }: Pick<Caller, 'tenantIds'>, id: string): boolean {
   return tenantIds === null || tenantIds.includes(id)
 }
 

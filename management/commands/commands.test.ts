@@ -79,20 +79,13 @@ test('an operator makes a cell, an instance, a token and a partner credential, a
     assert.equal(again.code, 1)
     assert.match(again.stderr, /choose another name/)
 
-    const first = await done(
-      'instances',
-      'add',
-      '--org',
-      'Acme',
-      '--tenant',
-      'main',
-      '--plan',
-      'pro',
-      '--cell',
-      'one',
-      '--create',
-      'true',
-    )
+    const acme = ['--org', 'Acme', '--tenant', 'main', '--plan', 'pro', '--cell', 'one', '--create', 'true']
+    const ownerless = await run(env, 'instances', 'add', ...acme)
+    assert.deepEqual([ownerless.code, /always has an owner/.test(ownerless.stderr)], [64, true])
+    const first = await done('instances', 'add', ...acme, '--owner-email', 'ada@example.com')
+    // Mutant: insertOrganization() in place of makeOrganization(): nobody is its owner.
+    const ofOwner = ['--org', first.organization_id, '--email', 'ada@example.com', '--name', 'of the owner']
+    assert.equal((await done('api-keys', 'mint', ...ofOwner)).role, 'owner')
     const where = ['--plan', 'pro', '--cell', cell.cell_id, '--service-type', 'kv']
     const second = await done('instances', 'add', '--org', first.organization_id, '--tenant', first.tenant_id, ...where)
     assert.deepEqual(
@@ -175,10 +168,11 @@ async function checkLeftBehind(
       text: 'select action, count(*) as count from loci.audit group by action order by action',
     })
     assert.deepEqual(Object.fromEntries(acts.map(({ action, count }) => [action, count])), {
+      'api_key.make': 1,
       'cell.add': 1,
       'feed.new_epoch': 1,
       'key.make': 2,
-      'organization.make': 1,
+      'organization.make': 2,
       'partner_credential.mint': 1,
       'partner_credential.revoke': 1,
       'service.make': 2,

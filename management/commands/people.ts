@@ -9,9 +9,19 @@ import { SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { issueApiKey } from '../api-keys/api-keys.ts'
 import { listApiKeys } from '../api-keys/store.ts'
-import { makeOrganization, type NewOrganization, requireEmail, requireName } from '../organizations/organizations.ts'
-import { findFirstOrganization, findMemberByEmail, listAllOrganizations } from '../organizations/store.ts'
-import { listOrganizations, type Organization } from '../tenants/store.ts'
+import {
+  findOneOrganization,
+  makeOrganization,
+  type NewOrganization,
+  requireEmail,
+  requireName,
+} from '../organizations/organizations.ts'
+import {
+  findFirstOrganization,
+  findMemberByEmail,
+  listAllOrganizations,
+  type Organization,
+} from '../organizations/store.ts'
 import { type Context, type Given, type Group, listOf } from './verb.ts'
 
 export const BOOTSTRAP: Group = {
@@ -125,8 +135,7 @@ async function apiKeysList({ pool }: Context, given: Given): Promise<object> {
 }
 
 async function requireOne(sql: Sql, nameOrId: string): Promise<Organization> {
-  const [found, another] = await listOrganizations(sql, nameOrId)
-  if (another) throw new ApiError('INVALID_STATE', `Several organizations are called '${nameOrId}': give the id.`)
+  const found = await findOneOrganization(sql, nameOrId)
   if (!found) throw new ApiError('NOT_FOUND', `There is no organization ${nameOrId}.`)
   return found
 }

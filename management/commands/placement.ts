@@ -4,15 +4,18 @@ import { readFileSync } from 'node:fs'
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { looksLikeId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { useOrganization } from '../access/store.ts'
 import { raiseEpoch, readEpoch } from '../acts/feed/store.ts'
+import { lockCell } from '../acts/locks/store.ts'
 import { addCell, changeCell, removeCell, requireCell } from '../cells/cells.ts'
 import { listCells } from '../cells/store.ts'
+import { findOneOrganization, makeOrganization } from '../organizations/organizations.ts'
 import { PLAN_NAMES, type PlanName } from '../plans.ts'
-import { addInstance } from '../services/services.ts'
-import { listOrganizations } from '../tenants/store.ts'
-import { ensureOrganization, ensureTenant } from '../tenants/tenants.ts'
+import { createService, requireService, requireServiceRequest } from '../services/services.ts'
+import { findOneTenant, makeTenant, type NewTenant, requireTenantRoom } from '../tenants/tenants.ts'
 import { type Context, type Given, type Group, integerOf, jsonOf, listOf } from './verb.ts'
 
 export const CELLS: Group = {
@@ -29,12 +32,12 @@ export const CELLS: Group = {
 
 export const INSTANCES: Group = {
   summary:
-    'place a service in a cell: instances add --org <name or id> --tenant <name or id> --plan pro --cell <name or id> [--create true]',
+    'place a service in a cell: instances add --org <name or id> --tenant <name or id> --plan pro --cell <name or id> [--create true --owner-email ada@example.com]',
   without: ['sealingKeys'],
   verbs: {
     add: {
       required: ['org', 'tenant', 'plan', 'cell'],
-      optional: ['name', 'service-type', 'create'],
+      optional: ['name', 'service-type', 'create', 'owner-email'],
       run: instancesAdd,
     },
   },
@@ -112,31 +115,25 @@ function createOf({ create = 'false' }: Given): boolean {
   )
 }
 
-/** Customers choose the names of their organizations: a new one must not turn out to be somebody's. */
-async function requireNobodyCalled(sql: Sql, nameOrId: string): Promise<void> {
-  const [found] = await listOrganizations(sql, nameOrId)
-  if (found && found.id !== nameOrId)
-    throw new ApiError(
-      'INVALID_STATE',
-      `There is an organization called '${nameOrId}' already, ${found.id}: give its id if you mean it, or another name.`,
-    )
-}
-
 async function instancesAdd({ pool, actor }: Context, given: Given): Promise<object> {
   const plan = PLAN_NAMES.find((name) => name === given.plan) as PlanName | undefined
   if (!plan) throw new ApiError('VALIDATION_ERROR', `--plan is one of ${PLAN_NAMES.join(', ')}.`)
+  const mayMake = createOf(given)
   return transaction(pool, async (sql) => {
     const cell = await requireCell(sql, given.cell as string)
-    const mayMake = createOf(given)
-    if (mayMake) await requireNobodyCalled(sql, given.org as string)
-    const organization = await ensureOrganization(sql, given.org as string, actor, mayMake)
-    const wanted = { organizationId: organization.id, nameOrId: given.tenant as string, plan }
-    const tenant = await ensureTenant(sql, wanted, actor, mayMake)
-    const serviceType = given['service-type'] ?? 'memory'
-    const service = await addInstance(sql, { tenant, cell, plan, name: given.name ?? serviceType, serviceType }, actor)
+    await lockCell(sql, cell.id)
+    const organizationId = await organizationFor(sql, given, mayMake, actor)
+    await useOrganization(sql, organizationId)
+    const tenantId = await tenantFor(sql, { organizationId, name: given.tenant as string, plan }, mayMake, actor)
+    const type = given['service-type'] ?? 'memory'
+    const wanted = { name: given.name ?? type, service_type: type, plan, region: cell.region, tenant_id: tenantId }
+    const rules = { isBilled: false, regions: [], cell }
+    const request = requireServiceRequest(rules, wanted)
+    const made = await createService(sql, rules, { caller: { id: actor, organizationId, tenantIds: null } }, request)
+    const service = await requireService(sql, organizationId, made.service.id)
     return {
-      organization_id: organization.id,
-      tenant_id: tenant.id,
+      organization_id: organizationId,
+      tenant_id: tenantId,
       service_id: service.id,
       service_type: service.serviceType,
       name: service.name,
@@ -148,6 +145,37 @@ async function instancesAdd({ pool, actor }: Context, given: Given): Promise<obj
       status: service.status,
     }
   })
+}
+
+async function organizationFor(sql: Sql, given: Given, mayMake: boolean, actor: string): Promise<string> {
+  const name = given.org as string
+  const found = await findOneOrganization(sql, name)
+  // Customers choose the names of their organizations: a new one must not turn out to be somebody's.
+  if (found && mayMake && found.id !== name)
+    throw new ApiError(
+      'INVALID_STATE',
+      `There is an organization called '${name}' already, ${found.id}: give its id if you mean it, or another name.`,
+    )
+  if (found) return found.id
+  if (!mayMake || looksLikeId(name))
+    throw new ApiError('NOT_FOUND', `There is no organization ${name}. Nothing was made.`)
+  if (given['owner-email'] === undefined)
+    throw new ApiError('VALIDATION_ERROR', '--create true needs --owner-email: an organization always has an owner.')
+  return (await makeOrganization(sql, { name, ownerEmail: given['owner-email'] }, { actor })).id
+}
+
+async function tenantFor(
+  sql: Sql,
+  { organizationId, name, plan }: NewTenant,
+  mayMake: boolean,
+  actor: string,
+): Promise<string> {
+  const found = await findOneTenant(sql, organizationId, name)
+  if (found) return found.id
+  if (!mayMake || looksLikeId(name)) throw new ApiError('NOT_FOUND', `There is no tenant ${name}. Nothing was made.`)
+  await requireTenantRoom(sql, organizationId, false)
+  // Billing events of a tenant that is not there yet are applied by the clock of billing.
+  return (await makeTenant(sql, { organizationId, name, plan }, { actor }, async () => {})).id
 }
 
 async function feedNewEpoch({ pool, actor }: Context): Promise<object> {

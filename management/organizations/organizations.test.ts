@@ -5,9 +5,9 @@ import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
-import { listOrganizations } from '../tenants/store.ts'
 import { ACTOR, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
 import { changeRole } from './organizations.ts'
+import { listOrganizations } from './store.ts'
 
 let management: TestManagement
 before(async () => {

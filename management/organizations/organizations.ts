@@ -10,7 +10,7 @@ import { useOrganization } from '../access/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { listKeysOf } from '../api-keys/store.ts'
 import { takeBack } from '../api-keys/take-back.ts'
-import { insertOrganization, insertTenant, type Tenant } from '../tenants/store.ts'
+import { insertTenant, type Tenant } from '../tenants/store.ts'
 import {
   deleteMember,
   ensureUser,
@@ -18,9 +18,12 @@ import {
   findOrganization,
   findUser,
   insertMember,
+  insertOrganization,
+  listOrganizations,
   lockMemberAndOwners,
   lockOwned,
   type Member,
+  type Organization,
   type OrganizationRow,
   type User,
   updateRole,
@@ -76,6 +79,13 @@ export async function foundOrganization(
     data: { tenant_id: tenant.id },
   })
   return { id, name, tenant, owner }
+}
+
+/** For an operator, who has a name or an id. */
+export async function findOneOrganization(sql: Sql, nameOrId: string): Promise<Organization | undefined> {
+  const [found, another] = await listOrganizations(sql, nameOrId)
+  if (another) throw new ApiError('INVALID_STATE', `Several organizations are called '${nameOrId}': give the id.`)
+  return found
 }
 
 /** How many organizations one person may own. */

@@ -1,5 +1,7 @@
+import { looksLikeId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
+import { LOCKS } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 
 export interface User {
@@ -259,5 +261,29 @@ export async function markAccepted(sql: Sql, organizationId: string, id: string)
     name: 'invitations_accepted',
     text: 'update loci.invitations set accepted_at = now() where organization_id = $1 and id = $2',
     values: [organizationId, id],
+  })
+}
+
+export interface Organization {
+  id: string
+  name: string
+}
+
+export async function listOrganizations(sql: Sql, nameOrId: string): Promise<Organization[]> {
+  const { rows } = await sql.query<Organization>({
+    name: 'organizations_find',
+    // What looks like an id is one, whatever somebody may have called theirs.
+    text: `select id, name from loci.organizations where case when $2 then id = $1 else name = $1 end order by id limit 2`,
+    values: [nameOrId, looksLikeId(nameOrId)],
+  })
+  return rows
+}
+
+export async function insertOrganization(sql: Sql, { id, name }: Organization): Promise<void> {
+  LOCKS.own(sql, 'organization', id)
+  await sql.query({
+    name: 'organizations_insert',
+    text: 'insert into loci.organizations (id, name) values ($1, $2)',
+    values: [id, name],
   })
 }

@@ -167,6 +167,7 @@ export interface Adopted {
 /** Of the organization in use. The region is that of its cell. Failed until its owner accepts it: it uses no quota and no rank. */
 export async function insertAdopted(sql: Sql, one: Adopted): Promise<void> {
   LOCKS.own(sql, 'service', one.id)
+  LOCKS.own(sql, 'due row', one.id)
   await sql.query({
     name: 'provisioning_insert_adopted',
     text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, status,
@@ -209,6 +210,7 @@ export interface NewService {
 /** False when the slug is taken. */
 export async function insertService(sql: Sql, service: NewService): Promise<boolean> {
   LOCKS.own(sql, 'service', service.id)
+  LOCKS.own(sql, 'due row', service.id)
   const { rowCount } = await sql.query({
     name: 'services_insert',
     text: `insert into loci.services (id, organization_id, tenant_id, name, slug, service_type, plan, region, cell_id, config,

@@ -24,10 +24,10 @@ import type { Verb } from '../provisioning/service-state.ts'
 import {
   commandService,
   createService,
-  type Market,
   patchService,
   requireServiceRequest,
   requireVisible,
+  type ServiceRules,
 } from './services.ts'
 import { countServices, listServices, type Service } from './store.ts'
 
@@ -35,7 +35,7 @@ interface ServiceOptions {
   caller: CallerAccess
   rates: Rates
   pool: Pool
-  market: Market
+  rules: ServiceRules
   act: RunAct<Caller>
   /** Of creations: the seed orders the stored answer for another body too. */
   creations: Acts<Caller>
@@ -48,7 +48,7 @@ const params = idPath
 const ERASED_MS = 500
 
 export function serviceRoutes(options: ServiceOptions): Route[] {
-  const { caller, rates, pool, market, act, creations, ends, look } = options
+  const { caller, rates, pool, rules, act, creations, ends, look } = options
   return [
     route(
       {
@@ -82,13 +82,13 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         const replayed = await creations.replay(call, takeRate, { request: sent.request })
         if (replayed) return replayed
         if (sent.refusal) throw sent.refusal
-        const request = requireServiceRequest(market, sent.request)
+        const request = requireServiceRequest(rules, sent.request)
         await takeRate()
         let made: string | undefined
         const create = async (sql: Sql) => {
           const { service, operation, estimatedReadyIn } = await createService(
             sql,
-            market,
+            rules,
             { caller, requestId },
             request,
           )
@@ -183,7 +183,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           'config' in kept ? { ...kept, config: (await requireVisible(sql, caller, params.id)).config } : kept
         const change = async (sql: Sql) => {
           const wanted = { id: params.id, change: call.body }
-          const { operation, service } = await patchService(sql, market, { caller, requestId }, wanted)
+          const { operation, service } = await patchService(sql, rules, { caller, requestId }, wanted)
           if (!operation) {
             const renamed = serviceJson(service)
             return { status: 200, body: renamed, kept: { ...renamed, config: null } }
@@ -241,7 +241,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
   async function command(call: ActCall<Caller> & { params: { id: string } }, verb: Verb) {
     const { caller, params, requestId } = call
     const answer = await act(call, async (sql) => {
-      const { operation, service } = await commandService(sql, market, { caller, requestId }, { id: params.id, verb })
+      const { operation, service } = await commandService(sql, rules, { caller, requestId }, { id: params.id, verb })
       return accepted(operationJson({ ...operation, serviceId: service.id }))
     })
     look(caller.organizationId, [params.id])

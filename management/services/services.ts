@@ -10,14 +10,14 @@ import { jsonbBytes } from '@loci/postgres/jsonb-size.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../access/caller.ts'
 import { mayUseTenant, notYourTenant } from '../access/own.ts'
-import { appendEvent, appendEvents } from '../acts/events/store.ts'
+import { appendEvents } from '../acts/events/store.ts'
 import { lockCell } from '../acts/locks/store.ts'
 import { PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
 import { putDue } from '../provisioning/due/store.ts'
 import type { Operation } from '../provisioning/operations/operation.ts'
 import { saveOperation } from '../provisioning/operations/store.ts'
 import { findReadyMs } from '../provisioning/placement/store.ts'
-import { lookAt, type Rules, saveTurn } from '../provisioning/provisioning.ts'
+import { lookWithoutEvents, type Rules, saveTurn } from '../provisioning/provisioning.ts'
 import { command, newLife, type Verb } from '../provisioning/service-state.ts'
 import { findPlaced, insertService, type NewService, type Placed, updateService } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
@@ -28,9 +28,11 @@ const READY_S_FIRST = 5
 const READY_S_MAX = 600
 const CONFIG_BYTES_MAX = 64 * 1024
 
-export interface Market extends Rules {
+export interface ServiceRules extends Rules {
   /** Empty = any. */
   regions: string[]
+  /** Chosen by an operator; otherwise the reconciler finds one. */
+  cell?: { id: string; tenantId: string | null }
 }
 
 /** A creation that nothing is wrong with, as far as the request alone can tell. */
@@ -39,16 +41,17 @@ export interface ServiceRequest extends CreateServiceRequest {
 }
 
 /** Everything about the request that can be judged without the store: the seed has it before the rate limit. */
-export function requireServiceRequest(market: Market, body: unknown): ServiceRequest {
+export function requireServiceRequest(rules: ServiceRules, body: unknown): ServiceRequest {
   const request = parseInput(createServiceRequest, body, 'body')
-  requireRegion(market, request.region)
+  requireRegion(rules, request.region)
   requireSmall(request.config)
   return { ...request, service_type: requireType(request.service_type) }
 }
 
 export interface Actor {
-  caller: Caller
-  requestId: string
+  /** An operator's command acts for a whole organization, without a credential. */
+  caller: Pick<Caller, 'id' | 'organizationId' | 'tenantIds'>
+  requestId?: string | undefined
 }
 
 export interface Created {
@@ -60,15 +63,19 @@ export interface Created {
 /** The seed's creation, in one transaction with whatever else must commit with it. */
 export async function createService(
   sql: Sql,
-  market: Market,
+  rules: ServiceRules,
   { caller, requestId }: Actor,
   request: ServiceRequest,
   now: Date = new Date(),
 ): Promise<Created> {
+  const { cell } = rules
+  if (cell) await lockCell(sql, cell.id)
   const tenant = await requireTenant(sql, caller, request.tenant_id)
-  requireCovered(tenant, request.plan, market.isBilled)
-  requireRoom(tenant, market.isBilled)
-  await requireRoomOfOrganization(sql, caller.organizationId, market.isBilled, now)
+  if (cell && cell.tenantId !== null && cell.tenantId !== tenant.id)
+    throw new ApiError('INVALID_STATE', 'The cell is reserved for another tenant: choose another cell.')
+  requireCovered(tenant, request.plan, rules.isBilled)
+  requireRoom(tenant, rules.isBilled)
+  await requireRoomOfOrganization(sql, caller.organizationId, rules.isBilled, now)
   const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
   const operation = life.operation as Operation
   const service: NewService = {
@@ -80,7 +87,7 @@ export async function createService(
     serviceType: request.service_type,
     plan: request.plan,
     region: request.region,
-    cellId: null,
+    cellId: cell?.id ?? null,
     config: request.config ?? {},
     operationId: operation.id,
     deadlineAt: life.deadlineAt as Date,
@@ -89,17 +96,14 @@ export async function createService(
   await insertWithSlug(sql, service, request.slug !== undefined)
   await saveOperation(sql, service.organizationId, service.id, operation)
   await putDue(sql, service.organizationId, service.id, now)
+  const { organizationId, id, tenantId } = service
+  const facts = { plan: service.plan, service_type: service.serviceType }
+  // Published at once where the cell is known, so that the command of an operator has told the cell when it ends.
+  const placed = cell ? await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : undefined
   const readyMs = await findReadyMs(sql, service.region)
-  await record(sql, { caller, requestId }, 'service.make', service, {
-    plan: service.plan,
-    service_type: service.serviceType,
-  })
-  await appendEvent(sql, {
-    organizationId: service.organizationId,
-    type: 'service.created',
-    subject: service.id,
-    data: { tenant_id: service.tenantId, plan: service.plan, service_type: service.serviceType },
-  })
+  await record(sql, { caller, requestId }, 'service.make', service, { ...facts, ...(cell && { cell_id: cell.id }) })
+  const created = { organizationId, type: 'service.created', subject: id, data: { tenant_id: tenantId, ...facts } }
+  await appendEvents(sql, [created, ...(placed?.events ?? [])], now)
   const estimate = readyMs === undefined ? READY_S_FIRST : Math.ceil(readyMs / 1000)
   return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
 }
@@ -115,7 +119,7 @@ function requireSmall(config: object | undefined): void {
     )
 }
 
-function requireRegion({ regions }: Market, region: string): void {
+function requireRegion({ regions }: ServiceRules, region: string): void {
   if (regions.length === 0 || regions.includes(region)) return
   const known = regions.join(', ')
   throw new ApiError('VALIDATION_ERROR', `There is no region '${region}'. The regions are ${known}.`, {
@@ -134,7 +138,7 @@ function requireType(name: string): ServiceType {
 }
 
 /** 403 whether it exists or not: a stranger must not learn which tenants there are. */
-async function requireTenant(sql: Sql, caller: Caller, tenantId: string | undefined): Promise<TenantQuota> {
+async function requireTenant(sql: Sql, caller: Actor['caller'], tenantId: string | undefined): Promise<TenantQuota> {
   const asked = tenantId ?? (caller.tenantIds?.length === 1 ? caller.tenantIds[0] : undefined)
   const isKnown = asked === undefined || isId('ten', asked)
   const tenant = isKnown ? await lockQuota(sql, caller.organizationId, asked) : undefined
@@ -220,7 +224,7 @@ export async function requireService(sql: Sql, organizationId: string, id: strin
 }
 
 /** One that the caller may see, deleted ones included. */
-export async function requireVisible(sql: Sql, caller: Caller, id: string): Promise<Service> {
+export async function requireVisible(sql: Sql, caller: Actor['caller'], id: string): Promise<Service> {
   const service = isId('svc', id) ? await findService(sql, caller.organizationId, id) : undefined
   if (!service || !mayUseTenant(caller, service.tenantId)) throw noService()
   return service
@@ -233,7 +237,7 @@ function noService(): ApiError {
 /** What it is under the locks of its tenant and of itself, not what it was when it was looked up. */
 async function lockService(
   sql: Sql,
-  caller: Caller,
+  caller: Actor['caller'],
   id: string,
 ): Promise<{ tenant: TenantQuota | undefined; placed: Placed; service: Service }> {
   const { tenantId } = await requireVisible(sql, caller, id)
@@ -247,7 +251,7 @@ async function lockService(
 /** The operation that the command has begun; of one that changes nothing, how that ended. */
 export async function commandService(
   sql: Sql,
-  market: Market,
+  rules: ServiceRules,
   actor: Actor,
   { id, verb }: { id: string; verb: Verb },
   now: Date = new Date(),
@@ -259,9 +263,9 @@ export async function commandService(
     life.status === 'failed' && life.wantedState !== 'deleted' && (verb === 'retry' || verb === 'resume')
   // What was failed uses the quota again.
   if (isRevival && tenant) {
-    requireCovered(tenant, placed.plan, market.isBilled)
-    requireRoom(tenant, market.isBilled)
-    await requireRoomOfOrganization(sql, caller.organizationId, market.isBilled, now)
+    requireCovered(tenant, placed.plan, rules.isBilled)
+    requireRoom(tenant, rules.isBilled)
+    await requireRoomOfOrganization(sql, caller.organizationId, rules.isBilled, now)
   }
   const turn = command(life, verb, newId('op', now.getTime()), now)
   const events = await saveTurn(sql, caller.organizationId, placed, turn, now)
@@ -275,7 +279,7 @@ export async function commandService(
 /** Undefined when nothing of it concerns the cell. */
 export async function patchService(
   sql: Sql,
-  market: Market,
+  rules: ServiceRules,
   actor: Actor,
   { id, change }: { id: string; change: PatchServiceRequest },
   now: Date = new Date(),
@@ -288,7 +292,7 @@ export async function patchService(
     plan: change.plan ?? before.plan,
     config: change.config ?? before.config,
   }
-  if (after.plan !== before.plan && tenant) requireCovered(tenant, after.plan, market.isBilled)
+  if (after.plan !== before.plan && tenant) requireCovered(tenant, after.plan, rules.isBilled)
   await updateService(sql, { organizationId: caller.organizationId, id }, after, now)
   const concernsCell = after.plan !== before.plan || JSON.stringify(after.config) !== JSON.stringify(before.config)
   const turn = concernsCell ? command(placed.life, 'update', newId('op', now.getTime()), now) : undefined
@@ -310,58 +314,6 @@ async function record(
 ): Promise<void> {
   const entry = { actor: caller.id, action, subject: id, requestId, detail: { tenant_id: tenantId, ...detail } }
   await appendAudit(sql, { ...entry, chain: organizationId })
-}
-
-export interface Placement {
-  tenant: { id: string; organizationId: string; plan: PlanName }
-  cell: { id: string; region: string; capacity: number; tenantId: string | null }
-  plan: PlanName
-  name: string
-  serviceType: string
-}
-
-/** An operator's own way: into a cell by name, without billing. In a transaction that has the tenant's organization in use. */
-export async function addInstance(
-  sql: Sql,
-  { tenant, cell, plan, name, serviceType }: Placement,
-  actor: string,
-  now: Date = new Date(),
-): Promise<Service> {
-  const type = requireType(serviceType)
-  if (cell.tenantId !== null && cell.tenantId !== tenant.id)
-    throw new ApiError('INVALID_STATE', 'This cell is kept for another tenant: choose another cell.')
-  await lockCell(sql, cell.id)
-  const quota = (await lockQuota(sql, tenant.organizationId, tenant.id)) as TenantQuota
-  requireRoom({ ...quota, plan: tenant.plan }, true)
-  const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
-  const operation = life.operation as Operation
-  const service: NewService = {
-    id: life.id,
-    organizationId: tenant.organizationId,
-    tenantId: tenant.id,
-    name,
-    slug: slugOf(name, 'service'),
-    serviceType: type,
-    plan,
-    region: cell.region,
-    cellId: cell.id,
-    config: {},
-    operationId: operation.id,
-    deadlineAt: life.deadlineAt as Date,
-    createdAt: now,
-  }
-  await insertWithSlug(sql, service, false)
-  await saveOperation(sql, service.organizationId, service.id, operation)
-  await putDue(sql, service.organizationId, service.id, now)
-  await lookAt(sql, { isBilled: false }, { organizationId: service.organizationId, serviceId: service.id, now })
-  await appendAudit(sql, {
-    chain: service.organizationId,
-    actor,
-    action: 'service.make',
-    subject: service.id,
-    detail: { tenant_id: tenant.id, cell_id: cell.id, plan, service_type: type },
-  })
-  return requireService(sql, service.organizationId, service.id)
 }
 
 /**

@@ -3,30 +3,6 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { LOCKS, lockOrganization, lockTenant } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
 
-export interface Organization {
-  id: string
-  name: string
-}
-
-export async function listOrganizations(sql: Sql, nameOrId: string): Promise<Organization[]> {
-  const { rows } = await sql.query<Organization>({
-    name: 'organizations_find',
-    // What looks like an id is one, whatever somebody may have called theirs.
-    text: `select id, name from loci.organizations where case when $2 then id = $1 else name = $1 end order by id limit 2`,
-    values: [nameOrId, looksLikeId(nameOrId)],
-  })
-  return rows
-}
-
-export async function insertOrganization(sql: Sql, { id, name }: Organization): Promise<void> {
-  LOCKS.own(sql, 'organization', id)
-  await sql.query({
-    name: 'organizations_insert',
-    text: 'insert into loci.organizations (id, name) values ($1, $2)',
-    values: [id, name],
-  })
-}
-
 export interface Tenant {
   id: string
   organizationId: string
@@ -49,16 +25,6 @@ export async function listTenants(sql: Sql, organizationId: string, nameOrId: st
   return rows
 }
 
-export async function insertTenant(sql: Sql, tenant: Tenant): Promise<void> {
-  LOCKS.own(sql, 'tenant', tenant.id)
-  await sql.query({
-    name: 'tenants_insert',
-    text: `insert into loci.tenants (id, organization_id, name, slug, plan, status, is_default)
-      values ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [tenant.id, tenant.organizationId, tenant.name, tenant.slug, tenant.plan, tenant.status, tenant.isDefault],
-  })
-}
-
 export interface TenantRow extends Tenant {
   createdAt: Date
   updatedAt: Date
@@ -68,10 +34,11 @@ const COLUMNS = `id, organization_id as "organizationId", name, slug, plan, stat
   updated_at as "updatedAt"`
 
 /** False when another tenant of the organization has the slug. */
-export async function insertTenantIfFree(sql: Sql, tenant: Tenant): Promise<boolean> {
+export async function insertTenant(sql: Sql, tenant: Tenant): Promise<boolean> {
   LOCKS.own(sql, 'tenant', tenant.id)
+  LOCKS.own(sql, 'due row', tenant.id)
   const { rowCount } = await sql.query({
-    name: 'tenants_insert_if_free',
+    name: 'tenants_insert',
     text: `insert into loci.tenants (id, organization_id, name, slug, plan, status, is_default)
       values ($1, $2, $3, $4, $5, $6, $7) on conflict (organization_id, slug) where deleted_at is null do nothing`,
     values: [tenant.id, tenant.organizationId, tenant.name, tenant.slug, tenant.plan, tenant.status, tenant.isDefault],

@@ -1,10 +1,9 @@
-import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
+import type { Act } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { looksLikeId, newId } from '@loci/contract/ids.ts'
+import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { notYourTenant } from '../access/own.ts'
-import { useOrganization } from '../access/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { PLANS, type PlanName } from '../plans.ts'
 import { slugOf } from '../slugs.ts'
@@ -12,14 +11,10 @@ import {
   closeTenant,
   countPresentServices,
   findTenant,
-  insertOrganization,
   insertTenant,
-  insertTenantIfFree,
-  listOrganizations,
   listTenants,
   lockTenantCount,
   lockTenantRow,
-  type Organization,
   renameTenant,
   type Tenant,
   type TenantRow,
@@ -30,10 +25,19 @@ export type OnTenantMade = (sql: Sql, tenant: Tenant) => Promise<void>
 /** And from one that is no more: its plan may have been the best of the organization. */
 export type OnTenantClosed = (sql: Sql, tenant: Tenant) => Promise<void>
 
+export interface NewTenant {
+  organizationId: string
+  name: string
+  /** Made from the name unless it is given. */
+  slug?: string | undefined
+  /** Free until its billing says otherwise, unless an operator gives it one. */
+  plan?: PlanName | undefined
+}
+
 /** In a transaction that has the organization in use, as are the two below. */
 export async function makeTenant(
   sql: Sql,
-  { organizationId, name, slug }: { organizationId: string; name: string; slug: string | undefined },
+  { organizationId, name, slug, plan = 'free' }: NewTenant,
   act: Act,
   onTenantMade: OnTenantMade,
 ): Promise<TenantRow> {
@@ -42,11 +46,11 @@ export async function makeTenant(
     organizationId,
     name,
     slug: slug ?? slugOf(name, 'tenant'),
-    plan: 'free',
+    plan,
     status: 'active',
     isDefault: false,
   }
-  if (!(await insertTenantIfFree(sql, tenant)))
+  if (!(await insertTenant(sql, tenant)))
     throw new ApiError(
       'SLUG_TAKEN',
       `Another tenant of the organization has the slug '${tenant.slug}': choose another.`,
@@ -57,9 +61,9 @@ export async function makeTenant(
     chain: organizationId,
     action: 'tenant.make',
     subject: id,
-    detail: { plan: 'free' },
+    detail: { plan },
   })
-  await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { tenant_id: id, plan: 'free' } })
+  await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { tenant_id: id, plan } })
   // After the event: whatever follows is told after it. The heads that it locks are ours by now.
   await onTenantMade(sql, tenant)
   return (await findTenant(sql, organizationId, id)) as TenantRow
@@ -114,61 +118,9 @@ export async function deleteTenant(
   await appendEvent(sql, { organizationId, type: 'tenant.deleted', subject: id, data: { tenant_id: id } })
 }
 
-/** The one of that name or id; where it may, a name that nobody has yet makes a new one. */
-export async function ensureOrganization(
-  sql: Sql,
-  nameOrId: string,
-  actor: string,
-  mayMake = true,
-): Promise<Organization> {
-  const [found, another] = await listOrganizations(sql, nameOrId)
-  if (another) throw ambiguous('organizations', nameOrId)
-  if (found) return found
-  requireName('organization', nameOrId, looksLikeId(nameOrId) || !mayMake)
-  const organization = { id: newId('org'), name: nameOrId }
-  await insertOrganization(sql, organization)
-  const entry = { actor, action: 'organization.make', subject: organization.id, detail: {} }
-  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
-  return organization
-}
-
-/** Leaves the organization of the tenant in use. */
-export async function ensureTenant(
-  sql: Sql,
-  given: { organizationId: string; nameOrId: string; plan: PlanName },
-  actor: string,
-  mayMake = true,
-): Promise<Tenant> {
-  const { organizationId, nameOrId, plan } = given
-  await useOrganization(sql, organizationId)
+/** For an operator, who has a name or an id. In a transaction that has the organization in use. */
+export async function findOneTenant(sql: Sql, organizationId: string, nameOrId: string): Promise<Tenant | undefined> {
   const [found, another] = await listTenants(sql, organizationId, nameOrId)
-  if (another) throw ambiguous('tenants', nameOrId)
-  if (found) return found
-  requireName('tenant', nameOrId, looksLikeId(nameOrId) || !mayMake)
-  const id = newId('ten')
-  const tenant = {
-    id,
-    organizationId,
-    name: nameOrId,
-    slug: slugOf(nameOrId, 'tenant'),
-    plan,
-    status: 'active' as const,
-    isDefault: false,
-  }
-  await insertTenant(sql, tenant)
-  await appendAudit(sql, { chain: organizationId, actor, action: 'tenant.make', subject: id, detail: { plan } })
-  return tenant
-}
-
-function requireName(what: string, name: string, mustExist: boolean): void {
-  if (mustExist) throw new ApiError('NOT_FOUND', `There is no ${what} ${name}. Nothing was made.`)
-  if (name.trim() !== name || name.length < 1 || name.length > 100)
-    throw new ApiError(
-      'VALIDATION_ERROR',
-      `The name of the ${what} must have 1 to 100 characters, none of them a blank at its ends.`,
-    )
-}
-
-function ambiguous(what: string, name: string): ApiError {
-  return new ApiError('INVALID_STATE', `Several ${what} are called '${name}': give the id.`)
+  if (another) throw new ApiError('INVALID_STATE', `Several tenants are called '${nameOrId}': give the id.`)
+  return found
 }

@@ -5,7 +5,8 @@ import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { BillingEventBody } from '@loci/contract/billing.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { ensureTenant } from '../tenants/tenants.ts'
+import { useOrganization } from '../access/store.ts'
+import { makeTenant } from '../tenants/tenants.ts'
 import { ACTOR, type TestManagement, type TestParty, testManagement } from './management.ts'
 
 export const SECRET = 'the secret of the provider, 0123456789'
@@ -61,8 +62,12 @@ export async function testProvider({ isSigning = false } = {}): Promise<TestProv
     management,
     party,
     async tenant() {
-      const given = { organizationId: party.organizationId, nameOrId: `t-${randomUUID()}`, plan: 'free' as const }
-      return (await transaction(management.pool, (sql) => ensureTenant(sql, given, ACTOR))).id
+      const { organizationId } = party
+      const made = await transaction(management.pool, async (sql) => {
+        await useOrganization(sql, organizationId)
+        return makeTenant(sql, { organizationId, name: `t-${randomUUID()}` }, { actor: ACTOR }, async () => {})
+      })
+      return made.id
     },
     deliver(body, headers = {}, { messageId = `msg_${randomUUID()}`, at = Math.floor(Date.now() / 1000) } = {}) {
       const bytes = typeof body === 'string' ? body : JSON.stringify(body)

@@ -12,18 +12,19 @@ import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { type Role, SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
+import { lockCell } from '../acts/locks/store.ts'
 import { issueApiKey } from '../api-keys/api-keys.ts'
 import { createManagement } from '../app.ts'
 import { addCell, requireCell } from '../cells/cells.ts'
 import { createSealer, type Sealer } from '../keys/sealing.ts'
-import { makeOrganization } from '../organizations/organizations.ts'
+import { findOneOrganization, makeOrganization } from '../organizations/organizations.ts'
 import { ensureUser, insertMember } from '../organizations/store.ts'
 import type { PlanName } from '../plans.ts'
 import { SCHEMA } from '../schema.ts'
-import { addInstance } from '../services/services.ts'
+import { createService, requireService, requireServiceRequest } from '../services/services.ts'
 import type { Service } from '../services/store.ts'
 import type { ManagementSettings } from '../settings.ts'
-import { ensureOrganization, ensureTenant } from '../tenants/tenants.ts'
+import { findOneTenant, makeTenant } from '../tenants/tenants.ts'
 import type { Issuer } from '../tokens/tokens.ts'
 
 export const PUBLIC_URL = 'http://127.0.0.1:4400'
@@ -153,9 +154,21 @@ export async function testManagement({
     instance(cellId, { organization = 'Acme', tenant = 'main', plan = 'pro' } = {}) {
       return transaction(pool, async (sql) => {
         const cell = await requireCell(sql, cellId)
-        const { id: organizationId } = await ensureOrganization(sql, organization, ACTOR)
-        const owner = await ensureTenant(sql, { organizationId, nameOrId: tenant, plan }, ACTOR)
-        return addInstance(sql, { tenant: owner, cell, plan, name: 'memory', serviceType: 'memory' }, ACTOR)
+        await lockCell(sql, cell.id)
+        const act = { actor: ACTOR }
+        const wanted = { name: organization, ownerEmail: `${randomUUID()}@example.com` }
+        const { id: organizationId } =
+          (await findOneOrganization(sql, organization)) ?? (await makeOrganization(sql, wanted, act))
+        await useOrganization(sql, organizationId)
+        const { id: tenantId } =
+          (await findOneTenant(sql, organizationId, tenant)) ??
+          (await makeTenant(sql, { organizationId, name: tenant, plan }, act, async () => {}))
+        const rules = { isBilled: false, regions: [], cell }
+        const asked = { name: 'memory', service_type: 'memory', plan, region: cell.region, tenant_id: tenantId }
+        const request = requireServiceRequest(rules, asked)
+        const caller = { id: ACTOR, organizationId, tenantIds: null }
+        const { service } = await createService(sql, rules, { caller }, request)
+        return requireService(sql, organizationId, service.id)
       })
     },
     async organization({

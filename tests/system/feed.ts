@@ -10,7 +10,7 @@ import { createSealer } from '@loci/management/keys/sealing.ts'
 import { lookWithoutEvents, saveTurn } from '@loci/management/provisioning/provisioning.ts'
 import { command } from '@loci/management/provisioning/service-state.ts'
 import { findPlaced } from '@loci/management/provisioning/store.ts'
-import { addInstance, requireService } from '@loci/management/services/services.ts'
+import { createService, requireService, requireServiceRequest } from '@loci/management/services/services.ts'
 import type { Service } from '@loci/management/services/store.ts'
 import { mintToken, revokeToken } from '@loci/management/tokens/tokens.ts'
 import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
@@ -133,12 +133,13 @@ async function prepare(pool: Pool, issuer: Issuer, world: World, tenant: WorldTe
   const add = () =>
     inOrganization(pool, tenant, async (sql) => {
       const cell = await requireCell(sql, world.cellId as string)
-      const owner = { id: tenant.tenantId, organizationId: tenant.organizationId, plan: 'enterprise' as const }
-      const service = await addInstance(
-        sql,
-        { tenant: owner, cell, plan: 'enterprise', name: `s${random.text(12)}`, serviceType: 'memory' },
-        'test',
-      )
+      const { organizationId, tenantId } = tenant
+      const rules = { isBilled: false, regions: [], cell }
+      const kind = { service_type: 'memory', plan: 'enterprise', region: cell.region }
+      const request = requireServiceRequest(rules, { name: `s${random.text(12)}`, ...kind, tenant_id: tenantId })
+      const caller = { id: 'test', organizationId, tenantIds: null }
+      const made = await createService(sql, rules, { caller }, request)
+      const service = await requireService(sql, organizationId, made.service.id)
       return { service, ...(await mintToken(sql, issuer, service, { ops: ['kv:write'], databases: ['*'] }, 'test')) }
     })
   if (kind === 'add') {

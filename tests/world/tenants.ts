@@ -76,8 +76,7 @@ export async function addTenant(
     plan,
     '--cell',
     world.cellId,
-    '--create',
-    String(of === undefined),
+    ...(of === undefined ? ['--create', 'true', '--owner-email', 'owner@example.com'] : []),
   ])
   const mint = (ops: string[], depth: number) =>
     manage<WorldTenant['capability']>(world, [
