@@ -1,7 +1,7 @@
 // Generated from docs/api/daemon.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type DaemonOperations = {
-  /** Acts of the administration of this cell, newest first. */
+  /** Audit entries of admin requests in this cell, newest first. */
   'GET /admin/audit': {
     given: {
       query?: {
@@ -22,7 +22,7 @@ export type DaemonOperations = {
       200: RevocationResponse
     }
   }
-  /** Switch sub-services off for the whole cell. */
+  /** Disable sub-services in the whole cell. */
   'POST /admin/services/disable': {
     given: {
       body: SwitchRequest
@@ -31,7 +31,7 @@ export type DaemonOperations = {
       200: SwitchResponse
     }
   }
-  /** Switch sub-services on for the whole cell. */
+  /** Enable sub-services in the whole cell. */
   'POST /admin/services/enable': {
     given: {
       body: SwitchRequest
@@ -89,7 +89,7 @@ export type DaemonOperations = {
       200: unknown
     }
   }
-  /** What was done to this instance, newest first. */
+  /** Audit entries of this instance, newest first. */
   'GET /v1/audit': {
     given: {
       query?: {
@@ -108,7 +108,7 @@ export type DaemonOperations = {
       200: ConductorEndpoints
     }
   }
-  /** Every dependency and sub-service, each really asked, at most a second ago. */
+  /** Every dependency and sub-service, checked at most a second ago. */
   'GET /v1/health/all': {
     given: {}
     answers: {
@@ -229,7 +229,7 @@ export type DaemonOperations = {
       200: KvHealth
     }
   }
-  /** Where the process is in its life, and how it came there. */
+  /** State of the process, its reasons and past transitions. */
   'GET /v1/lifecycle/status': {
     given: {}
     answers: {

@@ -133,8 +133,7 @@ test('every registered route answers every kind of credential as the reviewed ta
 })
 
 // Mutants: `return` first in requireServed(), in requireClass() or in requireServiceType(); `operations.slice(0, 1)` in
-// requireOperations(); `domains.slice(0, 1).find` in databaseOf(); operator() with the effect `operate`; partner routes that take a
-// capability.
+// requireOperations(); `domains.slice(0, 1).find` in databaseOf(); operator() with the effect `operate`.
 test('routes of kinds that no feature has yet answer every kind of credential as the reviewed table says', async () => {
   const routes = probeRoutes(daemon.daemon.access)
   await using server = await testHttpServer(routes)

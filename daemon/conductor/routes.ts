@@ -4,7 +4,7 @@ import { conductorEndpoints, systemInfo } from '@loci/contract/health.ts'
 interface ConductorOptions {
   systemRead: Access<unknown>
   version: string
-  /** Every registered route, this one included; asked at each request, when all are known. */
+  /** Every registered route, this one included. A function, because not all are known yet when this one is made. */
   routes(): Route[]
 }
 

@@ -1,12 +1,12 @@
 // The cell's side of CONTRACT 8. Every replica runs this loop; the one with the lease pulls management's feed into the cell's
-// Postgres and sends reports up. No transaction is open while it waits for management, and nothing waits for it: when management
-// is away, what the cell knows stays in force.
+// Postgres and sends reports. No transaction is open while it waits for management, and no request waits for it: while management
+// is down, the last known state stays in force.
 //
-//   without the lease: ask for it every second.
-//   with it: pull (long poll) → apply behind the fence → pull …; a lost fence means another took over: begin again. Beside that, each
-//   at its own pace: what the cell observes goes up (reports/), what was deleted is erased (purge/).
-//   every ten minutes a full resync, and at once when the database is not the one that it was (a restore, a fail-over): before that is
-//   over no replica serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
+//   without the lease: try to take it every second.
+//   with it: pull (long poll) → apply under the fence → pull …; a lost fence means another replica took over: start again. In parallel:
+//   reports to management (reports/) and the erasure of deleted instances (purge/).
+//   every ten minutes a full resync, and at once when the database has changed (a restore, a fail-over): until it is done no replica
+//   serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
 
 import { type Job, runJob } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -22,7 +22,7 @@ export interface ApplierOptions extends Management {
   replica: string
   log: Log
   readTotals: ReporterOptions['readTotals']
-  /** After a page was applied: this replica need not wait for its next beat. */
+  /** Called after a page was applied, so that this replica reads it before its next poll. */
   onApplied(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
     failure: 'lease of the feed not renewed; retrying',
     async run() {
       const renewed = await takeLease(pool, replica, LEASE_MS)
-      // Restored under our feet, by a fail-over for one: everything must be asked for.
+      // The database was replaced meanwhile, by a fail-over for example: everything must be read again.
       if (renewed?.fence !== lease.fence || (renewed.epoch === null && !isAfresh)) leading.abort()
     },
   }
@@ -135,21 +135,25 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
 }
 
 /**
- * What this cell has erased before it was restored is back, and its feed may not name it any more: management kept the ledger. Before
- * the life of the cell is its own again, so before anybody is served.
+ * After a restore, instances that the cell had erased are back, and its feed may no longer name them: management kept the ledger. Runs
+ * before the restored database is accepted, so before any request is served.
  */
 async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: AbortSignal): Promise<void> {
   for (let after = 0, more = true; more && !signal.aborted; ) {
     const line = `GET /cell/v1/deletions?after=${after}`
     const answer = await callManagement(options, line, { signal, timeoutMs: OUTBOUND_MS }).catch((error) => {
-      // A management of a release before has no ledger to give, and its feed still names what is deleted.
+      // The previous release of management has no ledger route; its feed still names what is deleted.
       if (error instanceof RefusedByManagement && error.status === 404) return undefined
       throw error
     })
     if (answer === undefined) return
     const page = deletionsResponse.parse(answer)
     const erased = await eraseByLedger(options.pool, fence, page.deletions)
-    if (erased > 0) options.log.warn({ component: 'feed', count: erased }, 'erased again: a backup had brought it back')
+    if (erased > 0)
+      options.log.warn(
+        { component: 'feed', count: erased },
+        'instances that a restored backup brought back are erased again',
+      )
     after = page.next
     more = page.more
   }

@@ -77,7 +77,7 @@ test('management that is not there is named with its address and the cause', asy
   const logged = await second.logged(({ message }) => message.startsWith('management does not answer'))
   assert.equal(logged.reason, `${nobody.settings.managementUrl}: ECONNREFUSED`)
   assert.deepEqual((await lifeOf(second)).reasons, [
-    'management: not heard since this replica started: it does not answer',
+    'management: no contact since this replica started: it does not answer',
   ])
   const blamed = second.lines.filter((text) => /"component":"feed".*database/.test(text))
   assert.deepEqual(blamed, [], 'the database is not blamed')

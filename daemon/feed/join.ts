@@ -1,8 +1,8 @@
-// Every replica asks management once who it is. Only one of them, the holder of the lease, reads the feed; without this call a second
-// replica with a wrong key, id, address or clock would look well until the first one dies and it takes over.
+// Every replica calls management once at its start. Only the holder of the lease reads the feed, so without this call a second replica
+// with a wrong key, id, address or clock would look healthy until it has to take over.
 //
-//   not joined: degraded, with the reason at /v1/lifecycle/status; the log says why when the reason changes, and once a minute.
-//   joined: one line in the log. Not asked again: from then on the age of the feed tells.
+//   not joined: degraded, with the reason at /v1/lifecycle/status; logged when the reason changes, and once a minute.
+//   joined: one log line. Not called again: from then on the age of the feed shows problems.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job } from '@loci/chassis/jobs.ts'
@@ -25,11 +25,11 @@ export interface Join {
 const OUTBOUND_MS = 3_000
 /** How long a start waits for management's first answer. Without it the replica serves, and is `degraded`. */
 const JOIN_MS = 1_000
-const UNHEARD = 'not heard since this replica started'
+const NO_CONTACT = 'no contact since this replica started'
 
 export function createJoin(options: JoinOptions): Join {
   const { log, lifecycle } = options
-  lifecycle.report('management', `${UNHEARD}: it has not answered yet`)
+  lifecycle.report('management', `${NO_CONTACT}: it has not answered yet`)
   let isJoined = false
   let asking: Promise<void> | undefined
 
@@ -74,7 +74,7 @@ export function createJoin(options: JoinOptions): Join {
 }
 
 const PROBLEMS: Record<CellRefusal, string> = {
-  token: 'it can not read the token of this cell',
+  token: 'it cannot read the token of this cell',
   audience: 'LOCI_MANAGEMENT_URL is not its LOCI_PUBLIC_URL',
   clock: 'the clocks differ',
   unknown_cell: 'unknown cell id',
@@ -83,8 +83,8 @@ const PROBLEMS: Record<CellRefusal, string> = {
 
 /** Shown on open routes: no address, no id, no key. The log has them. */
 function problemOf(error: unknown): string {
-  if (error instanceof ManagementSilent) return `${UNHEARD}: it does not answer`
-  if (!(error instanceof RefusedByManagement)) return `${UNHEARD}: its answer is not understood`
+  if (error instanceof ManagementSilent) return `${NO_CONTACT}: it does not answer`
+  if (!(error instanceof RefusedByManagement)) return `${NO_CONTACT}: its answer is malformed`
   if (error.refusal) return `this replica never joined: refused, ${PROBLEMS[error.refusal]}`
   return `this replica never joined: it answered ${error.status}`
 }

@@ -1,5 +1,5 @@
-// How a cell talks to management: one request, with a token that is good for a minute and signed with the cell's own key. What goes
-// wrong is said so that an operator knows which setting to look at.
+// How a cell calls management: one request with a token valid for a minute, signed with the cell's own key. Errors name the setting to
+// check.
 
 import { randomUUID } from 'node:crypto'
 import { type PrivateJwk, privateKeyOf, signJws } from '@loci/capability/jws.ts'
@@ -10,7 +10,7 @@ export interface Management {
   managementUrl: string
   cellId: string
   cellKey: PrivateJwk
-  /** Which process of the cell this is: management sees whether two speak in turns. */
+  /** Identifies this process of the cell: management detects two senders that alternate. */
   replica?: string
 }
 
@@ -18,9 +18,9 @@ export class RefusedByManagement extends Error {
   readonly status: number
   /** Why the cell itself is refused (401). */
   readonly refusal: CellRefusal | undefined
-  /** Those that a report named and management does not place in this cell. */
+  /** Instances of a report that management does not place in this cell. */
   readonly instances: string[]
-  /** What is wrong with the request (400), such as `body.observed.3.generation`. */
+  /** The invalid fields of the request (400), such as `body.observed.3.generation`. */
   readonly fields: string[]
 
   constructor(
@@ -36,7 +36,7 @@ export class RefusedByManagement extends Error {
   }
 }
 
-/** No answer: nobody listens there, the name is unknown, the certificate does not verify, or it took too long. */
+/** No answer: connection refused, unknown host, invalid certificate, or timeout. */
 export class ManagementSilent extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause })
@@ -80,12 +80,12 @@ export async function callManagement(
   })
 }
 
-/** The headline of a failure for the log; its reason is the message of the error. */
+/** The log message of a failure; the error's own message is logged as its reason. */
 export function headlineOf(error: unknown): string {
-  if (error instanceof ManagementSilent) return 'management does not answer; the cell goes on with what it knows'
-  if (!(error instanceof RefusedByManagement)) return 'the cell could not save or read what management publishes'
-  if (error.status === 401) return 'management refuses this cell; the cell goes on with what it knows'
-  return 'management answered with an error; the cell goes on with what it knows'
+  if (error instanceof ManagementSilent) return 'management does not answer; continuing with the last known state'
+  if (!(error instanceof RefusedByManagement)) return 'feed page could not be read or applied'
+  if (error.status === 401) return 'management refuses this cell; continuing with the last known state'
+  return 'management answered with an error; continuing with the last known state'
 }
 
 async function refusalOf(management: Management, line: string, answer: Response): Promise<RefusedByManagement> {
@@ -103,7 +103,7 @@ async function refusalOf(management: Management, line: string, answer: Response)
   return new RefusedByManagement(reason, facts)
 }
 
-/** Which setting is wrong, and what to do: the operator of a cell reads this, with management's commands at hand. */
+/** Which setting is wrong and what to do, for the operator of the cell. */
 function mendOf(
   refusal: CellRefusal,
   { managementUrl, cellId, cellKey }: Management,
@@ -120,18 +120,18 @@ function mendOf(
     case 'clock':
       return `wrong clock. ${skewOf(date)}: let NTP set the clocks of both machines`
     case 'token':
-      return 'management can not read the token of this cell: is it of another release?'
+      return 'management cannot read the token of this cell: does it run another release?'
   }
 }
 
 function skewOf(date: string | null): string {
   const skewS = Math.round((Date.now() - Date.parse(date ?? '')) / 1000)
-  if (Number.isNaN(skewS)) return 'The clock of this machine is not that of management'
-  if (Math.abs(skewS) < 2) return 'The token was out of its time when it arrived, although the clocks agree'
+  if (Number.isNaN(skewS)) return 'The clocks of this machine and of management differ'
+  if (Math.abs(skewS) < 2) return 'The token had expired when it arrived, although the clocks agree'
   return `The clock of this machine is ${Math.abs(skewS)} s ${skewS > 0 ? 'ahead of' : 'behind'} management's`
 }
 
-/** Node hides what went wrong behind "fetch failed". */
+/** fetch() reports only "fetch failed"; the reason is in its cause. */
 function causeOf(error: Error, timeoutMs: number): string {
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
   const { code, message } = ((error.cause ?? error) as NodeJS.ErrnoException) ?? error

@@ -1,4 +1,4 @@
-// What management says, kept in the cell's Postgres: applied by the one replica that holds the lease, read by all.
+// The feed's content in the cell's Postgres: applied by the replica with the lease, read by all.
 
 import type { Capability } from '@loci/capability/capability.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
@@ -19,7 +19,7 @@ import { appendAudit } from '../audit/store.ts'
 
 const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
   state_reason as "stateReason", limits`
-/** This database is a copy of the one in which the feed was last read to its end. */
+/** This database is a restored copy: it is not the one in which the feed was last applied to its end. */
 const IS_RESTORED = `coalesce(life <> ${DATABASE_LIFE}, false)`
 const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,
   projection_classes as "projectionClasses", routes, digest, state, expires_at as "expiresAt"`
@@ -43,8 +43,8 @@ export async function findPartnerCredential(sql: Sql, id: string): Promise<Partn
 }
 
 /**
- * Everything that changed after `since`. The number is read first: a change that commits in between is read now and again
- * next time, never missed.
+ * Everything that changed after `since`. The number is read first: a change that commits in between is read twice, never
+ * missed.
  */
 export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
   const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored'>>({
@@ -79,14 +79,14 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
       `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt", revoked_at as "revokedAt"`,
       'revocations',
     ),
-    // At the start the picture is empty, so nothing of it needs to be brought up to date: instances load on first use.
+    // At the start the cache is empty and has nothing to update: instances load on first use.
     instances: since === NOTHING_READ ? [] : await changed<Instance>('instances', INSTANCE, 'instances'),
     partnerCredentials:
       since === NOTHING_READ ? [] : await changed<PartnerCredential>('partners', PARTNER, 'partner_credentials'),
   }
 }
 
-/** What authority.isRevoked() and findKey() say of the picture, asked of the tables themselves. */
+/** What authority.isRevoked() and findKey() answer from the cache, read from the tables. */
 export async function readCredentialStatus(
   sql: Sql,
   { root, jtis, kid }: Pick<Capability, 'root' | 'jtis' | 'kid'>,
@@ -107,7 +107,7 @@ export async function readCredentialStatus(
 
 export interface Lease {
   fence: number
-  /** Null: it must ask for everything. It is new, or was restored: then what it read up to stands in another life. */
+  /** Null: everything must be read again, because the cell is new or its database was restored. */
   epoch: string | null
   after: number
 }
@@ -125,7 +125,7 @@ export async function takeLease(sql: Sql, replica: string, leaseMs: number): Pro
   return rows[0]
 }
 
-/** So that another replica need not wait for it to run out. */
+/** So that another replica need not wait until the lease expires. */
 export async function leaveLease(sql: Sql, replica: string): Promise<void> {
   await sql.query({
     name: 'lease_leave',
@@ -136,27 +136,26 @@ export async function leaveLease(sql: Sql, replica: string): Promise<void> {
 
 export interface FeedPage {
   fence: number
-  /** Null while a cell that did not know how far it had read has not heard everything: if it ends now, it begins again. */
+  /** Null until a new or restored cell has read everything: if it stops before, it starts again from the beginning. */
   epoch: string | null
   next: number
   items: FeedItem[]
-  /** The cell did not know how far it had read: it is new, or restored from a backup. What was erased may be back. */
+  /** The cell is new or restored from a backup, so erased instances may be back. */
   isAfresh?: boolean
-  /** With it the cell has heard everything there is: what it knows belongs to this database from now on. */
+  /** With this page the cell has read everything: this database is accepted from now on. */
   isLastOfAll?: boolean
 }
 
 export interface Applied {
-  /** Instances that are not as they were. */
+  /** How many instances changed. */
   changed: number
-  /** One that was deleted lives again: what the feed said of it before, its partner credentials, went with its first life. */
+  /** A deleted instance was created again: its partner credentials were erased and must be read again from the feed. */
   isAnyRevived: boolean
 }
 
 /**
- * Applies a page of the feed and remembers how far it went, in one transaction behind the fence. What the feed does not
- * mention stays as it is, also in a full resync: a restored control database must not take a revocation or a key away.
- * Returns false when the lease was lost.
+ * Applies a page of the feed and saves its position, in one transaction under the fence. What the feed does not mention stays
+ * as it is, also in a full resync: a restored control database must not remove a revocation or a key. False if the lease was lost.
  */
 export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | false> {
   return transaction(pool, async (sql) => {
@@ -191,8 +190,8 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
 type BodyOf<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
 
 /**
- * In the order of generations: what is older than what the cell has (a control database that was restored) changes nothing, and
- * what is deleted comes back only with a higher one, when nothing is left of its first life.
+ * Generations decide: an older one than the cell has (from a restored control database) changes nothing, and a deleted instance is
+ * created again only under a higher one, when all its rows are erased.
  */
 export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<Applied> {
   if (instances.length === 0) return { changed: 0, isAnyRevived: false }
@@ -217,7 +216,7 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
   return { changed: changed.length, isAnyRevived: dead.some(({ id }) => revived.has(id)) }
 }
 
-/** What a backup brought back is named deleted by the feed as before: it is erased again, whatever the cell believes to have done. */
+/** After a restore from a backup: what the feed names as deleted is erased again, even if purged_at says that it was. */
 async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<number> {
   const { rowCount } = await sql.query({
     name: 'feed_erase_again',
@@ -228,8 +227,8 @@ async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number
 }
 
 /**
- * What an epoch of the service covers need not be kept by jti: the root was issued before it was revoked, and a minute of difference
- * between clocks does not matter. So management may put an epoch in the place of many.
+ * Deletes revocations by jti that an epoch of the service covers: their root was issued before the epoch, by more than clocks
+ * differ. So management can replace many revocations by one epoch.
  */
 async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
   const services = changed.flatMap(({ kind, value }) => (kind === 'svc' ? [value] : []))
@@ -244,8 +243,8 @@ async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void
 }
 
 /**
- * What the ledger of this cell names as erased, and a backup has brought back, is deleted again; the purger does the rest. What began anew
- * since has a higher generation and lives. How many there were.
+ * Marks as deleted what the ledger names as erased and a backup has brought back; the purger erases it. An instance created again since
+ * has a higher generation and stays. Returns how many there were.
  */
 export async function eraseByLedger(
   pool: Pool,
@@ -279,7 +278,7 @@ interface AppliedRevocation {
   value: string
 }
 
-/** What management took back of one instance stands in the instance's own chain, once: a resync changes no row and tells none. */
+/** One audit entry in the instance's own chain per revocation by management. A resync changes no row, so it adds none. */
 async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
   for (const { kind, svc, value } of changed) {
     const chain = kind === 'svc' ? value : svc
@@ -297,7 +296,7 @@ async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise
   }
 }
 
-/** Only a row that really differs takes the new number: a full resync must not make every replica read everything again. */
+/** Only a row that differs takes the new change_seq: a full resync must not make every replica read everything again. */
 const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
   instance: {
     name: 'feed_instances',
@@ -346,8 +345,8 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
 }
 
 /**
- * Adds what this replica has counted; the minute is the database's, which all replicas share. `flush` numbers what a replica sends: a
- * batch that is sent again, because nobody knows whether it was taken, changes nothing when it was.
+ * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that is sent again,
+ * because its commit was not answered, is added once.
  */
 export async function addUsage(
   sql: Sql,
@@ -370,7 +369,7 @@ export async function addUsage(
   })
 }
 
-/** Tells what this replica saw in the last second and answers what the others did, by instance. */
+/** Stores this replica's counts of the last second and returns those of the others, by instance. */
 export async function exchangeRates(
   sql: Sql,
   replica: string,
@@ -391,7 +390,7 @@ export async function exchangeRates(
   return new Map(rows.map(({ instanceId, others }) => [instanceId, others]))
 }
 
-/** What replicas have left behind that are long gone. */
+/** Rows of replicas that are gone. */
 export async function forgetReplicas(sql: Sql): Promise<void> {
   await sql.query({ text: `delete from loci.instance_rates where at < clock_timestamp() - interval '1 hour'` })
   await sql.query({ text: `delete from loci.usage_flushes where at < clock_timestamp() - interval '7 days'` })

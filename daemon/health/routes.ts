@@ -13,8 +13,7 @@ interface HealthOptions {
   lifecycle: Lifecycle
   inFlight(): number
   /**
-   * Everything worth checking, by name: what app.ts knows. None may throw, and none may cost a statement for each that asks: the
-   * route is open.
+   * Checks by name, from app.ts. None may throw, and none may run a statement per request: the route is open to everybody.
    */
   checks: Record<string, () => Check | Promise<Check>>
 }
@@ -28,7 +27,7 @@ export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Ro
         access: open,
         tag: 'health',
         deadline: 'probe',
-        summary: 'Every dependency and sub-service, each really asked, at most a second ago.',
+        summary: 'Every dependency and sub-service, checked at most a second ago.',
         answers: { 200: healthAllResponse },
         errors: ['OVERLOADED'],
       },
@@ -53,7 +52,7 @@ export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Ro
         access: open,
         tag: 'health',
         deadline: 'probe',
-        summary: 'Where the process is in its life, and how it came there.',
+        summary: 'State of the process, its reasons and past transitions.',
         answers: { 200: lifecycleStatus },
       },
       () => lifecycle.status(inFlight()),

@@ -5,13 +5,13 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { Administrator } from '../access/admin.ts'
 import { type CellRevocation, revokeInCell } from './store.ts'
 
-/** A mistyped year would lock an organization out of the cell until then, and no revocation is ever taken back. */
+/** A mistyped year would lock an organization out of the cell until then, and a revocation cannot be undone. */
 const SKEW_MS = 120_000
 
 interface RevocationOptions {
   admin: Access<Administrator>
   pool: Pool
-  /** This replica at once, the others at their next beat. */
+  /** Makes it effective in this replica at once; the others follow at their next poll. */
   catchUp(): Promise<void>
 }
 

@@ -10,7 +10,7 @@ interface SubserviceOptions {
   admin: Access<Administrator>
   pool: Pool
   switches: Switches
-  /** The state of a sub-service as the probes tell it. */
+  /** The state of a sub-service as the probes show it. */
   state(name: string): string
 }
 
@@ -23,7 +23,7 @@ export function subserviceRoutes({ admin, pool, switches, state }: SubserviceOpt
           path: `/admin/services/${action}`,
           access: admin,
           tag: 'admin',
-          summary: `Switch sub-services ${action === 'enable' ? 'on' : 'off'} for the whole cell.`,
+          summary: `${action === 'enable' ? 'Enable' : 'Disable'} sub-services in the whole cell.`,
           body: switchRequest,
           answers: { 200: switchResponse },
           errors: ['STORE_UNAVAILABLE'],
@@ -38,7 +38,7 @@ export function subserviceRoutes({ admin, pool, switches, state }: SubserviceOpt
             requestId,
             dryRun: body.dry_run ?? false,
           })
-          // This replica at once, the others at their next beat.
+          // This replica at once, the others at their next poll.
           await listSwitches(pool).then(switches.accept, () => undefined)
           return {
             success: failures.length === 0,

@@ -59,8 +59,8 @@ export async function applySwitch(
 }
 
 /**
- * Takes back every change whose time has come. Any replica may do it, and the row lock lets only one. What can not be taken
- * back yet, because a dependency was switched meanwhile, stays due and is tried again at the next beat.
+ * Reverts every switch whose auto-revert is due. Any replica may do it; the row locks let only one at a time. A switch that cannot be
+ * reverted, because a dependency was switched meanwhile, stays due and is retried at the next poll.
  */
 export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
   return transaction(pool, async (sql) => {
@@ -74,7 +74,7 @@ export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
         action,
         names,
         actor: 'auto-revert',
-        reason: 'the time that the change was made for is over',
+        reason: 'auto-revert time reached',
         autoRevertMs: null,
         requestId: null,
         dryRun: false,
@@ -86,7 +86,7 @@ export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
   })
 }
 
-/** All rows in one order: two administrators can not deadlock, and each plan sees every switch as it is. */
+/** All rows in one order, so two requests cannot deadlock and each plan sees the current switches. */
 async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
   const { rows } = await sql.query<SwitchRow>({
     name: 'subservices_lock',
@@ -101,7 +101,7 @@ function enabledOf(rows: SwitchRow[]): Set<string> {
 
 async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promise<SwitchUpdate> {
   const current = options.action === 'enable'
-  // Saying "off" again without an auto-revert means off for good, so it ends one that is pending.
+  // Disabling again without an auto-revert means for good: it cancels a pending auto-revert.
   const isChange =
     row.enabled !== current ||
     (row.autoRevertAt !== null) !== (options.autoRevertMs !== null) ||

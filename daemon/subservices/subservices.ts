@@ -1,6 +1,6 @@
-// Sub-services: what an operator switches on and off inside the daemons of a cell. Pure rules; store.ts keeps the switches.
+// Sub-services: what an operator enables and disables in the daemons of a cell. Pure rules; store.ts keeps the switches.
 //
-//   enabled ⇄ disabled, by the administration or by an auto-revert. Never: an enabled sub-service whose dependency is
+//   enabled ⇄ disabled, by an admin request or by an auto-revert. Never: an enabled sub-service whose dependency is
 //   disabled, kv disabled, two replicas that differ for more than a second.
 
 interface Definition {
@@ -19,7 +19,7 @@ export const SUBSERVICES: Readonly<Record<string, Definition>> = {
   events: { required: false, dependsOn: [] },
 }
 
-/** Where the routes of a sub-service are, for those that are not built yet. */
+/** Paths of sub-services that have no routes yet. */
 const PATHS: Readonly<Record<string, RegExp>> = {
   working_memory: /^\/v1\/working-memory(\/|$)/,
   cognitive: /^\/v1\/cognitive(\/|$)/,
@@ -30,7 +30,7 @@ const PATHS: Readonly<Record<string, RegExp>> = {
   events: /^\/v1\/events(\/|$)/,
 }
 
-/** The sub-service that a path belongs to, of those that have no routes in front of `kv`. */
+/** The sub-service that a path will belong to. */
 export function subserviceAt(path: string): string | undefined {
   return Object.keys(PATHS).find((name) => PATHS[name]?.test(path))
 }
@@ -52,8 +52,8 @@ export interface SwitchPlan {
 }
 
 /**
- * Which of the named sub-services may be switched. What fails does not hold up the others, but an accepted one never rests
- * on a failed one: the set is narrowed until it stands by itself.
+ * Which of the named sub-services may be switched. A failure does not stop the others, but an accepted one never depends on a failed
+ * one: the set is reduced until it is consistent.
  */
 export function planSwitch(enabled: ReadonlySet<string>, action: SwitchAction, names: readonly string[]): SwitchPlan {
   const failures: SwitchFailure[] = []
@@ -93,7 +93,7 @@ function refuseDisable(name: string, after: ReadonlySet<string>): SwitchFailure 
     return {
       service: name,
       code: 'SUBSERVICE_REQUIRED',
-      message: `${name} can not be disabled: everything stands on it.`,
+      message: `${name} cannot be disabled: everything depends on it.`,
       dependents,
     }
   if (dependents.length === 0) return undefined

@@ -1,5 +1,5 @@
-// A replica's own picture of the switches: what each request is held against, and the counts that the status shows.
-// It is read again at every beat of the database watch; when the database is away, the last picture stands.
+// A replica's cache of the switches, checked by each request, and the counts that the status shows. It is read again at every poll of the
+// database; while the database does not answer, the last values stay.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -20,7 +20,7 @@ export interface Switches extends SubserviceGate {
   row(name: string): SwitchRow
   counts(name: string): Counts
   isEnabled(name: string): boolean
-  /** True when nothing of it runs any more on this replica, at once or within the time. */
+  /** Waits up to `withinMs` until this replica has no request of it in flight; true if there is none. */
   drained(name: string, withinMs: number): Promise<boolean>
 }
 
@@ -37,7 +37,7 @@ export function createSwitches(): Switches {
 
   function rowOf(name: string): SwitchRow {
     const row = rows.get(name)
-    if (!row) throw new Error(`the switch of ${name} has not been read yet`)
+    if (!row) throw new Error(`switch of ${name} not read yet`)
     return row
   }
 
@@ -56,7 +56,7 @@ export function createSwitches(): Switches {
           row.revertsInMs === null ? undefined : Math.max(1, row.revertsInMs - (performance.now() - acceptedAt))
         throw new ApiError(
           'SUBSERVICE_DISABLED',
-          `The sub-service ${name} is switched off by the operator.`,
+          `The operator has disabled the sub-service ${name}.`,
           leftMs === undefined ? {} : { retryAfterMs: Math.ceil(leftMs) },
         )
       }

@@ -1,12 +1,12 @@
-// What the feed says is deleted is erased here, by the holder of the lease (CONTRACT 8, P23).
+// Erases instances that the feed says are deleted; runs in the replica with the lease (CONTRACT 8, P23).
 //
-//   deleted, purged_at null   requests are refused as for an unknown instance; rows go in batches. Nothing is reported of it.
-//   the last batch was short  purged_at is set, the ledger has a row, and both go up with the next report.
-//   named again meanwhile     the new life waits in `awaiting` and begins, empty, when the old one is gone.
+//   deleted, purged_at null   requests are refused as for an unknown instance; rows are erased in batches. Not reported yet.
+//   the last batch was short  purged_at is set, the ledger gets a row, and both are sent with the next report.
+//   created again meanwhile   the new instance waits in `awaiting` and starts, empty, when the old one is gone.
 //
-// Everything that it knows is in the tables, so whoever takes over the lease goes on where the last one ended, also after kill -9.
-// What can never happen: rows of an instance that lives are erased (purge_some looks at state, generation and fence under the lock that
-// every writer shares), or an instance is told to be deleted while something of it is left.
+// All its state is in the tables, so the next holder of the lease continues where the last one stopped, also after kill -9.
+// Never: rows of a live instance are erased (purge_some checks state, generation and fence under the lock that every writer
+// shares); an instance is reported as deleted while a row of it is left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
@@ -18,7 +18,7 @@ export interface PurgerOptions {
   pool: Pool
   log: Log
   fence: number
-  /** After each instance that is gone. */
+  /** Called after each erased instance. */
   onPurged(outcome: 'gone' | 'made again'): Promise<void>
 }
 
@@ -29,10 +29,10 @@ export interface Purger {
 
 const BEAT_MS = 5_000
 const INSTANCES_MAX = 100
-/** Must stay far below what a statement may take, also when every row has a quarter of a megabyte. */
+/** Must stay far below the statement timeout, also when every row has a quarter of a megabyte. */
 const BATCH_MAX = 500
-/** Then the next one has its turn: a large instance must not keep small ones waiting. */
-const TURN_MS = 1_000
+/** Time spent on one instance before the next: a large one must not delay small ones. */
+const SLICE_MS = 1_000
 
 export function createPurger(options: PurgerOptions): Purger {
   const { pool, log } = options
@@ -42,9 +42,9 @@ export function createPurger(options: PurgerOptions): Purger {
     let isUnfinished = false
     for (const purge of await listPurges(pool, INSTANCES_MAX)) {
       if (signal.aborted) return undefined
-      // One in trouble must not keep the others from being erased; it has its turn again at the next beat.
+      // One that fails must not block the others; it is retried in the next round.
       isUnfinished =
-        (await takeTurn(options, purge, signal).catch((error) => {
+        (await purgeForSlice(options, purge, signal).catch((error) => {
           log.warn({ error, component: 'purge' }, 'erasing an instance failed; retrying')
           return false
         })) || isUnfinished
@@ -57,13 +57,17 @@ export function createPurger(options: PurgerOptions): Purger {
 }
 
 /** True while something is left. */
-async function takeTurn({ pool, fence, onPurged }: PurgerOptions, purge: Purge, signal: AbortSignal): Promise<boolean> {
-  const endsAt = performance.now() + TURN_MS
+async function purgeForSlice(
+  { pool, fence, onPurged }: PurgerOptions,
+  purge: Purge,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const endsAt = performance.now() + SLICE_MS
   let limit = BATCH_MAX
   while (!signal.aborted && performance.now() < endsAt) {
     const startedAt = performance.now()
     const removed = await purgeSome(pool, fence, purge, limit).catch((error) => {
-      // Too slow, perhaps: a batch of one that fails is no question of size.
+      // Perhaps a timeout: retry with a smaller batch. A batch of one fails for another reason.
       if (limit === 1) throw error
       return error as Error
     })
@@ -74,7 +78,7 @@ async function takeTurn({ pool, fence, onPurged }: PurgerOptions, purge: Purge, 
       if (outcome) await onPurged(outcome)
       return false
     }
-    // As long a rest as the batch took: requests of others come first.
+    // Pause as long as the batch took, so that requests come first.
     await sleep(performance.now() - startedAt, undefined, { signal }).catch(() => undefined)
   }
   return true

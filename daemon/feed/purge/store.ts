@@ -1,4 +1,4 @@
-// Erasing a deleted instance. Everything here is behind the fence of the lease.
+// Erasing a deleted instance. Every statement checks the fence of the lease.
 
 import type { FeedItem } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -11,7 +11,7 @@ export interface Purge {
   generation: number
 }
 
-/** Those that were deleted and are not gone yet, the longest waiting first. */
+/** Deleted instances that are not erased yet, oldest first. */
 export async function listPurges(sql: Sql, limit: number): Promise<Purge[]> {
   const { rows } = await sql.query<Purge>({
     name: 'purges_list',
@@ -22,7 +22,7 @@ export async function listPurges(sql: Sql, limit: number): Promise<Purge[]> {
   return rows
 }
 
-/** How many rows went; fewer than the limit: it is empty. Undefined when it is not ours to erase any more. */
+/** How many rows were erased; fewer than the limit: nothing is left. Undefined if the lease or the generation has changed. */
 export async function purgeSome(
   pool: Pool,
   fence: number,
@@ -38,8 +38,8 @@ export async function purgeSome(
 }
 
 /**
- * Only when purgeSome() has left nothing. The instance counts as gone, the ledger has it, and if management named it again meanwhile it
- * is made anew, empty. Says which; undefined when it is not ours any more.
+ * Call only when purgeSome() has left nothing. Marks the instance as erased, adds it to the ledger, and creates it again, empty, if
+ * management named it again meanwhile. Undefined if the lease or the generation has changed.
  */
 export async function finishPurge(
   pool: Pool,
@@ -67,7 +67,7 @@ export async function finishPurge(
         updated_at = now() where id = $1`,
       values: [instanceId, seq],
     })
-    // Milliseconds: what management gives back of it is compared with what is here.
+    // Milliseconds, because it is compared with the time that management returns.
     await sql.query({
       name: 'purge_ledger',
       text: `insert into loci.deletions (instance_id, database, generation, at)

@@ -134,7 +134,7 @@ test('usage carries what the instance holds', async () => {
   assert.deepEqual(held.get(idle.svc), { records: 0, bytes: 0 })
 })
 
-// Mutant: leave out uses.note() in capability.ts (no report ever carries the token).
+// Mutant: leave out uses.note() in capability-access.ts (no report ever carries the token).
 test('a token that was used goes up with its moment, at most once a minute', async () => {
   await using it = await listeningCell()
   const own = await it.told.addInstance()
@@ -149,10 +149,10 @@ test('a token that was used goes up with its moment, at most once a minute', asy
   const at = Date.parse(told.at)
   assert.ok(at > usedBefore - 1_000 && at < Date.now() + 1_000, told.at)
 
-  // The cell notes the report after management has taken it.
+  // The cell marks it as reported only after management has answered.
   const noted = 'select from loci.credential_uses where credential = $1 and told_at is not null'
   await eventually(async () => (await it.cell.sql(noted, [used])).length === 1)
-  // Used again: it is noted, and waits for the minute after the telling.
+  // Used again: it is saved, and waits for the minute after the report.
   const { pool } = it.told
   await saveUses(pool, [{ id: used, at: Date.now() }])
   assert.deepEqual((await readReport(pool, 0)).uses, [])

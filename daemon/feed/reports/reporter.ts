@@ -1,6 +1,5 @@
-// What the cell observes, counts, revokes and erases by itself goes up to management: at once after the feed changed an instance,
-// otherwise every few seconds; what was not taken is told again. A report that fails never holds up the feed: what comes down is worth
-// more than what goes up.
+// Reports to management what the cell has applied, counted, revoked and erased: at once after the feed changed an instance, otherwise
+// every few seconds; what was not accepted is sent again. A failing report never delays the feed.
 
 import { randomUUID } from 'node:crypto'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
@@ -25,9 +24,9 @@ export interface Reporter {
   job: Job
   /** There is something to report: it need not wait for the next interval. */
   wake(): void
-  /** Tells every instance again, also those that management did not know: after a full resync it may. */
+  /** Reports every instance again, also those that management did not know: after a full resync it may know them. */
   startOver(): void
-  /** The feed names these: if management did not know one of them, it does now. */
+  /** The feed names these instances, so management knows them now. */
   hear(instanceIds: string[]): void
 }
 
@@ -43,10 +42,10 @@ export function createReporter(options: ReporterOptions): Reporter {
   const wakeup = createWakeup()
   let observedSince = 0
   let round = 0
-  // Instances that management does not know (any more): they are left out, and described once, for it to adopt them or to keep them
-  // aside. True when that is done.
+  // Instances that management does not know (any more): left out of reports, and described once, so that it can adopt or quarantine
+  // them. True = described.
   const unknown = new Map<string, boolean>()
-  // Rows that management can not read (400), as text: one of them must not keep all others from being told.
+  // Rows that management rejects (400), as text: one of them must not block all others.
   const unreadable = new Set<string>()
   let sent: ReportBody | undefined
 
@@ -63,7 +62,7 @@ export function createReporter(options: ReporterOptions): Reporter {
         signal,
         timeoutMs: OUTBOUND_MS,
       })
-      // A management of a release before refuses the whole report instead, and names them with the refusal.
+      // The previous release of management refuses the whole report instead, and names them in its error.
       const refused = new Set((answer as { refused?: string[] }).refused ?? [])
       await finishReport(pool, { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) })
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
@@ -74,7 +73,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     return rows.more
   }
 
-  /** Leaves out what the refusal names. True when there is something to try again without. */
+  /** Leaves out the rows that the error names. True if a retry without them makes sense. */
   function leaveOut(fields: string[]): boolean {
     const before = unreadable.size
     for (const field of fields) {
@@ -85,7 +84,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       const { svc: reason } = row as { svc?: string }
       log.error(
         { component: 'reports', reason: `${field} ${reason ?? ''}` },
-        'management can not read this row of a report; it is left out',
+        'management rejected this row of a report; leaving it out',
       )
     }
     return unreadable.size > before

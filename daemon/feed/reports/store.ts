@@ -1,4 +1,4 @@
-// What goes up with a report, and what is noted when it was taken.
+// The rows of a report, and marking them as reported.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -21,9 +21,9 @@ export interface ReportRows {
 const ROWS_MAX = 1_000
 
 /**
- * Everything of one page of the feed has one number: what would be cut off in its midst would never be told, hence the ties.
- * A deleted instance is told when nothing of it is left, and not before. A minute is over a moment later than the clock says: whoever
- * counted in it may not have committed yet. Deletions of `unknown` ones wait: management would refuse the whole report.
+ * All instances of one feed page have the same change_seq; `with ties`, because a page cut in the middle would lose its rest. A deleted
+ * instance is reported only when nothing of it is left. A minute counts as over 5 s later: who counted in it may not have committed
+ * yet. Deletions of `unknown` instances wait: management would refuse the whole report.
  */
 export async function readReport(
   sql: Sql,
@@ -63,7 +63,7 @@ export async function readReport(
   return { observed, usage, revocations, deletions, uses, more }
 }
 
-/** What the cell knows of instances that management does not. */
+/** Describes instances that management does not know. */
 export async function describeInstances(sql: Sql, instanceIds: string[]): Promise<InstanceDescription[]> {
   if (instanceIds.length === 0) return []
   const { rows } = await sql.query<InstanceDescription>({
@@ -85,7 +85,7 @@ export interface InstanceDescription {
   state: string
 }
 
-/** After management took the report: what was told is not told again, and revocations that can hit nothing any more leave. */
+/** After management accepted the report: marks its rows as reported, and deletes expired revocations. */
 export async function finishReport(pool: Pool, { usage, revocations, deletions, uses }: ReportRows): Promise<void> {
   await transaction(pool, async (sql) => {
     await sql.query({
@@ -93,7 +93,7 @@ export async function finishReport(pool: Pool, { usage, revocations, deletions, 
       text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
       values: [JSON.stringify(usage)],
     })
-    // By number too: one that was made again meanwhile, for a later moment, has not been told yet.
+    // By change_seq too: one that was changed meanwhile to a later moment has not been reported yet.
     await sql.query({
       name: 'report_revocations_done',
       text: `update loci.revocations r set reported_at = clock_timestamp()
@@ -101,7 +101,7 @@ export async function finishReport(pool: Pool, { usage, revocations, deletions, 
         where r.origin = 'cell' and r.kind = d.kind and r.value = d.value and r.change_seq = d."changeSeq"`,
       values: [JSON.stringify(revocations)],
     })
-    // By its moment too, for the same reason.
+    // By its time too, for the same reason.
     await sql.query({
       name: 'report_deletions_done',
       text: `update loci.deletions l set reported_at = clock_timestamp()
@@ -122,7 +122,7 @@ export async function finishReport(pool: Pool, { usage, revocations, deletions, 
   })
 }
 
-/** By the clock of the database, as everything that replicas compare. */
+/** Uses the database's clock, like everything that replicas compare. */
 export async function saveUses(sql: Sql, uses: { id: string; at: number }[]): Promise<void> {
   const now = Date.now()
   await sql.query({
