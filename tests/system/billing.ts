@@ -1,7 +1,7 @@
-// P4: the billing record is a function of the set of authentic events that carry a sequence or a time; without either the last arrival
-// shows; a second equal payment is never swallowed; what was never paid for gives nothing. Over HTTP, against real processes: random sets of events, each in several orders
-// with duplicates and replays, and between them what a stranger would send. Then the same with kill -9 in the middle. P8 rides on
-// it: every event that was stored has exactly one audit entry.
+// The billing record is a function of the set of authentic events that carry a sequence or a time; without either the last arrival
+// shows; a second equal payment is never swallowed; what was never paid for gives nothing; every stored event has exactly one audit
+// entry. Over HTTP, against real processes: random sets of events, each in several orders with duplicates and replays, and between them
+// what a stranger would send. Then the same with kill -9 in the middle.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'

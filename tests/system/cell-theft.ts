@@ -1,6 +1,5 @@
-// What a stolen cell key can do (CONTRACT 8, SECURITY.md): it reads what its cell is told, and makes noise. It erases nothing, brings no
-// service into being, suspends none, stops no report of the honest cell; and everything that it says is seen: an alarm, and an entry in
-// the audit of each customer it speaks about. The old rules are the mutants.
+// A stolen cell key reads what its cell is sent, and erases, creates, suspends and stops nothing; whatever it sends raises an alarm and
+// leaves an entry in the audit of each customer concerned (SECURITY.md). The old rules are the mutants.
 
 import { newId } from '@loci/contract/ids.ts'
 import { createThief, type Thief } from '../robustness/cell-thief.ts'

@@ -1,4 +1,4 @@
-// P1 with a synchronous standby: what was acknowledged survives the loss of the primary. The link to the standby falls silent, the
+// With a synchronous standby an acknowledged write survives the loss of the primary. The link to the standby falls silent, the
 // primary is killed, the standby promoted, and the daemons find it by themselves.
 
 import { randomBytes } from 'node:crypto'

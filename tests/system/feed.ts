@@ -1,5 +1,5 @@
-// P25: no feed loses or reorders. Thousands of overlapping transactions on management's feed and on the cell's own numbers, each with
-// a reader that remembers only how far it has read; then revocations and instances through the running programs to both replicas.
+// No feed loses or reorders a change. Thousands of overlapping transactions on management's feed and on the cell's own numbers, each
+// with a reader that remembers only how far it has read; then revocations and instances through the running programs to both replicas.
 
 import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'

@@ -1,4 +1,4 @@
-// P15: no byte sequence gives a 5xx (but 503 with Retry-After), a crash, a hang or a growing process.
+// No sequence of bytes gives a 5xx (but 503 with Retry-After), a crash, a hang or a growing process.
 //
 //   npm run test:system -- fuzz [--short] [--seed=N] [--stream=BASE64]   the last sends one stream and shows what came back
 

@@ -1,4 +1,4 @@
-// P3: one effect and one answer per Idempotency-Key. Twenty-five clients create a service with one key at the same moment, for half of
+// One effect and one answer per Idempotency-Key. Twenty-five clients create a service with one key at the same moment, for half of
 // the keys on two processes of management, while transactions are rolled back and processes of management and Postgres are killed.
 
 import {

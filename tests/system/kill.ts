@@ -1,4 +1,4 @@
-// P1, P2: what was acknowledged survives kill -9 of every process, and what was refused did nothing. Sixteen writers on two
+// An acknowledged write survives kill -9 of every process, and a refused one did nothing. Sixteen writers on two
 // replicas keep a ledger while all processes of Postgres are killed again and again, and daemons and management in between.
 
 import { type KeptLedger, openLedger, type Verdict } from '../robustness/kv-ledger.ts'

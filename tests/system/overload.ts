@@ -1,4 +1,4 @@
-// P17: ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that answers.
+// Ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that answers.
 // And below capacity, one instance far beyond its plan is not felt by another, nor one that sends the dearest requests there are.
 //
 // Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its refusal

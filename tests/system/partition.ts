@@ -1,4 +1,4 @@
-// P16 and P19: PostgreSQL silent, refusing or resetting; management silent. Everything is answered within its deadline, as what
+// With PostgreSQL silent, refusing or resetting, or management silent, everything is answered within its deadline, as what
 // it is: never 401, no empty list, a write under way as 500 OUTCOME_UNKNOWN and nothing else as 500; no connection is cut by us, and a
 // refused write has no effect. Healed within a second.
 

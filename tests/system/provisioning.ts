@@ -1,4 +1,4 @@
-// P7: provisioning converges. Thousands of simulated runs of the real life cycle under lost replies, crashes, silent and restored cells
+// Every service ends as it was asked, or says why not. Thousands of simulated runs of the real life cycle under lost replies, crashes, silent and restored cells
 // and a control database from yesterday; then real processes, two cells and kill -9. Nothing is stuck, doubled, orphaned or erased
 // that somebody owns.
 

@@ -1,4 +1,4 @@
-// P18: rolling restarts cost no request. Two replicas behind a health-checked balancer, 24 clients that never pause, and every
+// A rolling restart fails no request. Two replicas behind a health-checked balancer, 24 clients that never pause, and every
 // replica replaced in each round.
 
 import { Agent, request as httpRequest } from 'node:http'

@@ -1,4 +1,4 @@
-// P6: what rots is never served as truth, never hides what is healthy, and always shows in the report.
+// What rots is never served as truth, never hides what is healthy, and always shows in the report.
 //
 // Two tenants with several databases. First a superuser edits, swaps, moves and deletes rows behind the daemon's back. Then bits are
 // turned over inside live tuples of the table's file while the server is stopped: with checksums whole pages become unreadable,

@@ -1,5 +1,5 @@
-// P2: the store is silent after a commit was sent, so whether it holds can not be known. Every writing route of both programs answers
-// within its deadline that the outcome is unknown: never 4xx or 503, which promise that nothing was done; and no connection is cut by us.
+// When PostgreSQL is silent after a commit was sent, every writing route of both programs answers within its deadline that the outcome
+// is unknown: never 4xx or 503, which promise that nothing was done; and no connection is cut by us.
 // Which routes write is read from the documents that the running programs serve: a new one fails this test until it is asked here.
 //
 // A request may commit more than once (what its caller's rate is, what it does), so each is asked with 0, 1 and 2 commits let through.

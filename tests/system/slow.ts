@@ -1,5 +1,5 @@
-// P16: whoever is slow is waited for so long and no longer, and nobody else waits with him: clients that drip, a client that does
-// not read, a PostgreSQL far away, a row that somebody holds.
+// Nobody waits for somebody else who is slow: clients that drip, a client that does not read, a PostgreSQL far away, a row that
+// somebody holds.
 
 import { connect, type NetConnectOpts } from 'node:net'
 import { openPool } from '@loci/postgres/pool.ts'

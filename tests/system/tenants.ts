@@ -1,4 +1,4 @@
-// P9, P10: nobody reads, writes or senses what is not theirs, and no credential shows anywhere. Two organizations, and two instances
+// Nobody reads, writes or senses what is not theirs, and no credential shows anywhere. Two organizations, and two instances
 // of one tenant, send everything they can think of as each other; whatever they write, are called or hold is a canary, and every
 // answer, log line and metric is searched for canaries that do not belong there.
 

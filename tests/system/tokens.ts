@@ -1,5 +1,5 @@
-// Capabilities against real processes (PROMISES P12): no hostile token gains anything, a revocation reaches two replicas under load
-// within 5 s and never comes back, keys rotate without a failed request, and nothing valid is refused while management is dead.
+// No hostile token gains anything, a revocation reaches two replicas under load within 5 s and never comes back, keys rotate without a
+// failed request, and nothing valid is refused while management is dead.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
