@@ -1,5 +1,6 @@
 // Every feature of the daemon and what it is handed, on one screen.
 
+import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
@@ -18,7 +19,6 @@ import { createRates } from './access/rates.ts'
 import { servedBy } from './access/served.ts'
 import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
-import { keepAuditPartitions } from './audit/store.ts'
 import { conductorRoutes } from './conductor/routes.ts'
 import { daemonDocument } from './document.ts'
 import { createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'

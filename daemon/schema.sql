@@ -42,7 +42,6 @@ CREATE TABLE loci.audit (
     subject text NOT NULL,
     outcome text NOT NULL,
     request_id text,
-    database text,
     detail jsonb NOT NULL,
     digest text NOT NULL,
     seq bigint NOT NULL,
@@ -358,7 +357,7 @@ ALTER TABLE loci.entries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 

@@ -751,7 +751,7 @@ ALTER TABLE loci.invitations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.members ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
 
 CREATE POLICY one_organization ON loci.api_keys USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 

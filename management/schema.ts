@@ -1,5 +1,6 @@
 // Where the schema of the control database comes from.
 
+import { ACTS } from '@loci/acts/schema.ts'
 import { schemaIn } from '@loci/postgres/migrations.ts'
 
-export const SCHEMA = schemaIn(import.meta.dirname)
+export const SCHEMA = schemaIn(import.meta.dirname, ACTS)

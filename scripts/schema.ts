@@ -4,7 +4,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { schemaIn } from '@loci/postgres/migrations.ts'
+import { SCHEMA as CELL } from '@loci/daemon/schema.ts'
+import { SCHEMA as CONTROL } from '@loci/management/schema.ts'
 import type { DatabaseProgram } from '@loci/postgres/roles.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
@@ -38,7 +39,7 @@ if (programs.length > 0) {
 }
 
 async function dumpSchema(program: DatabaseProgram, pgDump: string): Promise<string> {
-  await using database = await testDatabase({ schema: schemaIn(path.join(top, program)), program })
+  await using database = await testDatabase({ schema: program === 'daemon' ? CELL : CONTROL, program })
   // Without the parts of what is partitioned by time: they depend on the day, and the schema must not.
   const parts = ['--exclude-table', 'loci.*_2[0-9][0-9][0-9][0-9][0-9]*']
   const parameters = ['--schema-only', '--no-owner', ...parts, '--dbname', database.adminUrl]

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { type MatrixRequest, matrixProblems } from '@loci/chassis/testing/matrix.ts'
 import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { healthResponse } from '@loci/contract/health.ts'
-import { appendAudit } from '../audit/store.ts'
 import { type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { addParties, type Credentials, makeCredentials, type Parties } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -76,9 +76,6 @@ async function plantCanaries(party: Party): Promise<void> {
     actor: 'test',
     action: 'test.act',
     subject: value,
-    outcome: 'done',
-    requestId: null,
-    database: null,
     detail: {},
   })
 }

@@ -1,8 +1,11 @@
+import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
+import { type AuditRow, listAudit } from '@loci/acts/audit/store.ts'
+import { type Page, page } from '@loci/chassis/page.ts'
 import { type Access, type Route, route } from '@loci/chassis/route.ts'
 import { adminAuditList, auditList, auditQuery } from '@loci/contract/audit.ts'
-import type { Pool } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../access/capability-access.ts'
-import { type AuditRow, CELL_CHAIN, listAudit } from './store.ts'
 
 interface AuditOptions {
   admin: Access<unknown>
@@ -26,7 +29,7 @@ export function auditRoutes({ admin, operator, pool }: AuditOptions): Route[] {
       async ({ caller, query }) => {
         const { rows, next } = await readPage(pool, caller.instance.id, query)
         return {
-          entries: rows.map(({ at, ...row }) => ({ ...row, at: at.toISOString(), redacted: false })),
+          entries: rows.map(({ requestId, prevHash, ...row }) => ({ ...entryJson(row), requestId, prevHash })),
           nextCursor: next,
         }
       },
@@ -45,12 +48,10 @@ export function auditRoutes({ admin, operator, pool }: AuditOptions): Route[] {
       async ({ query }) => {
         const { rows, next } = await readPage(pool, CELL_CHAIN, query)
         return {
-          entries: rows.map(({ at, requestId, prevHash, ...row }) => ({
-            ...row,
-            at: at.toISOString(),
+          entries: rows.map(({ requestId, prevHash, ...row }) => ({
+            ...entryJson(row),
             request_id: requestId,
             prev_hash: prevHash,
-            redacted: false,
           })),
           next_cursor: next,
         }
@@ -59,12 +60,18 @@ export function auditRoutes({ admin, operator, pool }: AuditOptions): Route[] {
   ]
 }
 
-async function readPage(
+function readPage(
   pool: Pool,
   chain: string,
   { cursor, limit }: { cursor?: string | undefined; limit: number },
-): Promise<{ rows: AuditRow[]; next: string | null }> {
-  const rows = await listAudit(pool, chain, cursor === undefined ? null : Number(cursor), limit + 1)
-  const page = rows.slice(0, limit)
-  return { rows: page, next: rows.length > limit ? String(page.at(-1)?.seq) : null }
+): Promise<Page<AuditRow>> {
+  const before = cursor === undefined ? null : Number(cursor)
+  const read = async (sql: Sql) => page(await listAudit(sql, chain, before, limit + 1), limit, ({ seq }) => seq)
+  return transaction(pool, read, { readOnly: true })
+}
+
+/** The details are for whoever has the database; the database that an act is about stands among them. */
+function entryJson({ at, detail, ...row }: Omit<AuditRow, 'requestId' | 'prevHash'>) {
+  const { database = null } = detail
+  return { ...row, at: at.toISOString(), database, redacted: false }
 }

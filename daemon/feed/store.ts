@@ -1,5 +1,6 @@
 // The feed's content in the cell's Postgres: applied by the replica with the lease, read by all.
 
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { Capability } from '@loci/capability/capability.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
@@ -15,7 +16,6 @@ import {
   type SigningKey,
   scopesOf,
 } from '../access/authority.ts'
-import { appendAudit } from '../audit/store.ts'
 
 const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
   state_reason as "stateReason", limits`
@@ -288,9 +288,6 @@ async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise
       actor: 'management',
       action: 'revocation.apply',
       subject: value,
-      outcome: 'done',
-      requestId: null,
-      database: null,
       detail: { kind },
     })
   }

@@ -95,7 +95,6 @@ create table loci.audit (
   subject text not null,
   outcome text not null,
   request_id text,
-  database text,
   detail jsonb not null,
   digest text not null,
   seq bigint not null,
@@ -106,8 +105,8 @@ create table loci.audit (
 alter table loci.audit enable row level security;
 alter table loci.audit force row level security;
 create policy one_chain on loci.audit
-  using (chain = nullif(current_setting('loci.instance', true), ''))
-  with check (chain = nullif(current_setting('loci.instance', true), ''));
+  using (chain = nullif(current_setting('loci.chain', true), ''))
+  with check (chain = nullif(current_setting('loci.chain', true), ''));
 
 create table loci.audit_chains (
   chain text primary key,

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 43efdb3aad49f8671e905f10ff97cb38ceeef491fd0a380d2f5ee9e5e68a5498
+-- functions: 8949d174b2040f9f8b441655cc9ebf88e159152e5415881cf6fb91e55911f596
 
 -- The heads: one row per database, which every write of it locks first.
 create table loci.databases (

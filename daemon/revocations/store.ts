@@ -1,6 +1,7 @@
+import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit, CELL_CHAIN } from '../audit/store.ts'
 
 export interface CellRevocation {
   kind: 'jti' | 'org' | 'ten' | 'svc'
@@ -28,9 +29,7 @@ export async function revokeInCell(
       actor,
       action: 'revocation.add',
       subject: value,
-      outcome: 'done',
       requestId,
-      database: null,
       detail: { kind, not_before: notBefore?.toISOString() ?? null },
     })
     await sql.query({

@@ -1,8 +1,9 @@
 // The switches of the cell in Postgres. A change, its audit entry and its auto-revert commit together.
 
+import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit, CELL_CHAIN } from '../audit/store.ts'
 import { planSwitch, type SwitchAction, type SwitchFailure } from './subservices.ts'
 
 export interface SwitchRow {
@@ -40,7 +41,7 @@ interface ApplyOptions {
   actor: string
   reason: string | null
   autoRevertMs: number | null
-  requestId: string | null
+  requestId?: string
   dryRun: boolean
 }
 
@@ -76,7 +77,6 @@ export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
         actor: 'auto-revert',
         reason: 'auto-revert time reached',
         autoRevertMs: null,
-        requestId: null,
         dryRun: false,
       }
       for (const row of due.filter(({ name }) => accepted.includes(name)))
@@ -122,9 +122,7 @@ async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promi
     actor: options.actor,
     action: `subservice.${options.action}`,
     subject: row.name,
-    outcome: 'done',
     requestId: options.requestId,
-    database: null,
     detail: { reason: options.reason, auto_revert_ms: options.autoRevertMs, previous: row.enabled },
   })
   return { service: row.name, previous: row.enabled, current, effectiveAt, auditId }

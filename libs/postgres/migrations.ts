@@ -26,12 +26,16 @@ export interface Migration {
   functions: { path: string; text: string }[]
 }
 
-/** `migrations/` of a program and the functions.sql of every folder below it, in the order of their paths. */
-export function schemaIn(directory: string): Schema {
-  const functions = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+/** `migrations/` of a program, and every functions.sql of what it shares with others and of its own, in the order of their paths. */
+export function schemaIn(program: string, ...shared: string[]): Schema {
+  return { migrations: join(program, 'migrations'), functions: [...shared, program].flatMap(functionsIn) }
+}
+
+function functionsIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((path) => basename(path) === 'functions.sql' && !path.split(/[/\\]/).includes('node_modules'))
     .sort()
-  return { migrations: join(directory, 'migrations'), functions: functions.map((path) => join(directory, path)) }
+    .map((path) => join(directory, path))
 }
 
 export function readMigrations({ migrations: directory, functions: paths }: Schema): Migration[] {

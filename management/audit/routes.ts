@@ -8,7 +8,6 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requireWholeOrganization } from '../access/organization.ts'
-import { useOrganization } from '../access/store.ts'
 
 interface AuditOptions {
   caller: CallerAccess
@@ -34,7 +33,6 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
         const read = await transaction(
           pool,
           async (sql) => {
-            await useOrganization(sql, chain)
             const found = await listAudit(sql, chain, before, query.limit + 1)
             // Whoever looks into what is somebody else's leaves a trace where the platform's people can be asked about it.
             if (!isOwn) {

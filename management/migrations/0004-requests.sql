@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: eb62409ea21d4bbabcf0fb3433f65a9d73b79cd5910e0e6c3d881e4df637b994
+-- functions: ba22cd9d3801de74aa96417ec5c518180741f07bdcec4a6067e5dfaa751dbf3b
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (
@@ -21,8 +21,8 @@ create table loci.audit (
 alter table loci.audit enable row level security;
 alter table loci.audit force row level security;
 create policy one_chain on loci.audit
-  using (chain = nullif(current_setting('loci.organization', true), ''))
-  with check (chain = nullif(current_setting('loci.organization', true), ''));
+  using (chain = nullif(current_setting('loci.chain', true), ''))
+  with check (chain = nullif(current_setting('loci.chain', true), ''));
 
 create table loci.audit_chains (
   chain text primary key,

@@ -60,7 +60,7 @@ export async function startRotCell({
   await migrate({
     ownerUrl: postgres.url('loci_daemon_owner', DATABASE),
     program: 'daemon',
-    schema: schemaIn(`${root}/daemon`),
+    schema: schemaIn(`${root}/daemon`, `${root}/libs/acts`),
     log: () => {},
   })
   const daemon: LociProcess = await start('daemon', {

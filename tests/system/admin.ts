@@ -301,9 +301,9 @@ async function mutants(report: Report, world: World): Promise<void> {
   {
     await using mutant = await plantMutant([
       {
-        file: 'daemon/audit/store.ts',
+        file: 'libs/acts/audit/store.ts',
         from: `const id = newId('aud', now.getTime())\n`,
-        to: `const id = newId('aud', now.getTime())\n  if (entry.chain === CELL_CHAIN) return id\n`,
+        to: `const id = newId('aud', now.getTime())\n  if (entry.chain === 'cell') return id\n`,
       },
     ])
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())

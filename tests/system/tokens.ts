@@ -107,11 +107,11 @@ async function hostileByHttp(report: Report, world: World, a: WorldTenant, b: Wo
   const put = await ask(url, 'PUT', '/v1/kv/entries/secret', full, 'vault', { value: CANARY })
   if (put.status !== 200) throw new Error(`the canary was not planted: ${put.text}`)
   const admin = world.postgres.adminUrl('loci_cell')
-  await runSql(
-    admin,
-    `select loci.audit_append($1, $2, now(), 'test', 'test.act', $3, 'done', null, null, '{}', 'digest')`,
-    [a.serviceId, newId('aud'), CANARY],
-  )
+  await runSql(admin, `select loci.audit_append($1, $2, now(), 'test', 'test.act', $3, 'done', null, '{}', 'digest')`, [
+    a.serviceId,
+    newId('aud'),
+    CANARY,
+  ])
   const { keys } = await manage<{ keys: { kid: string; x: string }[] }>(world, ['keys', 'list'])
   const { token: narrowRoot } = await mint(world, a, ['--ops', 'kv:read', '--databases', 'own'])
   const origin = { wide: a.capability.delegation, narrowRoot, foreign: b.capability.delegation, keys }

@@ -45,7 +45,7 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
       throw new Error(`the mutant of ${file} no longer applies: its text is not there exactly once:\n${from}`)
     writeFileSync(join(root, file), before + to + after)
   }
-  for (const program of ['daemon', 'management']) carryDigest(join(root, program))
+  for (const program of ['daemon', 'management']) carryDigest(root, program)
   // Its own process.ts starts what lies beside it.
   const { startProgram } = (await import(
     pathToFileURL(join(root, 'tests/world/process.ts')).href
@@ -60,8 +60,8 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
 }
 
 /** The newest migration of the copy carries the digest of its functions, sabotaged or not. */
-function carryDigest(program: string): void {
-  const { migrations, functions } = schemaIn(program)
+function carryDigest(root: string, program: string): void {
+  const { migrations, functions } = schemaIn(join(root, program), join(root, 'libs/acts'))
   const newest = join(migrations, readdirSync(migrations).sort().at(-1) as string)
   const hash = createHash('sha256')
   for (const file of functions) hash.update(readFileSync(file))

@@ -1,9 +1,9 @@
 // Erasing a deleted instance. Every statement checks the fence of the lease.
 
+import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute, transaction } from '@loci/postgres/transaction.ts'
-import { appendAudit } from '../../audit/store.ts'
 import { applyInstances } from '../store.ts'
 
 export interface Purge {
@@ -80,9 +80,6 @@ export async function finishPurge(
       actor: 'management',
       action: 'instance.erase',
       subject: instanceId,
-      outcome: 'done',
-      requestId: null,
-      database: null,
       detail: { generation },
     })
     if (found[0].awaiting === null) return 'gone'

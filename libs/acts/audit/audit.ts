@@ -5,6 +5,9 @@
 import { createHash } from 'node:crypto'
 import { PLATFORM } from '@loci/contract/audit.ts'
 
+/** The chain of acts of a cell's administration; acts on an instance have the instance's id as their chain. */
+export const CELL_CHAIN = 'cell'
+
 /** The chain of acts on the platform itself; acts on what is an organization's have the organization's id as their chain. */
 export const PLATFORM_CHAIN = PLATFORM
 

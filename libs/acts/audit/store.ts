@@ -4,7 +4,7 @@ import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { type AuditEntry, digestOf, OUTCOME } from './audit.ts'
 
-/** Returns the id of the entry. The rest of the transaction stays in the organization that it was in. */
+/** Returns the id of the entry. */
 export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new Date()): Promise<string> {
   const id = newId('aud', now.getTime())
   await sql.query({
@@ -44,8 +44,9 @@ export interface AuditRow {
   prevHash: string | null
 }
 
-/** Newest first, below `before`. Of the chain in use. */
+/** Newest first, below `before`. In a transaction, to whose end it leaves the chain in sight. */
 export async function listAudit(sql: Sql, chain: string, before: number | null, limit: number): Promise<AuditRow[]> {
+  await sql.query({ name: 'audit_chain', text: `select set_config('loci.chain', $1, true)`, values: [chain] })
   const { rows } = await sql.query<AuditRow>({
     name: 'audit_list',
     text: `select id, seq, at, actor, action, subject, outcome, request_id as "requestId", detail, hash, prev_hash as "prevHash"
