@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { startProcess, untilState } from '@loci/chassis/testing/process.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { createDaemon } from './app.ts'
@@ -12,7 +13,7 @@ import { SCHEMA } from './schema.ts'
 import { testSettings } from './testing/daemon.ts'
 
 /** What the making of partitions waits for: a daemon that warms up stands still as long as somebody else has it. */
-const PARTITIONS_LOCK = 7026300002
+const PARTITIONS_LOCK = ADVISORY_LOCKS.auditPartitions
 
 // Mutants: call warm() in serve.ts once, outside the job (ends with 70); let close() not abort (the stopped one waits for ever).
 test('a daemon whose database blinks while it warms up waits, and one that is told to stop then ends well', async () => {

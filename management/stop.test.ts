@@ -6,6 +6,7 @@ import { newKeyPair, privateKeyOf, signJws } from '@loci/capability/jws.ts'
 import { startProcess, untilState } from '@loci/chassis/testing/process.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -16,7 +17,7 @@ import { testSettings } from './testing/management.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 /** What the making of partitions waits for: a process that warms up stands still as long as somebody else has it. */
-const PARTITIONS_LOCK = 7026300002
+const PARTITIONS_LOCK = ADVISORY_LOCKS.auditPartitions
 
 test('a process that is told to stop answers the polls that wait and ends without cutting one', async () => {
   await using database = await testDatabase({ schema: SCHEMA, program: 'management' })

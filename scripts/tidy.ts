@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
 import { checkDocumentSizes, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
 import { checkNames, checkPlaces, warnLongFiles } from './tidy/files.ts'
 import {
@@ -40,6 +41,7 @@ const problems = [
   ...checkServers(sources),
   ...checkSql(sources),
   ...checkLocks(sources),
+  ...checkAdvisoryLocks(tree),
   ...checkTransactions(sources),
   ...checkCircles(sources),
   ...checkDeadFiles(tree, sources),

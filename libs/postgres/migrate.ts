@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { sqlState } from './errors.ts'
 import { explainDatabaseError, wrongDatabase, wrongOwner } from './first-contact.ts'
 import { type Migration, readMigrations, type Schema } from './migrations.ts'
@@ -16,8 +17,6 @@ export interface MigrateOptions {
   log(line: string): void
 }
 
-/** Any number that no one else locks in our databases; advisory locks are per database. */
-const LOCK_KEY = 7_026_300_001
 const LOCK_WAIT_MS_MAX = 60_000
 const DDL_TRIES_MAX = 8
 
@@ -111,7 +110,7 @@ async function takeLock(client: Client, log: (line: string) => void): Promise<vo
   for (let told = false; ; told = true) {
     const { rows } = await client.query<{ taken: boolean }>({
       text: 'select pg_try_advisory_lock($1) as taken',
-      values: [LOCK_KEY],
+      values: [ADVISORY_LOCKS.migrate],
     })
     if (rows[0]?.taken) return
     const holder = await describeHolder(client)
@@ -133,7 +132,7 @@ async function describeHolder(client: Client): Promise<string> {
            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
              and l.database = (select oid from pg_database where datname = current_database())
              and (l.classid::bigint << 32 | l.objid::bigint) = $1`,
-    values: [LOCK_KEY],
+    values: [ADVISORY_LOCKS.migrate],
   })
   return rows[0]?.holder ?? 'just ending'
 }

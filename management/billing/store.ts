@@ -3,6 +3,7 @@
 
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { TenantAccess } from '@loci/contract/states.ts'
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { LOCKS, lockOrganization, lockTenant } from '../acts/locks/store.ts'
 import type { PlanName } from '../plans.ts'
@@ -89,7 +90,7 @@ export async function findTenant(sql: Sql, organizationId: string, id: string): 
 export async function lockTenantId(sql: Sql, tenantId: string): Promise<void> {
   await sql.query({
     name: 'billing_lock_tenant_id',
-    text: `select pg_advisory_xact_lock(hashtextextended('billing:' || $1, 0))`,
+    text: `select pg_advisory_xact_lock(hashtextextended($1, ${ADVISORY_LOCKS.parkedTenant}))`,
     values: [tenantId],
   })
 }

@@ -1,3 +1,4 @@
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
 export type KeyState = 'next' | 'active' | 'retiring' | 'removed'
@@ -24,7 +25,7 @@ export async function listKeyRows(sql: Sql): Promise<SigningKeyRow[]> {
 
 /** Whoever changes the key set holds this to the end of the transaction: two replicas must not both make the first key. */
 export async function lockKeys(sql: Sql): Promise<void> {
-  await sql.query({ name: 'keys_lock', text: 'select pg_advisory_xact_lock(7026300004)' })
+  await sql.query({ name: 'keys_lock', text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.signingKeys})` })
 }
 
 export async function insertKey(

@@ -1,4 +1,5 @@
 import { looksLikeId } from '@loci/contract/ids.ts'
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Role } from '../access/roles.ts'
 import { LOCKS } from '../acts/locks/store.ts'
@@ -46,7 +47,10 @@ export async function findOrganization(sql: Sql, id: string): Promise<Organizati
 
 /** The oldest; whoever asks at the same moment waits, so that only one of them can find none. */
 export async function findFirstOrganization(sql: Sql): Promise<OrganizationRow | undefined> {
-  await sql.query({ name: 'organizations_lock_first', text: 'select pg_advisory_xact_lock(7026300006)' })
+  await sql.query({
+    name: 'organizations_lock_first',
+    text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.firstOrganization})`,
+  })
   const { rows } = await sql.query<OrganizationRow>({
     name: 'organizations_first',
     text: 'select id, name, plan, created_at as "createdAt" from loci.organizations order by id limit 1',
@@ -188,7 +192,7 @@ export async function putInvitation(sql: Sql, invitation: Invitation, digest: st
   // Two at the same moment must not leave two: neither would see the other's row.
   await sql.query({
     name: 'invitations_lock',
-    text: 'select pg_advisory_xact_lock(hashtextextended($1, 7026300005))',
+    text: `select pg_advisory_xact_lock(hashtextextended($1, ${ADVISORY_LOCKS.invitation}))`,
     values: [`${organizationId} ${email}`],
   })
   await sql.query({

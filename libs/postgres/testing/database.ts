@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { ADVISORY_LOCKS } from '../advisory-locks.ts'
 import { migrate } from '../migrate.ts'
 import { readMigrations, type Schema } from '../migrations.ts'
 import type { Sql } from '../pool.ts'
@@ -20,7 +21,6 @@ export interface TestDatabase {
 
 /** For a server that asks for one; a throwaway asks nobody. */
 const PASSWORD = 'test'
-const LOCK_KEY = 7_026_300_002
 
 /** A database of its own for one test, with this schema. A clone, because migrating takes longer. */
 export async function testDatabase({
@@ -121,7 +121,7 @@ async function makeTemplate(adminUrl: string, schema: Schema, program: DatabaseP
 async function tryLock(sql: Sql): Promise<boolean> {
   const { rows } = await sql.query<{ taken: boolean }>({
     text: 'select pg_try_advisory_lock($1) as taken',
-    values: [LOCK_KEY],
+    values: [ADVISORY_LOCKS.testTemplate],
   })
   return rows[0]?.taken ?? false
 }

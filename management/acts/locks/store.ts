@@ -1,6 +1,7 @@
 // The rows that several features lock, each locked here alone, and the order in which a transaction may lock them. Whoever writes to one
 // of them without a lock of its own notes it.
 
+import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import { createLockOrder } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
@@ -20,7 +21,7 @@ export const LOCKS = createLockOrder([
  * for a cell that is added at the same moment would be told by neither side.
  */
 export async function lockCells(sql: Sql): Promise<string[]> {
-  await sql.query({ name: 'locks_feeds', text: 'select pg_advisory_xact_lock(7026300003)' })
+  await sql.query({ name: 'locks_feeds', text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.allCells})` })
   const { rows } = await sql.query<{ id: string }>({
     name: 'locks_cells',
     text: 'select id from loci.cells order by id for no key update',
