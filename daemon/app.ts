@@ -20,6 +20,9 @@ import { servedBy } from './access/served.ts'
 import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
+import { dueJobs } from './databases/due.ts'
+import { createQuota } from './databases/quota.ts'
+import { listTotals } from './databases/store.ts'
 import { daemonDocument } from './document.ts'
 import { createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
 import { feedJobs } from './feed/jobs.ts'
@@ -28,11 +31,9 @@ import { findInstance, findPartnerCredential, readChanges, readCredentialStatus 
 import { healthRoutes } from './health/routes.ts'
 import { createInstanceActs } from './idempotency/idempotency.ts'
 import { idempotencyJobs } from './idempotency/jobs.ts'
-import { kvJobs } from './kv/jobs.ts'
-import { createQuota } from './kv/quota.ts'
 import { kvReportRoutes } from './kv/reports/routes.ts'
 import { kvRoutes } from './kv/routes.ts'
-import { listTotals, readUsage } from './kv/store.ts'
+import { expireEntries, readUsage } from './kv/store.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
@@ -127,7 +128,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     // In a restored database nothing that was read counts, until management has sent everything again.
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
-      ...kvJobs(background),
+      ...dueJobs(background, { expiry: expireEntries }),
       ...idempotencyJobs(background),
       ...auditJobs(background),
       ...feedJobs({

@@ -19,6 +19,23 @@ CREATE TYPE loci.walked AS (
 	version bigint
 );
 
+COMMENT ON FUNCTION loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) IS 'without enter_database: called by functions that have entered';
+
+CREATE TABLE loci.databases (
+    instance_id text NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL,
+    erasing_since timestamp with time zone,
+    kv_keys bigint DEFAULT 0 NOT NULL,
+    kv_bytes bigint DEFAULT 0 NOT NULL,
+    kv_set_a bigint DEFAULT 0 NOT NULL,
+    kv_set_b bigint DEFAULT 0 NOT NULL,
+    kv_unsettled boolean DEFAULT false NOT NULL
+);
+
+ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.entries (
     instance_id text NOT NULL,
     database text NOT NULL,
@@ -32,6 +49,16 @@ CREATE TABLE loci.entries (
 );
 
 ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
+
+COMMENT ON FUNCTION loci.keep_answer(p_instance text, p_database text, p_route text, p_holder text, p_key text, p_status integer, p_answer json) IS 'without enter_database: called in the transaction of a claim, which has entered';
+
+COMMENT ON FUNCTION loci.kv_write_open(p_head loci.databases, p_items integer[], p_op text[], p_key text[], p_value text[], p_ttl_ms double precision[], p_if_match bigint[]) IS 'without enter_database: called with the head that kv_write has entered';
+
+COMMENT ON FUNCTION loci.purge_some(p_fence bigint, p_instance text, p_generation bigint, p_limit integer) IS 'without enter_database: it erases what nobody may enter any more';
+
+COMMENT ON FUNCTION loci.put_due(p_instance text, p_database text, p_kind text, p_at timestamp with time zone) IS 'without enter_database: called by functions that have entered';
+
+COMMENT ON FUNCTION loci.sweep_answers(p_instance text, p_limit integer) IS 'without enter_database: it removes what is too old, and adds nothing';
 
 CREATE TABLE loci.audit (
     chain text NOT NULL,
@@ -83,20 +110,6 @@ CREATE TABLE loci.credential_uses (
 
 COMMENT ON TABLE loci.credential_uses IS 'without row-level security: ids of credentials and moments, forgotten after a day';
 
-CREATE TABLE loci.databases (
-    instance_id text NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    seq bigint NOT NULL,
-    keys bigint NOT NULL,
-    bytes bigint NOT NULL,
-    set_hash_a bigint NOT NULL,
-    set_hash_b bigint NOT NULL,
-    unsettled boolean DEFAULT false NOT NULL
-);
-
-ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
-
 CREATE TABLE loci.deletions (
     instance_id text NOT NULL,
     database text NOT NULL,
@@ -105,7 +118,17 @@ CREATE TABLE loci.deletions (
     reported_at timestamp with time zone
 );
 
-COMMENT ON TABLE loci.deletions IS 'without row-level security: the ledger of what was erased, ids and times only';
+COMMENT ON TABLE loci.deletions IS 'without row-level security: ids and times only; kept after erasure: it is the ledger of what was erased';
+
+CREATE TABLE loci.due (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    kind text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text])))
+);
+
+COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
 
 CREATE TABLE loci.idempotency (
     instance_id text NOT NULL,
@@ -132,6 +155,15 @@ CREATE UNLOGGED TABLE loci.instance_rates (
 
 COMMENT ON TABLE loci.instance_rates IS 'without row-level security: counts, no content';
 
+CREATE TABLE loci.instance_totals (
+    instance_id text NOT NULL,
+    slot integer NOT NULL,
+    records bigint NOT NULL,
+    bytes bigint NOT NULL
+);
+
+COMMENT ON TABLE loci.instance_totals IS 'without row-level security: counts, no content';
+
 CREATE TABLE loci.instances (
     id text NOT NULL,
     organization_id text NOT NULL,
@@ -143,7 +175,6 @@ CREATE TABLE loci.instances (
     generation bigint NOT NULL,
     limits jsonb NOT NULL,
     config jsonb NOT NULL,
-    next_expiry_at timestamp with time zone,
     change_seq bigint NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     purged_at timestamp with time zone,
@@ -151,6 +182,7 @@ CREATE TABLE loci.instances (
     keyed_answers bigint DEFAULT 0 NOT NULL,
     keyed_bytes bigint DEFAULT 0 NOT NULL,
     keyed_since timestamp with time zone,
+    databases bigint DEFAULT 0 NOT NULL,
     CONSTRAINT instances_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 
@@ -255,7 +287,7 @@ CREATE TABLE loci.usage_minutes (
     writes bigint NOT NULL
 );
 
-COMMENT ON TABLE loci.usage_minutes IS 'without row-level security: counts, no content';
+COMMENT ON TABLE loci.usage_minutes IS 'without row-level security: counts, no content; kept after erasure: they leave with their report';
 
 CREATE TABLE loci.verified (
     instance_id text NOT NULL,
@@ -285,6 +317,9 @@ ALTER TABLE ONLY loci.databases
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_pkey PRIMARY KEY (instance_id, database);
 
+ALTER TABLE ONLY loci.due
+    ADD CONSTRAINT due_pkey PRIMARY KEY (instance_id, database, kind);
+
 ALTER TABLE ONLY loci.entries
     ADD CONSTRAINT entries_pkey PRIMARY KEY (instance_id, database, key);
 
@@ -293,6 +328,9 @@ ALTER TABLE ONLY loci.idempotency
 
 ALTER TABLE ONLY loci.instance_rates
     ADD CONSTRAINT instance_rates_pkey PRIMARY KEY (instance_id, replica);
+
+ALTER TABLE ONLY loci.instance_totals
+    ADD CONSTRAINT instance_totals_pkey PRIMARY KEY (instance_id, slot);
 
 ALTER TABLE ONLY loci.instances
     ADD CONSTRAINT instances_pkey PRIMARY KEY (id);
@@ -329,13 +367,13 @@ ALTER TABLE ONLY loci.verified
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 
+CREATE INDEX due_by_time ON loci.due USING btree (kind, at);
+
 CREATE INDEX entries_expiring ON loci.entries USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, created_at);
 
 CREATE INDEX instances_changed ON loci.instances USING btree (change_seq);
-
-CREATE INDEX instances_expiring ON loci.instances USING btree (next_expiry_at) WHERE (next_expiry_at IS NOT NULL);
 
 CREATE INDEX instances_keyed ON loci.instances USING btree (keyed_since) WHERE (keyed_since IS NOT NULL);
 
@@ -375,6 +413,8 @@ ALTER TABLE loci.verified ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.audit TO loci_app;
@@ -401,13 +441,15 @@ GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
-
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.instance_rates TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.instance_totals TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.instances TO loci_app;
 

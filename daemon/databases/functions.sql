@@ -1,7 +1,11 @@
--- Whoever writes for an instance enters it first, to the end of his transaction. A replica that has not heard of a
--- deletion yet would otherwise write behind the back of the one who erases, and what it wrote would stay for ever. The
--- lock is shared among writers and in memory only; false says that the instance is gone. The look at its state is a
--- statement of its own, after the lock: its snapshot is of a moment at which nobody erases.
+-- What every domain of tenant data stands on: entering an instance and its databases, totals, and the tables from the
+-- catalog.
+
+-- Enters an instance to the end of the transaction: its rows are visible, and who erases it waits. A replica that has
+-- not heard of a deletion yet would otherwise write behind the back of the eraser, and what it wrote would stay for
+-- ever. False: the instance is gone. Called by enter_database() and enterInstance(). Locks: the instance, shared, an
+-- advisory lock that purge_some takes exclusively. The state is read by a statement of its own, after the lock: its
+-- snapshot is of a moment at which nobody erases.
 create or replace function loci.enter_instance(p_instance text) returns boolean language plpgsql as $$
 begin
   perform set_config('loci.instance', p_instance, true);
@@ -9,3 +13,110 @@ begin
   return exists (select from loci.instances i where i.id = p_instance and i.state <> 'deleted');
 end
 $$;
+
+-- Enters databases for writing: one row for each distinct name with its locked head, or why there is none. outcome:
+-- open; none (there is no such database, and it is not in p_new); databases (the plan has no more); erasing; gone (the
+-- instance is). Every function that writes tenant rows calls this first (a test reads the catalog). Locks, always in
+-- this order, so that no two writers wait for each other in a circle: the heads that are there, by name; then, where a
+-- database is new, the instance's row, which counts its databases; then new heads. Cost: one index read for each name,
+-- the same with ten databases and with 100,000.
+create or replace function loci.enter_database(p_instance text, p_names text[], p_new text[], p_databases_max bigint)
+returns table (name text, outcome text, head loci.databases) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_name text;
+  v_missing text[];
+begin
+  if not loci.enter_instance(p_instance) then
+    return query select distinct n, 'gone', null::loci.databases from unnest(p_names) n;
+    return;
+  end if;
+  for v_name in select distinct n from unnest(p_names) n order by n loop
+    select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
+    if not found and v_name = any (p_new) then
+      v_missing := v_missing || v_name;
+    else
+      name := v_name;
+      outcome := case when head.name is null then 'none' when head.erasing_since is not null then 'erasing' else 'open' end;
+      return next;
+    end if;
+  end loop;
+  if v_missing is null then
+    return;
+  end if;
+  perform 1 from loci.instances i where i.id = p_instance for update;
+  foreach v_name in array v_missing loop
+    name := v_name;
+    outcome := 'open';
+    select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
+    if not found then
+      update loci.instances i set databases = i.databases + 1 where i.id = p_instance and i.databases < p_databases_max;
+      if found then
+        insert into loci.databases (instance_id, name, created_at)
+          values (p_instance, v_name, date_trunc('milliseconds', clock_timestamp())) returning * into head;
+      else
+        outcome := 'databases';
+      end if;
+    end if;
+    return next;
+  end loop;
+end
+$$;
+
+-- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in
+-- the transaction of the change. Locks: one of up to 16 rows of the instance, by the number of the server process: a
+-- transaction meets one of them, so two can neither wait in a circle nor, mostly, for each other.
+create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) returns void language plpgsql as $$
+begin
+  if p_records <> 0 or p_bytes <> 0 then
+    insert into loci.instance_totals as t (instance_id, slot, records, bytes)
+      values (p_instance, pg_backend_pid() % 16, p_records, p_bytes)
+      on conflict (instance_id, slot) do update set records = t.records + excluded.records, bytes = t.bytes + excluded.bytes;
+  end if;
+end
+$$;
+comment on function loci.add_totals is 'without enter_database: called by functions that have entered';
+
+-- The tables with rows of instances, from the catalog: a new one needs no entry anywhere. is_closed: row-level security
+-- is forced. is_kept: erasing an instance leaves its rows (the comment of the table says `kept after erasure: …`).
+-- Called by purge_some, open_tables and tests. Cost: a read of the catalog, about a millisecond.
+create or replace function loci.tenant_tables() returns table (name text, is_closed boolean, is_kept boolean) language sql stable as $$
+  select c.relname::text, c.relrowsecurity and c.relforcerowsecurity,
+    coalesce(obj_description(c.oid, 'pg_class'), '') like '%kept after erasure: %'
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'instance_id' and not a.attisdropped
+  where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  order by c.relname
+$$;
+
+-- Reads the closed tables as another instance would: a table in which a row of this one is seen is open. Called by
+-- checkBoundary(), once for each report. Cost: one look into an index for each table.
+create or replace function loci.open_tables(p_instance text, out checked int, out failed int)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_table text;
+  v_is_seen boolean;
+begin
+  checked := 0;
+  failed := 0;
+  perform set_config('loci.instance', 'svc_of_somebody_else', true);
+  for v_table in select t.name from loci.tenant_tables() t where t.is_closed loop
+    execute format('select exists (select from loci.%I where instance_id = $1)', v_table) into v_is_seen using p_instance;
+    checked := checked + 1;
+    failed := failed + v_is_seen::int;
+  end loop;
+  perform set_config('loci.instance', p_instance, true);
+end
+$$;
+
+-- Puts a database on the list of due work, or its time forward. Called by functions that hold the head of the database,
+-- and so alone. Cost: one read of an index while an earlier time stands.
+create or replace function loci.put_due(p_instance text, p_database text, p_kind text, p_at timestamptz) returns void language plpgsql as $$
+begin
+  if not exists (select from loci.due d
+      where d.instance_id = p_instance and d.database = p_database and d.kind = p_kind and d.at <= p_at) then
+    insert into loci.due as d (instance_id, database, kind, at) values (p_instance, p_database, p_kind, p_at)
+      on conflict (instance_id, database, kind) do update set at = least(d.at, excluded.at);
+  end if;
+end
+$$;
+comment on function loci.put_due is 'without enter_database: called by functions that have entered';

@@ -263,7 +263,7 @@ export async function eraseByLedger(
     const { rowCount } = await sql.query({
       name: 'ledger_erase',
       text: `update loci.instances i set state = 'deleted', state_reason = null, generation = l.generation, config = '{}', change_seq = $3,
-          updated_at = now(), purged_at = null, awaiting = null, next_expiry_at = null
+          updated_at = now(), purged_at = null, awaiting = null
         from unnest($1::text[], $2::bigint[]) as l (id, generation)
         where i.id = l.id and i.state <> 'deleted' and i.generation <= l.generation`,
       values: [whole.map(({ svc }) => svc), whole.map(({ generation }) => generation), rows[0].seq],
@@ -301,8 +301,7 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
       select svc, org, ten, service_type, plan, state, state_reason, generation, limits, case when state = 'deleted' then '{}' else coalesce(config, '{}') end, $2
       from jsonb_to_recordset($1::jsonb) as i(svc text, org text, ten text, service_type text, plan text, state text, state_reason text, generation bigint, limits jsonb, config jsonb)
       on conflict (id) do update set plan = excluded.plan, state = excluded.state, state_reason = excluded.state_reason, generation = excluded.generation,
-        limits = excluded.limits, config = excluded.config, change_seq = excluded.change_seq, updated_at = now(), purged_at = null, awaiting = null,
-        next_expiry_at = case when excluded.state = 'deleted' then null else old.next_expiry_at end
+        limits = excluded.limits, config = excluded.config, change_seq = excluded.change_seq, updated_at = now(), purged_at = null, awaiting = null
       where case when old.state <> 'deleted' then excluded.generation >= old.generation
             and (old.plan, old.state, old.state_reason, old.generation, old.limits, old.config)
               is distinct from (excluded.plan, excluded.state, excluded.state_reason, excluded.generation, excluded.limits, excluded.config)

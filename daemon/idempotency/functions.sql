@@ -48,3 +48,5 @@ begin
   return gone.rows;
 end
 $$;
+comment on function loci.keep_answer is 'without enter_database: called in the transaction of a claim, which has entered';
+comment on function loci.sweep_answers is 'without enter_database: it removes what is too old, and adds nothing';

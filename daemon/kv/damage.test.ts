@@ -70,7 +70,9 @@ test('the sweeper leaves a damaged entry whose expiry seems over', async () => {
     ada.instanceId,
     'sweep',
   ])
-  await daemon.sql(`select loci.kv_expire($1, 100)`, [ada.instanceId])
+  await daemon.sql(`select loci.kv_expire($1, h.name, 100) from loci.databases h where h.instance_id = $1`, [
+    ada.instanceId,
+  ])
   assert.equal((await ada.call(`GET ${path('b')}`, undefined, { db: 'sweep' })).error.code, 'DATA_DAMAGED')
 })
 
@@ -118,10 +120,10 @@ test('a row that vanished is missed, an old version put back is noticed, and so 
 
   await putAll(ada, 'counted', { a: 1 })
   for (const edit of [
-    'bytes = bytes + 1',
-    'set_hash_a = set_hash_a + 1',
-    'set_hash_b = 1 - set_hash_b',
-    'keys = 9',
+    'kv_bytes = kv_bytes + 1',
+    'kv_set_a = kv_set_a + 1',
+    'kv_set_b = 1 - kv_set_b',
+    'kv_keys = 9',
     'seq = 0',
   ]) {
     await daemon.sql(
@@ -166,7 +168,7 @@ test('a damaged entry can be written again or deleted, not by version, and the s
   )
   assert.deepEqual(found(await consistency(bob), db), [])
   const [head] = await daemon.sql<{ unsettled: boolean; keys: string; bytes: string }>(
-    `select unsettled, keys::text, bytes::text from loci.databases where instance_id = $1 and name = $2`,
+    `select kv_unsettled as unsettled, kv_keys::text as keys, kv_bytes::text as bytes from loci.databases where instance_id = $1 and name = $2`,
     [bob.instanceId, db],
   )
   assert.deepEqual(head, { unsettled: false, keys: '3', bytes: '10' })
@@ -210,7 +212,7 @@ test('a database larger than one call is verified by cursor to its end, and an i
     [erin.instanceId],
   )
   await daemon.sql(
-    `insert into loci.databases (instance_id, name, created_at, seq, keys, bytes, set_hash_a, set_hash_b)
+    `insert into loci.databases (instance_id, name, created_at, seq, kv_keys, kv_bytes, kv_set_a, kv_set_b)
      select $1, 'large', now(), 25000, count(*), sum(octet_length(key) + octet_length(value)), bit_xor(loci.digest_part(digest, 1)), bit_xor(loci.digest_part(digest, 9)) from loci.entries where instance_id = $1`,
     [erin.instanceId],
   )

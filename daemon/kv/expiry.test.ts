@@ -6,14 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
 import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { workDue } from '../databases/due.ts'
+import { listTotals } from '../databases/store.ts'
 import { SCHEMA } from '../schema.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
-import { expireDue } from './jobs.ts'
 import { listDatabases } from './reports/store.ts'
-import { readUsage, type Write, writeEntries } from './store.ts'
+import { expireEntries, readUsage, type Write, writeEntries } from './store.ts'
 
-// Mutants: kv_usage in place of kv_usage_within (403); `summary` with walk.rows; kv_databases without kv_expired.
+// Mutants: the loop of kv_usage_within left out (403); `summary` with walk.rows; kv_databases without kv_expired.
 test('an expired entry that is not swept yet is in no count: health, consistency, quota', async () => {
   await using daemon = await testDaemon()
   const ada = await addTenant(daemon, { records: 2 })
@@ -77,7 +78,7 @@ test('a sweep between two readings of one count does not show in it', async () =
   const counted = listDatabases(reader, instanceId, 10)
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%kv_databases%'`
   while ((await admin.query({ text: waits })).rows.length === 0) await sleep(10)
-  await sweeper.query({ text: 'select loci.kv_expire($1, 10)', values: [instanceId] })
+  await sweeper.query({ text: `select loci.kv_expire($1, 'ttl', 10)`, values: [instanceId] })
   await sweeper.query({ text: 'commit' })
   sweeper.release()
 
@@ -104,7 +105,10 @@ test('counting reads only what has expired, and for a quota no more than the quo
     await client.query({ text: 'rollback' })
     return { keys: answer?.keys, scans: after.scans - before.scans, fetched: after.fetched - before.fetched }
   }
-  const usage = (keys: number) => touched((sql) => readUsage(sql, instanceId, { keys, bytes: 1e9 }))
+  const usage = (keys: number) =>
+    touched((sql) =>
+      readUsage(sql, instanceId, { records: keys, bytes: 1e9 }).then(({ records }) => ({ keys: records })),
+    )
   // More often than it takes Postgres to turn to a generic plan.
   for (let round = 0; round < 8; round += 1) {
     const health = await touched(async (sql) => (await listDatabases(sql, instanceId, 10))[0])
@@ -118,28 +122,24 @@ test('counting reads only what has expired, and for a quota no more than the quo
   client.release()
 })
 
-// Mutant: one batch in each beat (1,700 left): ten thousand that expire together would be counted for 20 s.
+// Mutant: `while (false)` in workDue (1,700 left): ten thousand that expire together would be counted for 20 s.
 test('a beat of the sweeper goes on while there is more and its time is not over', async () => {
   await using cell = await bareCell()
   await cell.put('many', Object.fromEntries(Array.from({ length: 2_200 }, (_, at) => [`brief-${at}`, 1])))
   const left = async () => {
-    const { rows } = await cell.app.query<{ keys: number }>({
-      text: 'select keys::int from loci.kv_usage($1)',
-      values: [cell.instanceId],
-    })
-    return rows[0]?.keys
+    return (await listTotals(cell.app, [cell.instanceId])).get(cell.instanceId)?.records
   }
   const client = await cell.app.client()
   await client.query({ text: 'begin' })
   const before = await rowsRead(client)
-  await expireDue(client, 0)
+  await workDue(client, { expiry: expireEntries }, 0)
   const after = await rowsRead(client)
   await client.query({ text: 'commit' })
   client.release()
   // Two for each that is removed, and 50 ahead. Mutant: the batch joined with the table, as it was (1,100,000 before an analyze).
   assert.ok(after.fetched - before.fetched <= 2 * 500 + 50, `${after.fetched - before.fetched} rows read`)
   assert.equal(await left(), 1_700)
-  await expireDue(cell.app, Number.POSITIVE_INFINITY)
+  await workDue(cell.app, { expiry: expireEntries }, Number.POSITIVE_INFINITY)
   assert.equal(await left(), 0)
 })
 

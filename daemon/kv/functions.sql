@@ -1,12 +1,20 @@
-create or replace function loci.entry_digest(p_instance text, p_database text, p_key text, p_value text, p_version bigint, p_created timestamptz, p_updated timestamptz, p_expires timestamptz)
-returns bytea language sql stable parallel safe as $$
-  -- The ..send functions give the stored bytes as they are. convert_to() fails on a text that rotted into invalid
-  -- UTF-8, extract() on a time that rotted into infinity, and milliseconds hide the lowest bits. Control characters can
-  -- stand in neither ids nor keys, what follows them has a fixed length, and the value comes last: no two entries give
-  -- the same bytes.
+-- Entries. Reads and writes are functions, not statements: the context of row-level security is set in the same call as
+-- the work, in one round trip (as begin, set, select, commit it halves the rate; this costs about a tenth, measured).
+-- They run with the caller's rights.
+--
+-- All of them read entries through the primary key and never by a scan of the table: a page that cannot be read would
+-- otherwise take every tenant with it. `set enable_seqscan` is on the function, because a small table makes the planner
+-- prefer the scan.
+
+-- The ..send functions give the stored bytes as they are. convert_to() fails on a text that rotted into invalid UTF-8,
+-- extract() on a time that rotted into infinity, and milliseconds hide the lowest bits. Control characters can stand in
+-- neither ids nor keys, what follows them has a fixed length, and the value comes last: no two entries give the same
+-- bytes.
+create or replace function loci.entry_digest(p_instance text, p_database text, p_key text, p_value text, p_version bigint,
+  p_created timestamptz, p_updated timestamptz, p_expires timestamptz) returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_key || E'\x1f') || int8send(p_version)
-    || timestamptz_send(p_created) || timestamptz_send(p_updated) || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea)
-    || textsend(p_value))
+    || timestamptz_send(p_created) || timestamptz_send(p_updated)
+    || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea) || textsend(p_value))
 $$;
 
 -- Eight bytes of a digest as a number, for the xor of a set.
@@ -17,32 +25,37 @@ $$;
 -- Does a row fit its digest, and is it what it was asked for? An index that leads to another row than it says is damage
 -- too. A column that rotted into null makes the answer false, not null. Sizes are looked at first, which reads no more
 -- than the beginning of a column: one whose length rotted can seem to have hundreds of megabytes, or fewer than none.
-create or replace function loci.is_intact(e loci.entries, p_instance text, p_database text) returns boolean language sql stable parallel safe as $$
+create or replace function loci.is_intact(e loci.entries, p_instance text, p_database text) returns boolean
+language sql stable parallel safe as $$
   select case when octet_length(e.instance_id) not between 1 and 100 or octet_length(e.database) not between 1 and 100
-      or octet_length(e.key) not between 1 and 256 or octet_length(e.value) not between 1 and 262144 or octet_length(e.digest) <> 32 then false
-    else coalesce(e.digest = loci.entry_digest(e.instance_id, e.database, e.key, e.value, e.version, e.created_at, e.updated_at, e.expires_at)
+      or octet_length(e.key) not between 1 and 256 or octet_length(e.value) not between 1 and 262144
+      or octet_length(e.digest) <> 32 then false
+    else coalesce(e.digest = loci.entry_digest(e.instance_id, e.database, e.key, e.value, e.version, e.created_at, e.updated_at,
+        e.expires_at)
       and e.instance_id = p_instance and e.database = p_database, false) end
 $$;
 
 -- One entry. `intact` is null when there is none, and false when the row does not fit its digest: then nothing of it is
 -- handed out, neither as truth nor to an output function that fails on garbage. An expiry is believed only of an intact
--- row.
+-- row. Called by kv_get_many and kv_verify_chunk. No locks. Cost: one read by the primary key.
 create or replace function loci.kv_get(p_instance text, p_database text, p_key text,
-  out value text, out version bigint, out created_at timestamptz, out updated_at timestamptz, out expires_at timestamptz, out digest bytea, out intact boolean)
+  out value text, out version bigint, out created_at timestamptz, out updated_at timestamptz, out expires_at timestamptz,
+  out digest bytea, out intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-  e loci.entries;
+  v_entry loci.entries;
 begin
   perform set_config('loci.instance', p_instance, true);
-  select * into e from loci.entries x where x.instance_id = p_instance and x.database = p_database and x.key = p_key;
+  select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database and x.key = p_key;
   if not found then
     return;
   end if;
-  intact := loci.is_intact(e, p_instance, p_database) and e.key = p_key;
-  if intact and e.expires_at <= clock_timestamp() then
+  intact := loci.is_intact(v_entry, p_instance, p_database) and v_entry.key = p_key;
+  if intact and v_entry.expires_at <= clock_timestamp() then
     intact := null;
   elsif intact then
-    value := e.value; version := e.version; created_at := e.created_at; updated_at := e.updated_at; expires_at := e.expires_at; digest := e.digest;
+    value := v_entry.value; version := v_entry.version; created_at := v_entry.created_at; updated_at := v_entry.updated_at;
+    expires_at := v_entry.expires_at; digest := v_entry.digest;
   end if;
 end
 $$;
@@ -52,9 +65,12 @@ create or replace function loci.keys_end() returns text language sql immutable p
 
 -- A page of entries from `p_from` (inclusive) and after `p_after` (exclusive) up to `p_below` (exclusive), in order of
 -- code points. The bounds are made real texts first: `p_below is null or …` would not be a condition on the index in a
--- generic plan, and a list of three keys would read the database to its end.
-create or replace function loci.kv_list(p_instance text, p_database text, p_from text, p_below text, p_after text, p_limit int, p_bytes_max int)
-returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+-- generic plan, and a list of three keys would read the database to its end. Called by listEntries(). No locks. Cost:
+-- one index range, every row in full.
+create or replace function loci.kv_list(p_instance text, p_database text, p_from text, p_below text, p_after text, p_limit int,
+  p_bytes_max int)
+returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
+  digest bytea, intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -64,8 +80,9 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   for key, value, version, created_at, updated_at, expires_at, digest, intact in
-    select case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then x.value end, case when x.intact then x.version end, case when x.intact then x.created_at end,
-      case when x.intact then x.updated_at end, case when x.intact then x.expires_at end, case when x.intact then x.digest end, x.intact
+    select case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then x.value end,
+      case when x.intact then x.version end, case when x.intact then x.created_at end, case when x.intact then x.updated_at end,
+      case when x.intact then x.expires_at end, case when x.intact then x.digest end, x.intact
     from (
       select e.*, loci.is_intact(e, p_instance, p_database) as intact from loci.entries e
       where e.instance_id = p_instance and e.database = p_database and e.key >= p_from and e.key < v_below and e.key > v_after
@@ -83,9 +100,10 @@ begin
 end
 $$;
 
--- The same entries when the plain list can not be read, by name.
+-- The same entries when the plain list cannot be read, by name. Called by findEntries().
 create or replace function loci.kv_get_many(p_instance text, p_database text, p_keys text[])
-returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
+  digest bytea, intact boolean)
 language sql as $$
   select k.key, g.value, g.version, g.created_at, g.updated_at, g.expires_at, g.digest, g.intact
   from unnest(p_keys) with ordinality as k(key, n), lateral loci.kv_get(p_instance, p_database, k.key) g
@@ -93,26 +111,29 @@ language sql as $$
 $$;
 
 -- Reads of one instance that arrived together, one row for each in their order; the same as kv_get for each, for less
--- than a third of its cost. An unreadable one fails them all: the caller then asks for each alone.
+-- than a third of its cost. An unreadable one fails them all: the caller then asks for each alone. Called by
+-- findEach(): every read. No locks.
 create or replace function loci.kv_get_each(p_instance text, p_database text[], p_key text[])
-returns table (value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+returns table (value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea,
+  intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-  e loci.entries;
+  v_entry loci.entries;
 begin
   perform set_config('loci.instance', p_instance, true);
   for i in 1 .. cardinality(p_key) loop
-    select * into e from loci.entries x where x.instance_id = p_instance and x.database = p_database[i] and x.key = p_key[i];
+    select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database[i] and x.key = p_key[i];
     intact := null;
     if found then
-      intact := loci.is_intact(e, p_instance, p_database[i]) and e.key = p_key[i];
-      if intact and e.expires_at <= clock_timestamp() then
+      intact := loci.is_intact(v_entry, p_instance, p_database[i]) and v_entry.key = p_key[i];
+      if intact and v_entry.expires_at <= clock_timestamp() then
         intact := null;
       end if;
     end if;
     if intact then
-      value := e.value; version := e.version; created_at := e.created_at; updated_at := e.updated_at; expires_at := e.expires_at; digest := e.digest;
+      value := v_entry.value; version := v_entry.version; created_at := v_entry.created_at; updated_at := v_entry.updated_at;
+      expires_at := v_entry.expires_at; digest := v_entry.digest;
     else
       value := null; version := null; created_at := null; updated_at := null; expires_at := null; digest := null;
     end if;
@@ -123,195 +144,226 @@ $$;
 
 -- Writes of one instance, each on its own: a conflict of one leaves the others alone, so that requests which happen to
 -- arrive together can share a commit. The arrays have one element per write. p_if_match: null = any, -1 = must exist,
--- else the version. outcome: done, conflict (version = the current one, 0 = none), missing (nothing to delete),
--- databases (the plan has no more), gone (the instance is not in this cell any more: the two statements of
--- enter_instance, whose call would cost more than they do), damaged (If-Match names a version, and that of a damaged
--- entry can not be believed). Without a version a damaged entry is written over or deleted like any other: that is how
--- a customer repairs it.
-create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[], p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[])
-returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea)
+-- else the version. outcome: done, conflict (version = the current one, 0 = none), missing (nothing to delete), damaged
+-- (If-Match names a version, and that of a damaged entry cannot be believed), or what enter_database() answered:
+-- databases, erasing, gone. Without a version a damaged entry is written over or deleted like any other: that is how a
+-- customer repairs it. Called by commitEntries() and writeEntries(): every write. Locks: enter_database(), then rows,
+-- due work, totals.
+create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[], p_key text[],
+  p_value text[], p_ttl_ms float8[], p_if_match bigint[])
+returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
+  digest bytea)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-  head loci.databases;
-  old loci.entries;
-  v_name text;
-  i int;
-  has_old boolean;
-  is_intact boolean;
-  is_there boolean;
-  refused boolean;
-  moment timestamptz := date_trunc('milliseconds', clock_timestamp());
-  soonest timestamptz;
+  v_entered record;
 begin
-  perform set_config('loci.instance', p_instance, true);
-  perform pg_advisory_xact_lock_shared(hashtextextended(p_instance, 7026300004));
-  if not exists (select from loci.instances n where n.id = p_instance and n.state <> 'deleted') then
-    return query select n, 'gone', 0::bigint, null::timestamptz, null::timestamptz, null::timestamptz, null::bytea from generate_subscripts(p_op, 1) n;
-    return;
-  end if;
-  -- Always in this order, so that no two writers can wait for each other in a circle: the heads that are there, by
-  -- name; then the instance's row, where a database or an expiry is new; then new heads, which nobody else can know of.
-  perform 1 from loci.databases h where h.instance_id = p_instance and h.name = any (p_database) order by h.name for update;
-  for v_name in select distinct d from unnest(p_database) d order by d loop
-    refused := false;
-    select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
-    if not found and 'put' = any (select o from unnest(p_database, p_op) as w(d, o) where d = v_name) then
-      -- The instance's row stands for the number of its databases: two first writes of two databases take turns.
-      perform 1 from loci.instances n where n.id = p_instance for update;
-      if (select count(*) from loci.databases h where h.instance_id = p_instance) >= p_databases_max
-        and not exists (select from loci.databases h where h.instance_id = p_instance and h.name = v_name) then
-        refused := true;
-      else
-        insert into loci.databases (instance_id, name, created_at, seq, keys, bytes, set_hash_a, set_hash_b)
-          values (p_instance, v_name, moment, 0, 0, 0, 0, 0) on conflict do nothing;
-        select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
-      end if;
-    end if;
-    for i in select w.n from unnest(p_database) with ordinality as w(d, n) where w.d = v_name order by w.n loop
-      ord := i; version := 0; created_at := null; updated_at := null; expires_at := null; digest := null;
-      if refused then
-        outcome := case when p_op[i] = 'put' then 'databases' else 'missing' end;
-        return next;
-        continue;
-      end if;
-      select * into old from loci.entries e where e.instance_id = p_instance and e.database = v_name and e.key = p_key[i];
-      has_old := found;
-      is_intact := has_old and loci.is_intact(old, p_instance, v_name) and old.key = p_key[i];
-      is_there := has_old and (not is_intact or old.expires_at is null or old.expires_at > moment);
-      if has_old and not is_intact and p_if_match[i] <> -1 then
-        outcome := 'damaged';
-        return next;
-        continue;
-      end if;
-      if p_if_match[i] is not null and (not is_there or (p_if_match[i] <> -1 and p_if_match[i] <> old.version)) then
-        outcome := 'conflict';
-        version := case when is_there then old.version else 0 end;
-        return next;
-        continue;
-      end if;
-      if has_old then
-        head.keys := head.keys - 1;
-      end if;
-      if is_intact then
-        head.bytes := head.bytes - octet_length(old.key) - octet_length(old.value);
-        head.set_hash_a := head.set_hash_a # loci.digest_part(old.digest, 1);
-        head.set_hash_b := head.set_hash_b # loci.digest_part(old.digest, 9);
-      elsif has_old then
-        head.unsettled := true;
-      end if;
-      if p_op[i] = 'delete' then
-        outcome := case when is_there then 'done' else 'missing' end;
-        version := case when is_there and is_intact then old.version else 0 end;
-        if has_old then
-          delete from loci.entries e where e.instance_id = p_instance and e.database = v_name and e.key = p_key[i];
-          head.seq := head.seq + 1;
-        end if;
-        return next;
-        continue;
-      end if;
-      -- The database's own number: it rises with each write and is never used again, also not by a key that was deleted
-      -- and comes back.
-      head.seq := head.seq + 1;
-      outcome := 'done';
-      version := head.seq;
-      created_at := case when is_there and is_intact then old.created_at else moment end;
-      updated_at := moment;
-      expires_at := date_trunc('milliseconds', moment + p_ttl_ms[i] * interval '1 millisecond');
-      digest := loci.entry_digest(p_instance, v_name, p_key[i], p_value[i], version, created_at, updated_at, expires_at);
-      insert into loci.entries as e (instance_id, database, key, value, version, created_at, updated_at, expires_at, digest)
-        values (p_instance, v_name, p_key[i], p_value[i], version, created_at, updated_at, expires_at, digest)
-        on conflict (instance_id, database, key) do update set value = excluded.value, version = excluded.version, created_at = excluded.created_at,
-          updated_at = excluded.updated_at, expires_at = excluded.expires_at, digest = excluded.digest;
-      head.keys := head.keys + 1;
-      head.bytes := head.bytes + octet_length(p_key[i]) + octet_length(p_value[i]);
-      head.set_hash_a := head.set_hash_a # loci.digest_part(digest, 1);
-      head.set_hash_b := head.set_hash_b # loci.digest_part(digest, 9);
-      soonest := least(soonest, expires_at);
-      return next;
-    end loop;
-    if head.name is not null and not refused then
-      update loci.databases h set seq = head.seq, keys = head.keys, bytes = head.bytes, set_hash_a = head.set_hash_a, set_hash_b = head.set_hash_b, unsettled = head.unsettled
-      where h.instance_id = p_instance and h.name = v_name;
+  for v_entered in
+    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n) where w.d = e.name order by w.n) as items
+    from loci.enter_database(p_instance, p_database,
+      array(select w.d from unnest(p_database, p_op) as w(d, o) where w.o = 'put'), p_databases_max) e
+  loop
+    if v_entered.outcome = 'open' then
+      return query select * from loci.kv_write_open(v_entered.head, v_entered.items, p_op, p_key, p_value, p_ttl_ms, p_if_match);
+    else
+      return query select i,
+          case when v_entered.outcome = 'none' or (v_entered.outcome = 'databases' and p_op[i] = 'delete') then 'missing' else v_entered.outcome end,
+          0::bigint, null::timestamptz, null::timestamptz, null::timestamptz, null::bytea
+        from unnest(v_entered.items) i;
     end if;
   end loop;
-  if soonest is not null then
-    update loci.instances n set next_expiry_at = soonest where n.id = p_instance and (n.next_expiry_at is null or n.next_expiry_at > soonest);
+end
+$$;
+
+-- The writes p_items of one database, whose head is locked. Called by kv_write. Cost: one read and one write by the
+-- primary key for each, and one update of the head.
+create or replace function loci.kv_write_open(p_head loci.databases, p_items int[], p_op text[], p_key text[], p_value text[],
+  p_ttl_ms float8[], p_if_match bigint[])
+returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
+  digest bytea)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_head loci.databases := p_head;
+  v_old loci.entries;
+  v_has_old boolean;
+  v_is_intact boolean;
+  v_is_there boolean;
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_soonest timestamptz;
+begin
+  foreach ord in array p_items loop
+    created_at := null; updated_at := null; expires_at := null; digest := null;
+    select * into v_old from loci.entries e
+      where e.instance_id = p_head.instance_id and e.database = p_head.name and e.key = p_key[ord];
+    v_has_old := found;
+    v_is_intact := v_has_old and loci.is_intact(v_old, p_head.instance_id, p_head.name) and v_old.key = p_key[ord];
+    v_is_there := v_has_old and (not v_is_intact or v_old.expires_at is null or v_old.expires_at > v_now);
+    version := case when v_is_there and v_is_intact then v_old.version else 0 end;
+    outcome := case when v_has_old and not v_is_intact and p_if_match[ord] <> -1 then 'damaged'
+      when p_if_match[ord] is not null and (not v_is_there or p_if_match[ord] not in (-1, v_old.version)) then 'conflict'
+      when p_op[ord] = 'delete' and not v_is_there then 'missing' else 'done' end;
+    if outcome in ('done', 'missing') then
+      v_head.kv_keys := v_head.kv_keys - v_has_old::int;
+      if v_is_intact then
+        v_head.kv_bytes := v_head.kv_bytes - octet_length(v_old.key) - octet_length(v_old.value);
+        v_head.kv_set_a := v_head.kv_set_a # loci.digest_part(v_old.digest, 1);
+        v_head.kv_set_b := v_head.kv_set_b # loci.digest_part(v_old.digest, 9);
+      elsif v_has_old then
+        v_head.kv_unsettled := true;
+      end if;
+      if p_op[ord] = 'put' then
+        -- The database's own number: it rises with each write and is never used again, also not by a key that was
+        -- deleted and comes back.
+        v_head.seq := v_head.seq + 1;
+        version := v_head.seq;
+        created_at := case when v_is_there and v_is_intact then v_old.created_at else v_now end;
+        updated_at := v_now;
+        expires_at := date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond');
+        digest := loci.entry_digest(p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at, updated_at, expires_at);
+        insert into loci.entries as e (instance_id, database, key, value, version, created_at, updated_at, expires_at, digest)
+          values (p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at, updated_at, expires_at, digest)
+          on conflict (instance_id, database, key) do update set value = excluded.value, version = excluded.version,
+            created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at, digest = excluded.digest;
+        v_head.kv_keys := v_head.kv_keys + 1;
+        v_head.kv_bytes := v_head.kv_bytes + octet_length(p_key[ord]) + octet_length(p_value[ord]);
+        v_head.kv_set_a := v_head.kv_set_a # loci.digest_part(digest, 1);
+        v_head.kv_set_b := v_head.kv_set_b # loci.digest_part(digest, 9);
+        v_soonest := least(v_soonest, expires_at);
+      elsif v_has_old then
+        v_head.seq := v_head.seq + 1;
+        delete from loci.entries e where e.instance_id = p_head.instance_id and e.database = p_head.name and e.key = p_key[ord];
+      end if;
+    end if;
+    return next;
+  end loop;
+  if v_head.seq <> p_head.seq then
+    update loci.databases h set seq = v_head.seq, kv_keys = v_head.kv_keys, kv_bytes = v_head.kv_bytes, kv_set_a = v_head.kv_set_a,
+        kv_set_b = v_head.kv_set_b, kv_unsettled = v_head.kv_unsettled
+      where h.instance_id = p_head.instance_id and h.name = p_head.name;
+    perform loci.add_totals(p_head.instance_id, v_head.kv_keys - p_head.kv_keys, v_head.kv_bytes - p_head.kv_bytes);
+  end if;
+  if v_soonest is not null then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'expiry', v_soonest);
   end if;
 end
 $$;
+comment on function loci.kv_write_open is 'without enter_database: called with the head that kv_write has entered';
 
--- As before, with what is kept for repeats.
-create or replace function loci.kv_usage(p_instance text, out databases bigint, out keys bigint, out bytes bigint)
-language plpgsql stable as $$
+-- What has expired in a database and was not swept yet, read from entries_expiring. Stops once both numbers are
+-- reached; null = never. Called by kv_databases and kv_usage_within, which set the context. Cost: one index entry and
+-- one row for each that is counted.
+create or replace function loci.kv_expired(p_instance text, p_database text, p_now timestamptz, p_keys bigint, p_bytes bigint,
+  out keys bigint, out bytes bigint)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_bytes int;
 begin
-  perform set_config('loci.instance', p_instance, true);
-  -- Within what the daemon can count: a head that rotted must not make every write fail.
-  select count(*), least(greatest(coalesce(sum(h.keys), 0), 0), 9007199254740991),
-      least(greatest(coalesce(sum(h.bytes), 0), 0) + coalesce((select n.keyed_bytes from loci.instances n where n.id = p_instance), 0), 9007199254740991)
-    into databases, keys, bytes from loci.databases h where h.instance_id = p_instance;
+  keys := 0;
+  bytes := 0;
+  if p_keys is null then
+    select count(*), coalesce(sum(octet_length(e.key) + octet_length(e.value)), 0) into keys, bytes
+    from loci.entries e where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now;
+    return;
+  end if;
+  for v_bytes in
+    select octet_length(e.key) + octet_length(e.value) from loci.entries e
+    where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now
+  loop
+    keys := keys + 1;
+    bytes := bytes + v_bytes;
+    exit when keys >= p_keys and bytes >= p_bytes;
+  end loop;
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+  -- Damage is for the consistency report; here the counters stand as they are.
+  keys := 0;
+  bytes := 0;
 end
 $$;
 
--- Removes what has expired, a bounded number at a time, and says when to come again. An entry that does not fit its
--- digest stays: its expiry may be what rotted. What can not be read is left for later and does not keep the sweeper
--- from the rest. Called by the sweeper of every replica. Locks: the heads of databases with something expired, by name,
--- then the instance's row. Cost: two reads for each entry removed. They are deleted one by one, because a join of the
--- batch with the table was planned as 500 times the database before its first analyze (7 s for 500 of 2,200 entries:
--- longer than a statement may take, so it never ended).
-create or replace function loci.kv_expire(p_instance text, p_limit int) returns int
+-- What an instance holds over all domains, for its quota. Expired entries are taken off only where the sum is over one
+-- of the two numbers, and only until it is not. `stable`: every statement inside sees one snapshot, so a sweep between
+-- two of them is not counted twice. Called by readUsage(). No locks. Cost: at most 16 rows of totals while there is
+-- room, however many databases there are; else also the databases with something due, which a claim of the worker has
+-- moved up to 5 s ahead.
+create or replace function loci.kv_usage_within(p_instance text, p_records_max bigint, p_bytes_max bigint,
+  out records bigint, out bytes bigint)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_name text;
+  v_gone record;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select coalesce(sum(t.records), 0), coalesce(sum(t.bytes), 0) into records, bytes
+    from loci.instance_totals t where t.instance_id = p_instance;
+  bytes := bytes + coalesce((select i.keyed_bytes from loci.instances i where i.id = p_instance), 0);
+  for v_name in select d.database from loci.due d
+    where d.instance_id = p_instance and d.kind = 'expiry' and d.at <= v_now + interval '5 seconds' order by d.database
+  loop
+    exit when records <= p_records_max and bytes <= p_bytes_max;
+    select x.keys, x.bytes into v_gone
+      from loci.kv_expired(p_instance, v_name, v_now, records - p_records_max, bytes - p_bytes_max) x;
+    records := records - v_gone.keys;
+    bytes := bytes - v_gone.bytes;
+  end loop;
+  -- Within what the daemon can count: a total that rotted must not make every write fail.
+  records := least(greatest(records, 0), 9007199254740991);
+  bytes := least(greatest(bytes, 0), 9007199254740991);
+end
+$$;
+
+-- Removes what has expired in a database, a bounded number at a time, and puts it on the list again for the next. An
+-- entry that does not fit its digest stays: its expiry may be what rotted. What cannot be read is left for ten minutes.
+-- Called by the worker of due rows, kind `expiry`. Locks: the head, rows, the due row, totals. Cost: two reads for each
+-- entry removed. They are deleted one by one, because a join of the batch with the table was planned as 500 times the
+-- database before its first analyze (7 s for 500 of 2,200 entries: longer than a statement may take, so it never
+-- ended).
+create or replace function loci.kv_expire(p_instance text, p_database text, p_limit int) returns int
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-  v_name text;
-  old record;
-  sums record;
-  removed int := 0;
-  again timestamptz;
+  v_old record;
+  v_removed int := 0;
+  v_bytes bigint := 0;
+  v_a bigint := 0;
+  v_b bigint := 0;
+  v_next timestamptz;
   -- A variable, because clock_timestamp() itself is never a condition on an index: each sweep would read all that
   -- expires some day.
   v_now timestamptz := clock_timestamp();
 begin
-  perform set_config('loci.instance', p_instance, true);
-  for v_name in
-    select h.name from loci.databases h where h.instance_id = p_instance
-      and exists (select from loci.entries e where e.instance_id = p_instance and e.database = h.name and e.expires_at <= v_now)
-    order by h.name for update of h
-  loop
-    begin
-      select 0 as keys, 0::bigint as bytes, 0::bigint as a, 0::bigint as b into sums;
-      for old in
-        select x.key, octet_length(x.key) + octet_length(x.value) as bytes, loci.digest_part(x.digest, 1) as a, loci.digest_part(x.digest, 9) as b
-        from loci.entries x where x.instance_id = p_instance and x.database = v_name and x.expires_at <= v_now
-          and loci.is_intact(x, p_instance, v_name) limit p_limit - removed
-      loop
-        delete from loci.entries e where e.instance_id = p_instance and e.database = v_name and e.key = old.key;
-        sums.keys := sums.keys + 1; sums.bytes := sums.bytes + old.bytes; sums.a := sums.a # old.a; sums.b := sums.b # old.b;
-      end loop;
-      if sums.keys > 0 then
-        update loci.databases h set keys = h.keys - sums.keys, bytes = h.bytes - sums.bytes, set_hash_a = h.set_hash_a # sums.a, set_hash_b = h.set_hash_b # sums.b, seq = h.seq + 1
-        where h.instance_id = p_instance and h.name = v_name;
-        removed := removed + sums.keys;
-      end if;
-    exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
-      again := clock_timestamp() + interval '10 minutes';
-    end;
-    exit when removed >= p_limit;
-  end loop;
-  -- Before looking for the next one: a writer that makes an earlier one meanwhile must not be overwritten.
-  perform 1 from loci.instances n where n.id = p_instance for update;
+  if (select e.outcome from loci.enter_database(p_instance, array[p_database], '{}', 0) e) in ('gone', 'erasing') then
+    return 0;
+  end if;
   begin
-    -- The first of each database, from its index. When there was more than the limit, the next sweep is due at once.
-    select least(again, case when removed >= p_limit then v_now end, min(soonest.at)) into again
-    from loci.databases h, lateral (
-      select e.expires_at as at from loci.entries e
-      where e.instance_id = p_instance and e.database = h.name and e.expires_at > v_now order by e.expires_at limit 1
-    ) soonest
-    where h.instance_id = p_instance;
+    for v_old in
+      select x.key, octet_length(x.key) + octet_length(x.value) as bytes, loci.digest_part(x.digest, 1) as a, loci.digest_part(x.digest, 9) as b
+      from loci.entries x where x.instance_id = p_instance and x.database = p_database and x.expires_at <= v_now
+        and loci.is_intact(x, p_instance, p_database) limit p_limit
+    loop
+      delete from loci.entries e where e.instance_id = p_instance and e.database = p_database and e.key = v_old.key;
+      v_removed := v_removed + 1;
+      v_bytes := v_bytes + v_old.bytes;
+      v_a := v_a # v_old.a;
+      v_b := v_b # v_old.b;
+    end loop;
+    select case when v_removed >= p_limit then v_now else min(e.expires_at) end into v_next from loci.entries e
+      where e.instance_id = p_instance and e.database = p_database and e.expires_at > v_now;
   exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
-    again := clock_timestamp() + interval '10 minutes';
+    v_removed := 0;
+    v_next := v_now + interval '10 minutes';
   end;
-  update loci.instances n set next_expiry_at = again where n.id = p_instance;
-  return removed;
+  if v_removed > 0 then
+    update loci.databases h set kv_keys = h.kv_keys - v_removed, kv_bytes = h.kv_bytes - v_bytes, kv_set_a = h.kv_set_a # v_a,
+      kv_set_b = h.kv_set_b # v_b, seq = h.seq + 1 where h.instance_id = p_instance and h.name = p_database;
+    perform loci.add_totals(p_instance, -v_removed, -v_bytes);
+  end if;
+  if v_next is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'expiry';
+  else
+    update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database and d.kind = 'expiry';
+  end if;
+  return v_removed;
 end
 $$;
 
@@ -489,79 +541,16 @@ end
 $$;
 
 -- The next character: there is none between U+D7FF and U+E000.
-create or replace function loci.next_character(p_code int) returns int language sql immutable parallel safe as $$ select case p_code when 55295 then 57344 else p_code + 1 end $$;
+create or replace function loci.next_character(p_code int) returns int language sql immutable parallel safe as $$
+  select case p_code when 55295 then 57344 else p_code + 1 end
+$$;
 
 -- The first text behind all that begin with the prefix.
 create or replace function loci.prefix_end(p_prefix text) returns text language plpgsql immutable parallel safe as $$
 declare
-  p text := rtrim(p_prefix, chr(1114111));
+  v_prefix text := rtrim(p_prefix, chr(1114111));
 begin
-  return case when p = '' then loci.keys_end() else left(p, -1) || chr(loci.next_character(ascii(right(p, 1)))) end;
-end
-$$;
-
--- What the instances hold together, each looked at in its own context. One whose counters can not be read counts
--- nothing, and does not keep the others from being counted.
-create or replace function loci.kv_totals(p_instances text[]) returns table (instance_id text, keys bigint, bytes bigint)
-language plpgsql as $$
-#variable_conflict use_column
-begin
-  foreach instance_id in array p_instances loop
-    begin
-      select u.keys, u.bytes into keys, bytes from loci.kv_usage(instance_id) u;
-    exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
-      keys := 0; bytes := 0;
-    end;
-    return next;
-  end loop;
-end
-$$;
-
--- What has expired in a database and was not swept yet, read from entries_expiring. Stops once both numbers are
--- reached; null = never. Called by kv_databases and kv_usage_within, which set the context. Cost: one index entry and
--- one row for each that is counted.
-create or replace function loci.kv_expired(p_instance text, p_database text, p_now timestamptz, p_keys bigint, p_bytes bigint, out keys bigint, out bytes bigint)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_bytes int;
-begin
-  keys := 0; bytes := 0;
-  if p_keys is null then
-    select count(*), coalesce(sum(octet_length(e.key) + octet_length(e.value)), 0) into keys, bytes
-    from loci.entries e where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now;
-    return;
-  end if;
-  for v_bytes in
-    select octet_length(e.key) + octet_length(e.value) from loci.entries e
-    where e.instance_id = p_instance and e.database = p_database and e.expires_at <= p_now
-  loop
-    keys := keys + 1; bytes := bytes + v_bytes;
-    exit when keys >= p_keys and bytes >= p_bytes;
-  end loop;
-exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
-  keys := 0; bytes := 0; -- Damage is the consistency report's to tell; here the counters stand as they are.
-end
-$$;
-
--- What an instance holds, for its quota. Expired entries are taken off only where the sum is over one of the two
--- numbers, and only until it is not: far below its quota an instance costs the sum of its heads, and over it no more
--- rows than it is over.
-create or replace function loci.kv_usage_within(p_instance text, p_keys_max bigint, p_bytes_max bigint, out databases bigint, out keys bigint, out bytes bigint)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_now timestamptz := clock_timestamp();
-  v_name text;
-  gone record;
-begin
-  select u.databases, u.keys, u.bytes into databases, keys, bytes from loci.kv_usage(p_instance) u;
-  if (keys <= p_keys_max and bytes <= p_bytes_max)
-    or not exists (select from loci.instances i where i.id = p_instance and i.next_expiry_at <= v_now) then
-    return;
-  end if;
-  for v_name in select h.name from loci.databases h where h.instance_id = p_instance loop
-    select x.keys, x.bytes into gone from loci.kv_expired(p_instance, v_name, v_now, keys - p_keys_max, bytes - p_bytes_max) x;
-    keys := greatest(keys - gone.keys, 0); bytes := greatest(bytes - gone.bytes, 0);
-    exit when keys <= p_keys_max and bytes <= p_bytes_max;
-  end loop;
+  return case when v_prefix = '' then loci.keys_end()
+    else left(v_prefix, -1) || chr(loci.next_character(ascii(right(v_prefix, 1)))) end;
 end
 $$;

@@ -17,10 +17,10 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
+import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
 import { type KeptBatch, keepBatch, outcomesOf } from './kept-batch.ts'
-import { databasesExceeded, type Quota } from './quota.ts'
 import {
   commitEntries,
   type DamagedRow,
@@ -72,7 +72,7 @@ export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
         body: entryWrite,
         bodyBytesMax: ENTRY_BODY_BYTES_MAX,
         answers: { 200: entry },
-        errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'DATA_DAMAGED'],
+        errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED'],
       },
       async ({ caller, params, body, headers }) => {
         const text = valueText(body.value)
@@ -126,7 +126,7 @@ export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
         summary: 'Delete an entry; with If-Match only that version.',
         params: keyParams,
         answers: { 200: entryDeleted },
-        errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'DATA_DAMAGED'],
+        errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
       },
       async ({ caller, params, headers }) => {
         const write: Write = {
@@ -181,7 +181,7 @@ export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
         summary: 'Several puts and deletes, all or nothing.',
         body: entryBatch,
         answers: { 200: entryBatchResult },
-        errors: ['QUOTA_EXCEEDED', 'OPERATION_NOT_ALLOWED', ...REPEAT_ERRORS],
+        errors: ['QUOTA_EXCEEDED', 'INVALID_STATE', 'OPERATION_NOT_ALLOWED', ...REPEAT_ERRORS],
       },
       async (call) => {
         const { caller, body } = call
@@ -257,6 +257,7 @@ function batchAnswer(writes: Write[], outcomes: WriteOutcome[]): object {
 function requireDone(caller: Caller, { key }: Write, outcome: WriteOutcome): WriteOutcome {
   if (outcome.outcome === 'gone') throw instanceGone()
   if (outcome.outcome === 'damaged') throw damaged(key)
+  if (outcome.outcome === 'erasing') throw databaseErasing()
   if (outcome.outcome === 'databases') throw databasesExceeded(caller.instance.limits.databases)
   if (outcome.outcome === 'conflict') {
     const current = outcome.version === 0 ? 'does not exist' : `has version ${outcome.version}`

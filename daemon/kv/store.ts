@@ -4,6 +4,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import type { Due, Totals } from '../databases/store.ts'
 import { knownUnreadable, rememberUnreadable } from './known-damage.ts'
 
 export interface EntryRow {
@@ -35,7 +36,7 @@ export interface Write {
 
 export interface WriteOutcome {
   /** `gone`: the instance was deleted while the write was on its way. */
-  outcome: 'done' | 'conflict' | 'missing' | 'databases' | 'damaged' | 'gone'
+  outcome: 'done' | 'conflict' | 'missing' | 'databases' | 'damaged' | 'erasing' | 'gone'
   version: number
   createdAt: Date
   updatedAt: Date
@@ -208,59 +209,27 @@ export async function digestsOf(
   return rows.map(({ digest }) => digest)
 }
 
-export interface Usage {
-  databases: number
-  keys: number
-  bytes: number
-}
-
 /**
- * What the instance holds. Expired entries that are not swept yet are left out where it would be over `room` with them: an answer
- * within `room` may count some of them, one that is over counts none.
+ * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over `room` with them:
+ * an answer within `room` may count some of them, one that is over counts none.
  */
-export async function readUsage(sql: Sql, instanceId: string, room: { keys: number; bytes: number }): Promise<Usage> {
-  const { rows } = await sql.query<Usage>({
+export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Totals> {
+  const { rows } = await sql.query<Totals>({
     name: 'kv_usage_within',
-    text: 'select databases, keys, bytes from loci.kv_usage_within($1, $2, $3)',
-    values: [instanceId, room.keys, room.bytes],
+    text: 'select records, bytes from loci.kv_usage_within($1, $2, $3)',
+    values: [instanceId, room.records, room.bytes],
   })
-  return rows[0] as Usage
+  return rows[0] as Totals
 }
 
-/** What each of the instances holds, by its id. */
-export async function listTotals(
-  sql: Sql,
-  instanceIds: string[],
-): Promise<Map<string, { records: number; bytes: number }>> {
-  if (instanceIds.length === 0) return new Map()
-  const { rows } = await sql.query<{ instanceId: string; records: number; bytes: number }>({
-    name: 'kv_totals',
-    text: 'select instance_id as "instanceId", keys as records, bytes from loci.kv_totals($1)',
-    values: [instanceIds],
-  })
-  return new Map(rows.map(({ instanceId, records, bytes }) => [instanceId, { records, bytes }]))
-}
+/** A commit each; a database with more is due again at once. */
+const EXPIRED_MAX = 500
 
-export async function expireSome(sql: Sql, limit: number): Promise<number> {
-  const { rows } = await sql.query<{ id: string }>({
-    name: 'kv_expiring',
-    text: `select id from loci.instances where next_expiry_at <= clock_timestamp() order by next_expiry_at limit 20`,
+/** Removes what has expired in a database: the handler of due work `expiry`. */
+export async function expireEntries(sql: Sql, { instanceId, database }: Due): Promise<void> {
+  await sql.query({
+    name: 'kv_expire',
+    text: 'select loci.kv_expire($1, $2, $3)',
+    values: [instanceId, database, EXPIRED_MAX],
   })
-  let removed = 0
-  let failure: unknown
-  for (const { id } of rows) {
-    try {
-      const done = await sql.query<{ removed: number }>({
-        name: 'kv_expire',
-        text: 'select loci.kv_expire($1, $2) as removed',
-        values: [id, limit],
-      })
-      removed += done.rows[0]?.removed ?? 0
-    } catch (error) {
-      // One instance in trouble must not keep the sweeper from the others; whoever called logs it.
-      failure ??= error
-    }
-  }
-  if (failure) throw new Error('expire entries', { cause: failure })
-  return removed
 }

@@ -12,8 +12,6 @@ create table loci.instances (
   generation bigint not null,
   limits jsonb not null,
   config jsonb not null,
-  -- Not later than the first expiry of anything in it.
-  next_expiry_at timestamptz,
   change_seq bigint not null,
   updated_at timestamptz not null default now(),
   -- When the last row of a deleted instance was gone. Null while it is erased, and in every other state.
@@ -23,10 +21,11 @@ create table loci.instances (
   -- Answers kept for repeated requests, their bytes, and the age of the oldest; null = there is none.
   keyed_answers bigint not null default 0,
   keyed_bytes bigint not null default 0,
-  keyed_since timestamptz
+  keyed_since timestamptz,
+  -- How many it has; changed under the row's lock.
+  databases bigint not null default 0
 );
 create index instances_changed on loci.instances (change_seq);
-create index instances_expiring on loci.instances (next_expiry_at) where next_expiry_at is not null;
 create index instances_to_purge on loci.instances (updated_at) where state = 'deleted' and purged_at is null;
 create index instances_keyed on loci.instances (keyed_since) where keyed_since is not null;
 comment on table loci.instances is 'without row-level security: read before the caller is known, scanned by workers; no content';
@@ -58,7 +57,7 @@ create table loci.usage_minutes (
   writes bigint not null,
   primary key (instance_id, minute, replica)
 );
-comment on table loci.usage_minutes is 'without row-level security: counts, no content';
+comment on table loci.usage_minutes is 'without row-level security: counts, no content; kept after erasure: they leave with their report';
 
 -- Unlogged: a crash may forget it, the next second knows it again.
 create unlogged table loci.instance_rates (
@@ -81,7 +80,30 @@ create table loci.deletions (
   primary key (instance_id, database)
 );
 create index deletions_unreported on loci.deletions (at) where reported_at is null;
-comment on table loci.deletions is 'without row-level security: the ledger of what was erased, ids and times only';
+comment on table loci.deletions is 'without row-level security: ids and times only; kept after erasure: it is the ledger of what was erased';
+
+-- What an instance holds over all domains: the sum of its slots, each of which may be negative (loci.add_totals).
+create table loci.instance_totals (
+  instance_id text not null,
+  slot int not null,
+  records bigint not null,
+  bytes bigint not null,
+  primary key (instance_id, slot)
+);
+comment on table loci.instance_totals is 'without row-level security: counts, no content';
+
+-- Work that is due: names and times, no content. A claim moves `at` five seconds ahead.
+create table loci.due (
+  instance_id text not null,
+  -- Empty: the instance.
+  database text not null,
+  kind text not null check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase')),
+  at timestamptz not null,
+  primary key (instance_id, database, kind)
+);
+create index due_by_time on loci.due (kind, at);
+comment on table loci.due is 'without row-level security: claimed by workers for all instances at once; names and times';
 
 grant select, insert, update on loci.instances, loci.deletions to loci_app;
-grant select, insert, update, delete on loci.partner_credentials, loci.usage_minutes, loci.instance_rates to loci_app;
+grant select, insert, update, delete on loci.partner_credentials, loci.usage_minutes, loci.instance_rates, loci.instance_totals,
+  loci.due to loci_app;

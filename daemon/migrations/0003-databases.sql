@@ -1,19 +1,23 @@
 -- serves: 0003
--- functions: 8949d174b2040f9f8b441655cc9ebf88e159152e5415881cf6fb91e55911f596
+-- functions: e102a40d372d4e8d6607adc8a555828e7ad6db15bc1559a002a43c6548f5dedf
 
--- The heads: one row per database, which every write of it locks first.
+-- The heads: one row per database, which every write of it locks first. What a domain keeps of its rows in a database
+-- are columns here with the name of the domain in front: they change with the row that is locked and written anyway.
 create table loci.databases (
   instance_id text not null,
   name text not null,
   created_at timestamptz not null,
-  seq bigint not null,
-  keys bigint not null,
-  bytes bigint not null,
+  -- Numbers the writes of the database.
+  seq bigint not null default 0,
+  -- Set while the database is erased: nobody enters it.
+  erasing_since timestamptz,
+  kv_keys bigint not null default 0,
+  kv_bytes bigint not null default 0,
   -- The first and second eight bytes of the digests of all entries, each combined by xor.
-  set_hash_a bigint not null,
-  set_hash_b bigint not null,
+  kv_set_a bigint not null default 0,
+  kv_set_b bigint not null default 0,
   -- A damaged entry was overwritten or deleted: bytes and hashes are unknown until the next full check.
-  unsettled boolean not null default false,
+  kv_unsettled boolean not null default false,
   primary key (instance_id, name)
 );
 

@@ -237,7 +237,7 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
       settings: `set loci.instance = ${id};`,
       needs: [/entries_expiring/, inOneDatabase],
     },
-    { call: `loci.kv_expire(${id}, 10)`, needs: [/entries_expiring/] },
+    { call: `loci.kv_expire(${id}, 'default', 10)`, needs: [/entries_expiring/] },
     // The statement of kv_walk, which itself keeps quiet; as there, without table scans.
     {
       call: `loci.kv_walk_piece(${id}, 'default', '', loci.keys_end(), null, 10)`,

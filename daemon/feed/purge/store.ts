@@ -63,8 +63,8 @@ export async function finishPurge(
     if (!found[0]) return undefined
     await sql.query({
       name: 'purge_finish',
-      text: `update loci.instances set purged_at = clock_timestamp(), awaiting = null, next_expiry_at = null, change_seq = $2,
-        updated_at = now() where id = $1`,
+      text: `update loci.instances set purged_at = clock_timestamp(), awaiting = null, change_seq = $2, updated_at = now(),
+        databases = 0, keyed_answers = 0, keyed_bytes = 0, keyed_since = null where id = $1`,
       values: [instanceId, seq],
     })
     // Milliseconds, because it is compared with the time that management returns.

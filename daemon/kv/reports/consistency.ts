@@ -14,7 +14,8 @@ import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/capability-access.ts'
-import { type Chunk, checkBoundary, type Head, listHeads, type Settled, settle, verifyChunk } from './store.ts'
+import { checkBoundary } from '../../databases/store.ts'
+import { type Chunk, type Head, listHeads, type Settled, settle, verifyChunk } from './store.ts'
 
 export type Mode = 'incremental' | 'full'
 

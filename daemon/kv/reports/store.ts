@@ -170,15 +170,6 @@ export async function verifyChunk(
   return found
 }
 
-export async function checkBoundary(sql: Sql, instanceId: string): Promise<{ checked: number; failed: number }> {
-  const { rows } = await sql.query<{ checked: number; failed: number }>({
-    name: 'kv_boundary',
-    text: 'select checked, failed from loci.kv_boundary($1)',
-    values: [instanceId],
-  })
-  return rows[0] as { checked: number; failed: number }
-}
-
 export interface Settled {
   database: string
   seq: string
@@ -198,12 +189,20 @@ export async function settle(
   { database, seq, rows, bytes, a, b }: Settled,
 ): Promise<void> {
   await withInstance(pool, instanceId, async (sql) => {
-    await sql.query({
+    const { rows: settled } = await sql.query<{ more: string }>({
       name: 'kv_settle',
-      text: `update loci.databases set bytes = $5, set_hash_a = $6, set_hash_b = $7, unsettled = false
-        where instance_id = $1 and name = $2 and seq = $3 and keys = $4 and unsettled`,
+      text: `update loci.databases h set kv_bytes = $5, kv_set_a = $6, kv_set_b = $7, kv_unsettled = false
+        from (select kv_bytes from loci.databases where instance_id = $1 and name = $2 and kv_unsettled for update) old
+        where h.instance_id = $1 and h.name = $2 and h.seq = $3 and h.kv_keys = $4 and h.kv_unsettled
+        returning (h.kv_bytes - old.kv_bytes)::text as more`,
       values: [instanceId, database, seq, rows, bytes, a, b],
     })
+    if (settled[0])
+      await sql.query({
+        name: 'kv_settle_totals',
+        text: 'select loci.add_totals($1, 0, $2)',
+        values: [instanceId, settled[0].more],
+      })
     await sql.query({
       name: 'kv_verified',
       text: `insert into loci.verified (instance_id, database, seq, rows, verified_at)

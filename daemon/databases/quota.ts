@@ -1,18 +1,18 @@
-// The plan's records and bytes of an instance. The sum over its databases is asked for at most once a second while it is far from
+// The plan's records and bytes of an instance, over all domains. Its totals are read at most once a second while they are far from
 // the limit and at every write when it is near, so a quota is exact but for the writes that are on their way at the same moment.
 // What has expired uses up nothing, also before it is swept: nobody is refused because of it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
-import type { Usage } from './store.ts'
+import type { Totals } from './store.ts'
 
 export interface Quota {
   /** Throws 403 QUOTA_EXCEEDED when nothing more may be put. */
-  requireRoom(instance: Instance, more: { records: number; bytes: number }, sql: Sql): Promise<void>
+  requireRoom(instance: Instance, more: Totals, sql: Sql): Promise<void>
 }
 
-type ReadUsage = (sql: Sql, instanceId: string, room: { keys: number; bytes: number }) => Promise<Usage>
+type ReadUsage = (sql: Sql, instanceId: string, room: Totals) => Promise<Totals>
 
 const FRESH_MS = 1_000
 const NEAR = 0.9
@@ -20,25 +20,25 @@ const REMEMBERED_MAX = 20_000
 
 /** `read` is handed the caller's own connection: whoever holds one and waits for a second can wait for ever. */
 export function createQuota(read: ReadUsage): Quota {
-  const known = new Map<string, { usage: Usage; at: number }>()
+  const known = new Map<string, { usage: Totals; at: number }>()
   return {
     async requireRoom({ id, limits }, { records, bytes }, sql) {
       const last = known.get(id)
       const isNear =
         last !== undefined &&
-        (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.keys + records >= limits.records * NEAR)
+        (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.records + records >= limits.records * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
-        usage = { ...(await read(sql, id, { keys: limits.records - records, bytes: limits.bytes - bytes })) }
+        usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
         if (known.size >= REMEMBERED_MAX) known.delete(known.keys().next().value as string)
         known.set(id, { usage, at: performance.now() })
       }
       if (!usage) return
       if (usage.bytes + bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
-      if (usage.keys + records > limits.records) throw exceeded('records', limits.records)
+      if (usage.records + records > limits.records) throw exceeded('records', limits.records)
       // What is admitted counts at once, until the next reading knows it.
       usage.bytes += bytes
-      usage.keys += records
+      usage.records += records
     },
   }
 }
@@ -55,4 +55,10 @@ export function databasesExceeded(limit: number): ApiError {
     'QUOTA_EXCEEDED',
     `The instance has the ${limit} databases of its plan. A database comes to be with its first write.`,
   )
+}
+
+export function databaseErasing(): ApiError {
+  return new ApiError('INVALID_STATE', 'The database is being erased. Write again when that is over.', {
+    retryAfterMs: 1_000,
+  })
 }

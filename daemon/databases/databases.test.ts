@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { auditDatabase } from '@loci/postgres/durability.ts'
+import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { purgeSome } from '../feed/purge/store.ts'
+import { takeLease } from '../feed/store.ts'
+import { expireEntries } from '../kv/store.ts'
+import { testAuthority } from '../testing/authority.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, path, putAll } from '../testing/tenant.ts'
+import { workDue } from './due.ts'
+import { claimDue, listTotals } from './store.ts'
+
+let daemon: TestDaemon
+let pool: Pool
+before(async () => {
+  daemon = await testDaemon()
+  pool = openPool({ url: daemon.database.appUrl, applicationName: 'test', connectionsMax: 4, onError: () => {} })
+})
+after(async () => {
+  await pool?.close()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const TABLE = `create table loci.letters (instance_id text not null, id int not null, text text not null, primary key (instance_id, id));
+  alter table loci.letters owner to loci_owner; grant select, insert, update, delete on loci.letters to loci_app`
+const CLOSED = (using: string) => `alter table loci.letters enable row level security;
+  alter table loci.letters force row level security; create policy one_instance on loci.letters using (${using})`
+const OWN = `instance_id = nullif(current_setting('loci.instance', true), '')`
+
+// Mutants: `and t.name <> 'letters'` in purge_some; a list of names in open_tables.
+test('a new table of tenants is erased, walled off and checked without being named anywhere', async () => {
+  await using cell = await testDaemon()
+  await using authority = await testAuthority(cell)
+  const [own, other] = [await authority.addInstance(), await authority.addInstance()]
+  const boundary = async () => {
+    const report = await own.call(own.root(), 'GET /v1/kv/consistency')
+    const { checks } = report.json<{ checks: { name: string; checked: number; failed: number }[] }>()
+    return checks.find(({ name }) => name === 'namespace_boundary')
+  }
+  const before = (await boundary())?.checked as number
+
+  await cell.sql(TABLE)
+  const { problems } = await auditDatabase(authority.pool, 'daemon')
+  assert.match(problems.join(), /the table loci\.letters is not closed by row security/, 'the start refuses it open')
+
+  await cell.sql(CLOSED('true'))
+  for (const { svc } of [own, other]) await cell.sql(`insert into loci.letters values ($1, 1, 'dear')`, [svc])
+  assert.deepEqual(await boundary(), { name: 'namespace_boundary', checked: before + 1, failed: 1 }, 'a hole is found')
+  await cell.sql(`drop policy one_instance on loci.letters; ${CLOSED(OWN)}`)
+  assert.deepEqual(await boundary(), { name: 'namespace_boundary', checked: before + 1, failed: 0 })
+
+  await own.change({ state: 'deleted' })
+  const lease = await takeLease(authority.pool, 'test', 60_000)
+  assert.ok(lease)
+  await purgeSome(authority.pool, lease.fence, { instanceId: own.svc, generation: 2 }, 1_000)
+  assert.deepEqual(await cell.sql('select instance_id from loci.letters'), [{ instance_id: other.svc }])
+})
+
+test('every table of tenants can be erased by the serving role, or says why it is kept', async () => {
+  const rows = await daemon.sql<{ name: string; isKept: boolean; isErasable: boolean }>(
+    `select name, is_kept as "isKept", has_table_privilege('loci_app', 'loci.' || name, 'select, delete') as "isErasable"
+     from loci.tenant_tables()`,
+  )
+  assert.deepEqual(
+    rows.filter(({ isKept }) => isKept).map(({ name }) => name),
+    ['deletions', 'usage_minutes'],
+  )
+  assert.deepEqual(
+    rows.filter(({ isKept, isErasable }) => !isKept && !isErasable),
+    [],
+  )
+})
+
+/** Functions that write into a table of tenants before they have called enter_database(), and do not say why. */
+async function notEntering(): Promise<string[]> {
+  const tables = new Set(
+    (await daemon.sql<{ name: string }>('select name from loci.tenant_tables()')).map(({ name }) => name),
+  )
+  const functions = await daemon.sql<{ name: string; body: string; comment: string | null }>(
+    `select proname as name, prosrc as body, obj_description(oid, 'pg_proc') as comment
+     from pg_proc where pronamespace = 'loci'::regnamespace order by 1`,
+  )
+  return functions
+    .filter(({ name, comment }) => name !== 'enter_database' && !comment?.startsWith('without enter_database: '))
+    .filter(({ body }) => {
+      const text = body.replaceAll(/--[^\n]*/g, '')
+      const writes = [...text.matchAll(/\b(?:insert\s+into|update|delete\s+from)\s+loci\.(%|\w+)/gi)]
+      const first = writes.find(([, table = '']) => table === '%' || tables.has(table))
+      const entered = text.indexOf('loci.enter_database(')
+      return first !== undefined && (entered < 0 || entered > first.index)
+    })
+    .map(({ name }) => name)
+}
+
+// Mutants: kv_expire without enter_database(); below, three that do not enter.
+test('every function that writes rows of tenants enters its database first', async () => {
+  assert.deepEqual(await notEntering(), [])
+  const body = (statement: string) => `returns void language plpgsql as $$ begin ${statement}; end $$`
+  await daemon.sql(`
+    create function loci.bad_1() ${body('delete from loci.entries e where true')};
+    create function loci.bad_2(p_table text) ${body(`execute format('update loci.%I set at = null', p_table)`)};
+    create function loci.bad_3() ${body(`insert into loci.verified values ('a'); perform loci.enter_database('a', '{}', '{}', 0)`)};
+    create function loci.good() ${body(`perform loci.enter_database('a', '{}', '{}', 0); insert into loci.verified values ('a')`)}`)
+  assert.deepEqual(await notEntering(), ['bad_1', 'bad_2', 'bad_3'])
+  await daemon.sql('drop function loci.bad_1, loci.bad_2, loci.bad_3, loci.good')
+})
+
+// Mutant: enter_database without its look at erasing_since.
+test('nobody writes into a database that is being erased, and other databases go on', async () => {
+  const tenant = await addTenant(daemon)
+  await putAll(tenant, 'old', { a: 1 })
+  await daemon.sql(`update loci.databases set erasing_since = now() where instance_id = $1`, [tenant.instanceId])
+  const put = (db: string) => tenant.call(`PUT ${path('b')}`, { value: 1 }, { db })
+  const refused = await put('old')
+  assert.deepEqual([refused.status, refused.error.code, refused.headers['retry-after']], [409, 'INVALID_STATE', '1'])
+  assert.equal((await tenant.call(`DELETE ${path('a')}`, undefined, { db: 'old' })).status, 409)
+  assert.equal((await put('new')).status, 200)
+  const keys = await daemon.sql('select database, key from loci.entries where instance_id = $1 order by 1', [
+    tenant.instanceId,
+  ])
+  assert.deepEqual(keys, [
+    { database: 'new', key: 'b' },
+    { database: 'old', key: 'a' },
+  ])
+})
+
+// Mutants: `databases = i.databases` in enter_database (the fourth is made); add_totals with p_records alone.
+test('the number of databases and the totals are exact, whoever writes at once', async () => {
+  const tenant = await addTenant(daemon, { databases: 3 })
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const write = (db: string, key: string) => tenant.call(`PUT ${path(key)}`, { value: key, ttlMs: 60_000 }, { db })
+  const made = await Promise.all(names.flatMap((db) => ['1', '2', '3'].map((key) => write(db, key))))
+  const open = await daemon.sql<{ name: string }>('select name from loci.databases where instance_id = $1 order by 1', [
+    tenant.instanceId,
+  ])
+  assert.equal(made.filter(({ status }) => status === 200).length, 9)
+  assert.deepEqual(
+    new Set(made.filter(({ status }) => status !== 200).map(({ error }) => error.code)),
+    new Set(['QUOTA_EXCEEDED']),
+  )
+  const db = open[0]?.name as string
+  await Promise.all([write(db, '1'), tenant.call(`DELETE ${path('2')}`, undefined, { db }), write(db, 'four')])
+  await daemon.sql(`update loci.entries set value = 'x' where instance_id = $1 and database = $2 and key = '3'`, [
+    tenant.instanceId,
+    db,
+  ])
+  assert.equal((await write(db, '3')).status, 200, 'damaged, and written over')
+
+  const [row] = await daemon.sql(
+    `select i.databases::int, (select count(*) from loci.databases where instance_id = i.id)::int as heads,
+       (select sum(kv_keys) from loci.databases where instance_id = i.id)::int as keys,
+       (select sum(kv_bytes) from loci.databases where instance_id = i.id)::int as bytes from loci.instances i where i.id = $1`,
+    [tenant.instanceId],
+  )
+  const { keys, bytes, ...counted } = row as { keys: number; bytes: number }
+  assert.deepEqual(counted, { databases: 3, heads: 3 })
+  assert.deepEqual((await listTotals(pool, [tenant.instanceId])).get(tenant.instanceId), { records: keys, bytes })
+  assert.equal((await tenant.call('GET /v1/kv/consistency?mode=full')).json().status, 'consistent')
+})
+
+// Mutants: claimDue without `skip locked`, or without moving the row.
+test('due work is claimed once, comes back when its worker dies, and one failure does not stop the rest', async () => {
+  await using cell = await testDaemon()
+  const app = openPool({ url: cell.database.appUrl, applicationName: 't', connectionsMax: 3, onError: () => {} })
+  const put = (database: string, kind: string) =>
+    cell.sql(`insert into loci.due values ('svc', $1, $2, now() - interval '1 minute')`, [database, kind])
+  for (const database of ['a', 'b', 'c', 'd']) await put(database, 'index')
+  await put('later', 'index')
+  await cell.sql(`update loci.due set at = now() + interval '1 hour' where database = 'later'`)
+  await put('other', 'advice')
+
+  const holder = await app.client()
+  await holder.query({ text: 'begin' })
+  const first = await claimDue(holder, 'index', 2)
+  const second = await claimDue(app, 'index', 10)
+  await holder.query({ text: 'commit' })
+  holder.release()
+  assert.deepEqual([...first, ...second].map(({ database }) => database).sort(), ['a', 'b', 'c', 'd'])
+  assert.deepEqual(await claimDue(app, 'index', 10), [], 'nobody claims them again at once')
+  await cell.sql(`update loci.due set at = at - interval '5 seconds' where kind = 'index'`)
+
+  const done: string[] = []
+  const handle = async (_: unknown, { database }: { database: string }) => {
+    if (database === 'b') throw new Error('in trouble')
+    done.push(database)
+  }
+  await assert.rejects(workDue(app, { index: handle }, 1_000), /due work 'index' failed/)
+  assert.deepEqual(done.sort(), ['a', 'c', 'd'])
+  const rows = await cell.sql(`select database from loci.due where kind = 'advice' and at < now()`)
+  assert.equal(rows.length, 1, 'what has no handler here is left alone')
+  await app.close()
+})
+
+// Mutant: kv_expire that only deletes the due row.
+test('the expiry of a database is due until nothing in it expires, and an earlier one comes first', async () => {
+  const tenant = await addTenant(daemon)
+  const put = (key: string, ttlMs: number) => tenant.call(`PUT ${path(key)}`, { value: 1, ttlMs }, { db: 'brief' })
+  const due = () =>
+    daemon.sql<{ inS: number }>(
+      `select round(extract(epoch from at - now()))::int as "inS" from loci.due where instance_id = $1`,
+      [tenant.instanceId],
+    )
+  await put('late', 3_600_000)
+  await put('soon', 1_000_000)
+  await put('between', 2_000_000)
+  const [row] = await due()
+  assert.ok(row && Math.abs(row.inS - 1_000) < 60, JSON.stringify(row))
+  await tenant.call(`DELETE ${path('soon')}`, undefined, { db: 'brief' })
+  await expireEntries(pool, { instanceId: tenant.instanceId, database: 'brief' })
+  const [next] = await due()
+  assert.ok(next && Math.abs(next.inS - 2_000) < 60, JSON.stringify(next))
+  for (const key of ['late', 'between']) await tenant.call(`DELETE ${path(key)}`, undefined, { db: 'brief' })
+  await expireEntries(pool, { instanceId: tenant.instanceId, database: 'brief' })
+  assert.deepEqual(await due(), [])
+})
