@@ -33,8 +33,8 @@ export function adminAccess(options: AdminOptions): Access<Administrator> {
 }
 
 function requireAddress({ peer, headers }: Arrival, { allowlist, trustedProxies }: AdminOptions): string {
-  // Behind an undeclared proxy on this host every client would look like loopback. A forwarding header from an untrusted peer
-  // means exactly that, so the request is refused whatever address it names.
+  // Behind an undeclared proxy on this host every client would look like loopback. A forwarding header from an
+  // untrusted peer means exactly that, so the request is refused whatever address it names.
   const untrustedForward = !trustedProxies.has(peer) && hasForwardingHeader(headers)
   const address = untrustedForward ? undefined : clientAddress(peer, headers, trustedProxies)
   if (address === undefined || !allowlist.has(address)) {

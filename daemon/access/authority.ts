@@ -1,11 +1,11 @@
-// Authority: this replica's cache of keys, revocations, instances and partner credentials. All of it comes from the cell's own
-// Postgres, so a replica that starts while management is down knows as much as the others. Changes are polled (background.ts);
-// instances and partner credentials are loaded on first use.
+// Authority: this replica's cache of keys, revocations, instances and partner credentials. All of it comes from the
+// cell's own Postgres, so a replica that starts while management is down knows as much as the others. Changes are
+// polled (background.ts); instances and partner credentials are loaded on first use.
 //
-// A cache older than CACHE_MS_MAX decides nothing: each credential is then looked up in the database, or refused with 503. So a
-// revocation takes effect within that time, whatever keeps a replica from polling.
+// A cache older than CACHE_MS_MAX decides nothing: each credential is then looked up in the database, or refused with
+// 503. So a revocation takes effect within that time, whatever keeps a replica from polling.
 //
-// Revocations are keyed by jti, never by the text of a credential: the same Ed25519 signature can be written in several ways.
+// Revocations are keyed by jti, never by the text of a credential: one Ed25519 signature has several encodings.
 
 import type { KeyObject } from 'node:crypto'
 import type { Capability } from '@loci/capability/capability.ts'
@@ -120,7 +120,7 @@ export const NOTHING_READ = -1
 
 /** Instances, and as many partner credentials; at about 500 bytes each this stays below 20 MB. */
 const CACHED_MAX = 20_000
-/** Ten missed polls. A revocation must take effect within 5 s, and part of that passes before it is in this database. */
+/** Ten missed polls. A revocation must take effect within 5 s, and part of that passes before it is in the cell. */
 const CACHE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
 /** How long an unknown id is remembered, so that tokens of another cell do not cost a query each. */
@@ -181,7 +181,7 @@ export function createAuthority({
       )
   }
 
-  /** A recreated instance has lost its credentials, and a deleted row shows no change. So drop them; they load again on use. */
+  /** A recreated instance has lost its credentials, and a deleted row shows no change: drop them, they load on use. */
   function dropPartnersOf(changed: Instance[]): void {
     if (changed.length === 0) return
     const ids = new Set(changed.map(({ id }) => id))

@@ -1,5 +1,5 @@
-// A bounded cache of verified credentials (second chance: an entry that was used since it was last examined stays). A flood of new
-// credentials evicts itself, not the credentials in regular use.
+// A bounded cache of verified credentials (second chance: an entry that was used since it was last examined stays). A
+// flood of new credentials evicts itself, not the credentials in regular use.
 
 export interface Cache<Value> {
   find(key: string): Value | undefined

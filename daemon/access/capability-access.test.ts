@@ -321,7 +321,8 @@ test('a cell that has not heard of management for too long refuses writes and op
   assert.deepEqual(await all(0), ['200', '200', '200', '200', '200'])
 })
 
-// Mutant: capabilityOf() without rates.verifying(). 3,000 new chains of five links of one free instance filled a core, 93 % of them refused.
+// Mutant: capabilityOf() without rates.verifying(). 3,000 new chains of five links of one free instance filled a core,
+// 93 % of them refused.
 test('a new chain of many links is asked for the rate of its instance before its signatures are verified', async () => {
   const limits = { databases: 1, records: 10, bytes: 1e6, streams: 1, requests_per_second: 0.01, burst: 1 }
   const busy = await authority.addInstance({ limits })

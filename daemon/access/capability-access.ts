@@ -1,5 +1,5 @@
-// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and whether they may. A handler knows
-// its caller from here alone, and everything here comes from the verified credential; headers only narrow.
+// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and whether they may.
+// A handler knows its caller from here alone, and everything here comes from the verified credential.
 
 import { hash } from 'node:crypto'
 import {
@@ -76,8 +76,8 @@ const REFUSALS: ErrorCode[] = [
 export interface CapabilityAccess {
   capability(operation: Exclude<Operation, 'operator'>, options?: CapabilityDemand): Access<Caller>
   /**
-   * `write` for a route that writes, which a suspended instance refuses; `operate` for one that reads or deletes. Of the whole instance,
-   * or of one domain: an instance whose type does not have the domain does not have the route.
+   * `write` for a route that writes, which a suspended instance refuses; `operate` for one that reads or deletes. Of
+   * the whole instance, or of one domain: an instance whose type does not have the domain does not have the route.
    */
   operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
 }
@@ -122,8 +122,9 @@ export function capabilityAccess({
   const known = createCache<object>(LINKS_BYTES_MAX)
 
   /**
-   * Whether the credential is valid at all, whatever it is used for. A new chain of several links costs one signature here; the rest is
-   * verified when its instance has room in its rate. Otherwise new chains for every request would cost their sender nothing.
+   * Whether the credential is valid at all, whatever it is used for. A new chain of several links costs one signature
+   * here; the rest is verified when its instance has room in its rate. Otherwise new chains for every request would
+   * cost their sender nothing.
    */
   function present(text: string): Presented {
     const now = nowMs()
@@ -147,7 +148,7 @@ export function capabilityAccess({
   function requireValid(cached: Cached, now: number): Capability {
     const { capability } = cached
     requireInTime(capability, now / 1000)
-    // A key retires by time alone, so it is looked up each time; revocations are checked again whenever authority has changed.
+    // A key retires by time alone, so it is looked up each time; revocations whenever authority has changed.
     if (!findKey(capability.kid, now)) throw keyRemoved()
     if (cached.checkedAt !== authority.version && authority.isRevoked(capability)) throw revoked()
     cached.checkedAt = authority.version
@@ -196,7 +197,7 @@ export function capabilityAccess({
     })
   }
 
-  /** A cached capability needs no database until its rate was taken. Others may be for instances that must be looked up first. */
+  /** A cached capability needs no database until its rate was taken. For others the instance may need a lookup. */
   function shareBefore(arrival: Arrival): string | undefined {
     if (!failures.areAnyOver()) return undefined
     const text = arrival.headers[HEADER.capability]
@@ -228,7 +229,7 @@ export function capabilityAccess({
     const database = databaseOf(arrival.headers, capability.ks, covered)
     if (!servedByHandler) requireServed(instance, kind.effect)
     const { sub, jti } = capability.root
-    // Management seals its own tokens with a leaf that has the root's jti: its holder is the root's holder, not a sub-agent.
+    // Management seals its own tokens with a leaf that has the root's jti: no sub-agent, but the root's holder.
     const child = capability.firstChildJti === jti ? undefined : capability.firstChildJti
     return {
       instance,

@@ -60,7 +60,7 @@ test('an instance gets its burst, then its rate, and is told when to come back; 
   const busy = await authority.addInstance({ limits })
   const quiet = await authority.addInstance()
   const token = busy.root()
-  // While the machine makes a call in less than half a second, the fifth is refused; else the rate has filled up meanwhile.
+  // While the machine makes a call in less than half a second, the fifth is refused; else the rate has recovered.
   const startedAt = performance.now()
   let granted = 0
   const untilRefused = async () => {
@@ -95,8 +95,8 @@ test('a credential that fails takes nothing of the instance that it names', asyn
   assert.equal((await busy.call(token, LIST)).status, 200)
 })
 
-// Measured from outside: the holder of a token that had been taken back put a forged link behind its root and had the whole rate of the
-// instance, 28 of 30 requests of everybody else were 429. Mutant: rates.take() before capabilityOf().
+// Measured from outside: the holder of a token that had been taken back put a forged link behind its root and had the
+// whole rate of the instance, 28 of 30 requests of everybody else were 429. Mutant: rates.take() before capabilityOf().
 test('nor does a forged link behind a root that is good, and beyond the rate it is not even verified', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
@@ -196,7 +196,8 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
   assert.equal((await crowded.call(crowded.root(), 'PUT /v1/kv/entries/a', { body: { value } })).status, 200)
   assert.equal(await left(crowded), 40 - 1 - 10, 'more members than bytes: 250 are one')
 
-  // Larger than the burst by its bytes, and more so by its members: let in once, then worked off. Mutant: `byBytes > 0` false.
+  // Larger than the burst by its bytes, and more so by its members: admitted once, then paid. Mutant: `byBytes > 0`
+  // false.
   const huge = await make()
   const many = Object.fromEntries(Array.from({ length: 19_900 }, (_, n) => [`${n}`.padEnd(33, '_'), 0]))
   const written = { method: 'PUT /v1/kv/entries/a', body: { value: 1, many } }
@@ -214,7 +215,8 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
   assert.equal(await left(exact), 10, 'a consistency call is fifty')
 })
 
-// Mutants: expectRows() left out of kv/routes.ts (all ten are let in); settle() that keeps what was charged ahead (39 left become 0).
+// Mutants: expectRows() left out of kv/routes.ts (all ten are admitted); settle() keeps what was charged (39 left
+// become 0).
 test('large lists at once: the first is charged ahead, the others are refused, and what it did not cost is given back', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)

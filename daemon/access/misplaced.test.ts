@@ -1,4 +1,4 @@
-// What a developer meets first: the right credential in the wrong header, the wrong credential in the right one, and none.
+// What a developer meets first: the right credential in the wrong header, the wrong one in the right header, none.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -1,5 +1,5 @@
-// Partner access (CONTRACT 1): `Authorization: Bearer loci_ptr_<id>_<secret><crc>`, looked up by id, compared by digest. The
-// credential names one partner, one instance, one database, and the routes and classes it is good for.
+// Partner access (CONTRACT 1): `Authorization: Bearer loci_ptr_<id>_<secret><crc>`, looked up by id, compared by
+// digest. The credential names one partner, one instance, one database, and the routes and classes it is good for.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type AddressSet, addressSet } from '@loci/chassis/addresses.ts'

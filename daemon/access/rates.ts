@@ -1,8 +1,9 @@
-// The plan's rate of each instance (burst 2×), kept by this replica as a GCRA: one number per instance, no timer. It counts work, because
-// requests differ 300-fold in cost (CONTRACT 7): a request is 1, a consistency call 50; what its body and its answer add is known later
-// and charged then. A request is admitted when there is room for 1, whatever it turns out to cost, so that a plan with a small burst can
-// still write a large batch; the debt is paid before the next one is admitted. Replicas do not coordinate per request: once a second the
-// busy ones exchange their counts and grant their share of the rate (feed/usage.ts).
+// The plan's rate of each instance (burst 2×), kept by this replica as a GCRA: one number per instance, no timer. It
+// counts work, because requests differ 300-fold in cost (CONTRACT 7): a request is 1, a consistency call 50; what its
+// body and its answer add is known later and charged then. A request is admitted when there is room for 1, whatever it
+// turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
+// one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant
+// their share of the rate (feed/usage.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 
@@ -16,9 +17,9 @@ export interface Rates {
   /** Throws 429 RATE_LIMITED with the time after which the next request fits. */
   take(instanceId: string, perSecond: number, burst: number, isWrite: boolean, cost?: number): void
   /**
-   * Runs `verify`, the costly part of a credential of which only the root is verified, while the instance has room and chains of this root
-   * have not failed as often as the plan's rate. Takes nothing from the instance: anyone who has a root, even a revoked one, can
-   * append any links to it.
+   * Runs `verify`, the costly part of a credential of which only the root is verified, while the instance has room and
+   * chains of this root have not failed as often as the plan's rate. Takes nothing from the instance: anyone who has a
+   * root, even a revoked one, can append any links to it.
    */
   verifying<Value>(
     of: { instanceId: string; root: string; perSecond: number; burst: number },

@@ -1,4 +1,4 @@
-// What a verified credential must allow before a handler runs: identity headers, operator rights, the type of the service, the database.
+// What must fit before a handler runs: identity headers, operations, the type of the service, the database.
 
 import type { Capability } from '@loci/capability/capability.ts'
 import { covers, isDatabaseName, onlyDatabase } from '@loci/capability/keyspaces.ts'
@@ -48,7 +48,7 @@ function requireOperator({ ops, isBareRoot }: Capability): void {
     )
 }
 
-/** The type of the service decides which routes it has (CONTRACT 1), whatever the credential says: its issuer may not know the type. */
+/** The type of the service decides which routes it has (CONTRACT 1), whatever the credential says. */
 export function requireServiceType({ serviceType }: Instance, needed: OperationKind): void {
   if (!hasOperation(serviceType, needed))
     throw new ApiError(

@@ -75,7 +75,7 @@ async function outcomesOf(server: Awaited<ReturnType<typeof probes>>, headers: M
 
 const SERVED: Outcomes = { read: '200', write: '200', delete: '200', operate: '200' }
 
-/** The reviewed table. The last two: a management that knows more reasons than this release, and one that gives none. */
+/** The reviewed table. The last three: reasons that this release does not know, and none. */
 const SUSPENDED: [reason: string | null, outcomes: Outcomes][] = [
   ['suspended', { ...SERVED, write: '403 FORBIDDEN' }],
   ['unpaid', { ...SERVED, write: '402 PAYMENT_REQUIRED' }],
@@ -94,9 +94,9 @@ const SUSPENDED: [reason: string | null, outcomes: Outcomes][] = [
   [null, { ...SERVED, write: '403 FORBIDDEN' }],
 ]
 
-// Mutants: `route === 'projections' && state === 'suspended'` in partner access, 402 whatever the reason; `state_reason: z.enum(…)`
-// in the feed's schema (the page with the later reason is never applied); `STATE_REASONS[reason]` without knownReason() (500);
-// operator('write') with the effect of its operation.
+// Mutants: `route === 'projections' && state === 'suspended'` in partner access, 402 whatever the reason;
+// `state_reason: z.enum(…)` in the feed's schema (the page with the later reason is never applied);
+// `STATE_REASONS[reason]` without knownReason() (500); operator('write') with the effect of its operation.
 test('a suspended instance refuses the same to capabilities, operators and partners, by the effect and the reason', async () => {
   await using feed = await testFeed()
   await using daemon = await testDaemon({ settings: feed.settings })

@@ -30,8 +30,8 @@ after(async () => {
 })
 
 /**
- * Nobody can read these tables until `work` is done; the rest of the database answers. A beat has failed by then: beats come one after
- * another, so none that read before the lock is still on its way and refreshes the cache.
+ * Nobody can read these tables until `work` is done; the rest of the database answers. A beat has failed by then: beats
+ * come one after another, so none that read before the lock is still on its way and refreshes the cache.
  */
 async function withLocked(tables: string, work: () => Promise<void>): Promise<void> {
   const client = await superuser.client()
@@ -70,8 +70,8 @@ async function outcome(token: string): Promise<string> {
   return answer.status === 200 ? '200' : `${answer.status} ${answer.error.code}`
 }
 
-// Mutants: `isStale()` never true (the revoked ones and the suspended instance are served); `requireValidInDatabase()` left out; the answer
-// of a failed look taken for "not revoked".
+// Mutants: `isStale()` never true (the revoked ones and the suspended instance are served); `requireValidInDatabase()`
+// left out; the answer of a failed look taken for "not revoked".
 test('a replica that cannot read authority serves nothing by its stale cache', async () => {
   const tokens = Object.fromEntries(
     ['good', 'jti', 'cell'].map((name) => [name, instance.root({ jti: newId('cap') })]),

@@ -50,7 +50,8 @@ test('a misspelt field of an entry, or name of a query, is 400 and nothing is wr
     assert.equal((await tenant.call(`GET /v1/kv/entries?${query}`)).status, 400, query)
 })
 
-// `ttlSeconds` and `expiresAt` are names of their own, not misspellings: an entry that was read may be put back as it is.
+// `ttlSeconds` and `expiresAt` are names of their own, not misspellings: an entry that was read may be written back as
+// it is.
 test('other unknown fields and query names are ignored, and values are verbatim', async () => {
   const body = { value: { ttl_ms: 1 }, colour: 'green', namespace: 'x', expiresAt: null, digest: 'x', version: 3 }
   const put = await tenant.call('PUT /v1/kv/entries/a', body)

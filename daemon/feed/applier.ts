@@ -1,12 +1,12 @@
-// The cell's side of CONTRACT 8. Every replica runs this loop; the one with the lease pulls management's feed into the cell's
-// Postgres and sends reports. No transaction is open while it waits for management, and no request waits for it: while management
-// is down, the last known state stays in force.
+// The cell's side of CONTRACT 8. Every replica runs this loop; the one with the lease pulls management's feed into the
+// cell's Postgres and sends reports. No transaction is open while it waits for management, and no request waits for it:
+// while management is down, the last known state stays in force.
 //
 //   without the lease: try to take it every second.
-//   with it: pull (long poll) → apply under the fence → pull …; a lost fence means another replica took over: start again. In parallel:
-//   reports to management (reports/) and the erasure of deleted instances (purge/).
-//   every ten minutes a full resync, and at once when the database has changed (a restore, a fail-over): until it is done no replica
-//   serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
+//   with it: pull (long poll) → apply under the fence → pull …; a lost fence means another replica took over: start
+//   again. In parallel: reports to management (reports/) and the erasure of deleted instances (purge/).
+//   every ten minutes a full resync, and at once when the database has changed (a restore, a fail-over): until it is
+//   done no replica serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
 
 import { type Job, runJob } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -135,8 +135,8 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
 }
 
 /**
- * After a restore, instances that the cell had erased are back, and its feed may no longer name them: management kept the ledger. Runs
- * before the restored database is accepted, so before any request is served.
+ * After a restore, instances that the cell had erased are back, and its feed may no longer name them: management kept
+ * the ledger. Runs before the restored database is accepted, so before any request is served.
  */
 async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: AbortSignal): Promise<void> {
   for (let after = 0, more = true; more && !signal.aborted; ) {

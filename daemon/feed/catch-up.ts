@@ -7,8 +7,8 @@ export const RESTORED =
 const FEED_ALARM_S = 900
 
 /**
- * One reading after the other: an older one that ends later must not put back what a newer one has replaced. Callers that come while
- * one waits share it, so that a silent store does not make the beat wait in a queue.
+ * One reading after the other: an older one that ends later must not put back what a newer one has replaced. Callers
+ * that come while one waits share it, so that a silent store does not make the beat wait in a queue.
  */
 export function createCatchUp(
   authority: Authority,

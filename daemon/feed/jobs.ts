@@ -1,4 +1,4 @@
-// What a replica does for the feed beside its requests. Without the settings of management it pulls and reports nothing.
+// The background jobs of the feed. Without the settings of management a replica pulls and reports nothing.
 
 import { randomUUID } from 'node:crypto'
 import type { Job } from '@loci/chassis/jobs.ts'

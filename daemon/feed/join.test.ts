@@ -27,8 +27,9 @@ test('a replica that management knows says so in one line', async () => {
   await eventually(async () => (await lifeOf(first)).state === 'ready')
 })
 
-// The second replica does not hold the lease, so it never reads the feed: before it asked by itself, its mistakes showed only when the
-// first one died. Mutant: leave join.job out of feedJobs() and join.ask() out of warm() (ready, and no line).
+// The second replica does not hold the lease, so it never reads the feed: before it asked by itself, its mistakes
+// showed only when the first one died. Mutant: leave join.job out of feedJobs() and join.ask() out of warm() (ready,
+// and no line).
 const unknown: [string, { details: object; date?: string }, RegExp, string][] = [
   [
     'key',

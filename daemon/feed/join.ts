@@ -1,5 +1,5 @@
-// Every replica calls management once at its start. Only the holder of the lease reads the feed, so without this call a second replica
-// with a wrong key, id, address or clock would look healthy until it has to take over.
+// Every replica calls management once at its start. Only the holder of the lease reads the feed, so without this call a
+// second replica with a wrong key, id, address or clock would look healthy until it has to take over.
 //
 //   not joined: degraded, with the reason at /v1/lifecycle/status; logged when the reason changes, and once a minute.
 //   joined: one log line. Not called again: from then on the age of the feed shows problems.

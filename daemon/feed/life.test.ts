@@ -26,8 +26,9 @@ async function silence(feed: TestFeed): Promise<void> {
   await until(() => feed.unanswered > before + 2)
 }
 
-// Mutants: IS_RESTORED of feed/store.ts always false; `life` written with any page and not with the last of all; the beat without
-// requireOwnLife(); without replayLedger(); the fail-over: the renewal of the lease not looking at the life.
+// Mutants: IS_RESTORED of feed/store.ts always false; `life` written with any page and not with the last of all; the
+// beat without requireOwnLife(); without replayLedger(); the fail-over: the renewal of the lease not looking at the
+// life.
 test('a restored cell serves nothing before management has told everything again', async () => {
   await using feed = await testFeed()
   await using database = await testDatabase({ schema: SCHEMA })

@@ -1,5 +1,5 @@
-// How a cell calls management: one request with a token valid for a minute, signed with the cell's own key. Errors name the setting to
-// check.
+// How a cell calls management: one request with a token valid for a minute, signed with the cell's own key. Errors name
+// the setting to check.
 
 import { randomUUID } from 'node:crypto'
 import { type PrivateJwk, privateKeyOf, signJws } from '@loci/capability/jws.ts'

@@ -43,8 +43,7 @@ export async function findPartnerCredential(sql: Sql, id: string): Promise<Partn
 }
 
 /**
- * Everything that changed after `since`. The number is read first: a change that commits in between is read twice, never
- * missed.
+ * Everything that changed after `since`. The number is read first: a change in between is read twice, never missed.
  */
 export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
   const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored'>>({
@@ -154,8 +153,9 @@ export interface Applied {
 }
 
 /**
- * Applies a page of the feed and saves its position, in one transaction under the fence. What the feed does not mention stays
- * as it is, also in a full resync: a restored control database must not remove a revocation or a key. False if the lease was lost.
+ * Applies a page of the feed and saves its position, in one transaction under the fence. What the feed does not mention
+ * stays as it is, also in a full resync: a restored control database must not remove a revocation or a key. False if
+ * the lease was lost.
  */
 export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | false> {
   return transaction(pool, async (sql) => {
@@ -190,8 +190,8 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
 type BodyOf<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
 
 /**
- * Generations decide: an older one than the cell has (from a restored control database) changes nothing, and a deleted instance is
- * created again only under a higher one, when all its rows are erased.
+ * Generations decide: an older one than the cell has (from a restored control database) changes nothing, and a deleted
+ * instance is created again only under a higher one, when all its rows are erased.
  */
 export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<Applied> {
   if (instances.length === 0) return { changed: 0, isAnyRevived: false }
@@ -216,7 +216,7 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
   return { changed: changed.length, isAnyRevived: dead.some(({ id }) => revived.has(id)) }
 }
 
-/** After a restore from a backup: what the feed names as deleted is erased again, even if purged_at says that it was. */
+/** After a restore from a backup: what the feed names as deleted is erased again, whatever purged_at says. */
 async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<number> {
   const { rowCount } = await sql.query({
     name: 'feed_erase_again',
@@ -227,8 +227,8 @@ async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number
 }
 
 /**
- * Deletes revocations by jti that an epoch of the service covers: their root was issued before the epoch, by more than clocks
- * differ. So management can replace many revocations by one epoch.
+ * Deletes revocations by jti that an epoch of the service covers: their root was issued before the epoch, by more than
+ * clocks differ. So management can replace many revocations by one epoch.
  */
 async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
   const services = changed.flatMap(({ kind, value }) => (kind === 'svc' ? [value] : []))
@@ -243,8 +243,8 @@ async function dropCovered(sql: Sql, changed: AppliedRevocation[]): Promise<void
 }
 
 /**
- * Marks as deleted what the ledger names as erased and a backup has brought back; the purger erases it. An instance created again since
- * has a higher generation and stays. Returns how many there were.
+ * Marks as deleted what the ledger names as erased and a backup has brought back; the purger erases it. An instance
+ * created again since has a higher generation and stays. Returns how many there were.
  */
 export async function eraseByLedger(
   pool: Pool,
@@ -278,7 +278,7 @@ interface AppliedRevocation {
   value: string
 }
 
-/** One audit entry in the instance's own chain per revocation by management. A resync changes no row, so it adds none. */
+/** One audit entry in the instance's chain per revocation by management. A resync changes no row and adds none. */
 async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
   for (const { kind, svc, value } of changed) {
     const chain = kind === 'svc' ? value : svc
@@ -293,7 +293,7 @@ async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise
   }
 }
 
-/** Only a row that differs takes the new change_seq: a full resync must not make every replica read everything again. */
+/** Only a row that differs takes the new change_seq: a full resync must not make replicas read everything again. */
 const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
   instance: {
     name: 'feed_instances',
@@ -341,8 +341,8 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
 }
 
 /**
- * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that is sent again,
- * because its commit was not answered, is added once.
+ * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that
+ * is sent again, because its commit was not answered, is added once.
  */
 export async function addUsage(
   sql: Sql,

@@ -1,4 +1,4 @@
-// What the rates have counted goes two ways: every second to the other replicas, every few seconds to the usage of the instance.
+// Counts of the rates: every second to the other replicas, every few seconds to the usage of the instance.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'

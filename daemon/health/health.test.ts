@@ -105,7 +105,8 @@ async function until<Value>(look: () => Promise<Value | false>, withinMs = 60_00
   }
 }
 
-// Measured from outside: `schema 4 on PostgreSQL 15.18 (Debian 15.18-0+deb12u1)`. Mutant: the version in the reason of `warming`.
+// Measured from outside: `schema 4 on PostgreSQL 15.18 (Debian 15.18-0+deb12u1)`. Mutant: the version in the reason of
+// `warming`.
 test('open routes tell strangers no version of the database server', async () => {
   await using daemon = await testDaemon()
   const [{ version } = { version: '' }] = await daemon.sql<{ version: string }>(

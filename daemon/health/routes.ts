@@ -13,7 +13,7 @@ interface HealthOptions {
   lifecycle: Lifecycle
   inFlight(): number
   /**
-   * Checks by name, from app.ts. None may throw, and none may run a statement per request: the route is open to everybody.
+   * Checks by name, from app.ts. None may throw, and none may run a statement per request: the route is open.
    */
   checks: Record<string, () => Check | Promise<Check>>
 }

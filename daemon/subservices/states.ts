@@ -18,7 +18,9 @@ interface StatesOptions {
 }
 
 export function createStates({ switches, lifecycle, version, routes, ping }: StatesOptions) {
-  /** One without a single route is `not_built`, rather than claim to run. kv is the store itself, which the beat asks. */
+  /**
+   * One without a single route is `not_built`, rather than claim to run. kv is the store itself, which the beat asks.
+   */
   const of = (name: string): string => {
     if (!switches.isEnabled(name)) return 'disabled'
     if (lifecycle.problem('postgres') !== undefined) return 'down'

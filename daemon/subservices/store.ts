@@ -60,8 +60,8 @@ export async function applySwitch(
 }
 
 /**
- * Reverts every switch whose auto-revert is due. Any replica may do it; the row locks let only one at a time. A switch that cannot be
- * reverted, because a dependency was switched meanwhile, stays due and is retried at the next poll.
+ * Reverts every switch whose auto-revert is due. Any replica may do it; the row locks let only one at a time. A switch
+ * that cannot be reverted, because a dependency was switched meanwhile, stays due and is retried at the next poll.
  */
 export async function revertDue(pool: Pool): Promise<SwitchUpdate[]> {
   return transaction(pool, async (sql) => {

@@ -1,4 +1,4 @@
-// Sub-services: what an operator enables and disables in the daemons of a cell. Pure rules; store.ts keeps the switches.
+// Sub-services: what an operator enables and disables in the daemons of a cell. Pure rules; store.ts has the state.
 //
 //   enabled ⇄ disabled, by an admin request or by an auto-revert. Never: an enabled sub-service whose dependency is
 //   disabled, kv disabled, two replicas that differ for more than a second.
@@ -52,8 +52,8 @@ export interface SwitchPlan {
 }
 
 /**
- * Which of the named sub-services may be switched. A failure does not stop the others, but an accepted one never depends on a failed
- * one: the set is reduced until it is consistent.
+ * Which of the named sub-services may be switched. A failure does not stop the others, but an accepted one never
+ * depends on a failed one: the set is reduced until it is consistent.
  */
 export function planSwitch(enabled: ReadonlySet<string>, action: SwitchAction, names: readonly string[]): SwitchPlan {
   const failures: SwitchFailure[] = []

@@ -1,5 +1,5 @@
-// A replica's cache of the switches, checked by each request, and the counts that the status shows. It is read again at every poll of the
-// database; while the database does not answer, the last values stay.
+// A replica's cache of the switches, checked by each request, and the counts that the status shows. It is read again at
+// every poll of the database; while the database does not answer, the last values stay.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Log } from '@loci/chassis/log.ts'

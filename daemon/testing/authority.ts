@@ -1,5 +1,5 @@
-// What management would tell the cell of a daemon under test, applied through the feed's own functions: a signing key, instances
-// and revocations; and credentials of any shape, signed with that key.
+// What management would tell the cell of a daemon under test, applied through the feed's own functions: a signing key,
+// instances and revocations; and credentials of any shape, signed with that key.
 
 import { randomUUID } from 'node:crypto'
 import { type Delegation, mintRoot, type RootClaims } from '@loci/capability/capability.ts'

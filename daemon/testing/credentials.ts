@@ -1,5 +1,6 @@
-// A credential of every kind of the authorization matrix, made for the operations that a route needs. Six instances take part: ours,
-// a second one of the same tenant, one that its owner suspended, one of type kv, one of another tenant, one of another organization.
+// A credential of every kind of the authorization matrix, made for the operations that a route needs. Six instances
+// take part: ours, a second one of the same tenant, one that its owner suspended, one of type kv, one of another
+// tenant, one of another organization.
 
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { attenuate, type Delegation, mintRoot, type RootClaims, seal } from '@loci/capability/capability.ts'
@@ -155,7 +156,9 @@ function allBut(operation: string | undefined): string[] {
   return OPERATION_NAMES.filter((one) => one !== operation)
 }
 
-/** Operator rights can not be in a root that is handed on: such a root is refused for that reason, and not for the one at hand. */
+/**
+ * A root with operator rights cannot be delegated: it would be refused for that, not for the reason under test.
+ */
 function delegable(operation?: string): string[] {
   return operation === 'operator' ? ['kv:read'] : OPERATION_NAMES.filter((one) => one !== 'operator')
 }

@@ -1,5 +1,5 @@
-// A management for a daemon under test, as far as the feed and the reports go: it tells what the test publishes, by long poll, and
-// keeps what is reported. The daemon's own loops do the rest.
+// A management for a daemon under test, as far as the feed and the reports go: it tells what the test publishes, by
+// long poll, and keeps what is reported. The daemon's own loops do the rest.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,7 +20,9 @@ export interface TestFeed {
   publish(...told: Told[]): void
   /** Resolves when the daemon has applied everything that is published. */
   heard(): Promise<void>
-  /** The control database came back from a backup, or from another server: nothing is told but what is published from now on. */
+  /**
+   * The control database was restored or replaced: the feed has only what is published from now on.
+   */
   restore(): void
   /** How many more pages it answers; then everything is 503. */
   pagesLeft: number

@@ -1,6 +1,6 @@
-// Who may call what: the reviewed table of every route of the daemon. matrix.test.ts holds the running router against it, so a
-// new route, a changed access class or a new kind of credential does not pass before someone has decided about it here.
-// How a credential of each kind is made: credentials.ts.
+// Who may call what: the reviewed table of every route of the daemon. matrix.test.ts holds the running router against
+// it, so a new route, a changed access class or a new kind of credential does not pass before someone has decided about
+// it here. How a credential of each kind is made: credentials.ts.
 
 import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/testing/matrix.ts'
 
@@ -58,7 +58,7 @@ const admin: Row = { class: 'admin' }
 /** Does its work without changing anything. */
 const dryRun: Row = { class: 'admin', body: { services: ['mcp'], dry_run: true } }
 
-/** What the operation allows is of the whole instance: no keyspace is asked for, and none is shown that is not covered. */
+/** Operations on the whole instance: no keyspace is needed, and only covered ones are shown. */
 const systemRead: Row = {
   class: 'capability',
   operation: 'system:read',

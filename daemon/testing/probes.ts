@@ -1,6 +1,6 @@
-// Routes for what access decides and no route of the daemon asks for yet: a partner credential, several domains, a second operation, an
-// operator's write. They answer whom they were handed; the matrix asks them with every kind of credential. A probe goes when a
-// feature registers a route of its kind.
+// Routes for what access decides and no route of the daemon asks for yet: a partner credential, several domains, a
+// second operation, an operator's write. They answer whom they were handed; the matrix asks them with every kind of
+// credential. A probe goes when a feature registers a route of its kind.
 
 import { type Route, route } from '@loci/chassis/route.ts'
 import type { Matrix } from '@loci/chassis/testing/matrix.ts'

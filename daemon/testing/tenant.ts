@@ -1,4 +1,5 @@
-// A tenant of a daemon under test: its instance and a signing key put into the cell as the feed would, and credentials of any shape.
+// A tenant of a daemon under test: its instance and a signing key put into the cell as the feed would, and credentials
+// of any shape.
 
 import { randomBytes } from 'node:crypto'
 import { mintRoot } from '@loci/capability/capability.ts'

@@ -31,7 +31,8 @@ test('every vector that verifies allows exactly what it says', () => {
   }
 })
 
-// Mutant: countColons() not compared (a claim named twice), or decodeCanonical() without its comparison (another spelling).
+// Mutant: countColons() not compared (a claim named twice), or decodeCanonical() without its comparison (another
+// spelling).
 test('every hostile vector is refused with its code', () => {
   for (const { name, token, code } of vectors.refused) {
     assert.throws(

@@ -1,8 +1,8 @@
-// The capability credential (CONTRACT 6): `<root JWS>[~<child JWS>]*`. The root is signed by management; each child is signed with
-// the key that its parent names in `cnf`, and may only narrow. Pure: clock and keys are handed in.
+// The capability credential (CONTRACT 6): `<root JWS>[~<child JWS>]*`. The root is signed by management; each child is
+// signed with the key that its parent names in `cnf`, and may only narrow. Pure: clock and keys are handed in.
 //
-// What must stay true above all: a link with `cnf` is a delegation key, not a credential. The LAST link carries none, so a holder of
-// `root~leaf` who cuts the leaf off has a chain that ends in `cnf` and is refused.
+// What must stay true above all: a link with `cnf` is a delegation key, not a credential. The LAST link carries none,
+// so a holder of `root~leaf` who cuts the leaf off has a chain that ends in `cnf` and is refused.
 
 import { createHash, type KeyObject } from 'node:crypto'
 import { newId } from '@loci/contract/ids.ts'
@@ -92,7 +92,7 @@ export interface VerifyOptions {
   findKey(kid: string): KeyObject | undefined
 }
 
-/** Cache of links whose signatures are verified, by the digest of the chain up to them: a known prefix costs no signature. */
+/** Cache of verified links, by the digest of the chain up to them: a known prefix costs no signature. */
 export interface KnownLinks {
   find(digest: string): object | undefined
   keep(digest: string, claims: object, bytes: number): void
@@ -201,7 +201,7 @@ export interface Narrowing {
   jti?: string
 }
 
-/** A usable child with fewer rights. What is not given is inherited; widening is refused here, not only by the daemon. */
+/** A usable child with fewer rights. What is not given is inherited; widening is refused here already. */
 export function seal(parent: Delegation, narrowing: Narrowing = {}): string {
   return `${parent.chain}~${signChild(parent, narrowing, undefined)}`
 }

@@ -1,5 +1,5 @@
-// Compact JWS with Ed25519 only: with one algorithm there is none to confuse. The header never selects how to verify; callers compare it
-// with the expected one.
+// Compact JWS with Ed25519 only: with one algorithm there is none to confuse. The header never selects how to verify;
+// callers compare it with the expected one.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 
@@ -28,8 +28,9 @@ export function signJws(header: object, claims: object, key: KeyObject): string 
 }
 
 /**
- * Header and claims, unverified. Undefined unless it is a compact JWS of two JSON objects that every verifier reads alike: no
- * duplicate members (some parsers take the first, JavaScript the last), valid UTF-8, base64url without padding or stray bits.
+ * Header and claims, unverified. Undefined unless it is a compact JWS of two JSON objects that every verifier reads
+ * alike: no duplicate members (some parsers take the first, JavaScript the last), valid UTF-8, base64url without
+ * padding or stray bits.
  */
 export function decodeJws(text: string): DecodedJws | undefined {
   const parts = text.split('.')

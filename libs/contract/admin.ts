@@ -14,7 +14,7 @@ const options = {
 
 const name = z.string().min(1).max(100)
 
-/** `{services: […]}` or `{service: "…"}`; exactly what the seed calls the enable-service and disable-service request. */
+/** `{services: […]}` or `{service: "…"}`: the seed's enable-service and disable-service request. */
 export const switchRequest = z
   .object({ services: z.array(name).min(1).max(50).optional(), service: name.optional(), ...options })
   .refine((body) => body.services !== undefined || body.service !== undefined, {

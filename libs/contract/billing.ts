@@ -1,4 +1,4 @@
-// Seed, "Management: billing event (BillingEventSchema)", the one camelCase body of management; and what became of it, in snake_case.
+// Seed, "Management: billing event (BillingEventSchema)", the only camelCase body of management; and stored events.
 
 import { z } from 'zod'
 import { idOf, pageQuery, queryInteger, timestamp } from './wire.ts'

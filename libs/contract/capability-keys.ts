@@ -1,4 +1,4 @@
-// The public keys of capabilities, as a JSON Web Key Set (RFC 7517): for verifiers that are not cells of this installation.
+// The public keys of capabilities, as a JSON Web Key Set (RFC 7517), for verifiers other than our cells.
 
 import { z } from 'zod'
 

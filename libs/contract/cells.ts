@@ -38,8 +38,9 @@ export const cellChange = z
   .meta({ id: 'CellChange' })
 
 /**
- * `two_addresses`: two addresses act as the cell in turns. `generation`: a report is far ahead of what was published. `unknown`: an instance
- * that management does not know and no restore explains. `foreign`: an instance of another cell. `erased`: one that was not deleted here.
+ * `two_addresses`: two addresses act as the cell in turns. `generation`: a report is far ahead of what was published.
+ * `unknown`: an instance that management does not know and no restore explains. `foreign`: an instance of another cell.
+ * `erased`: one that was not deleted here.
  */
 const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased'] as const
 export type CellAlarm = (typeof CELL_ALARMS)[number]

@@ -1,4 +1,4 @@
-// Seed, "Cognitive resources". What the seed leaves open (the record's other fields, the request) comes with its routes.
+// Seed, "Cognitive resources". What the seed leaves open (other fields, the request) comes with the routes.
 
 import { z } from 'zod'
 import { anyObject } from './wire.ts'

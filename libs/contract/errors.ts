@@ -1,5 +1,5 @@
-// The error codes of both services. A code is the contract; its message is written where it is thrown. docs/api/errors.md and the error
-// answers of both OpenAPI documents are generated from this table.
+// The error codes of both services. A code is the contract; its message is written where it is thrown.
+// docs/api/errors.md and the error answers of both OpenAPI documents are generated from this table.
 
 interface ErrorKind {
   status: number

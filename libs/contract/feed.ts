@@ -1,5 +1,5 @@
-// Between the planes (CONTRACT 8): what a cell pulls from management. The feed holds the current item of each instance, key,
-// revocation and partner credential of the cell.
+// Between the planes (CONTRACT 8): what a cell pulls from management. The feed holds the current item of each instance,
+// key, revocation and partner credential of the cell.
 
 import { z } from 'zod'
 import { INSTANCE_STATES, STATE_REASON_NAMES, STATE_REASONS } from './states.ts'
@@ -45,8 +45,9 @@ const keyBody = z.object({
 })
 
 /**
- * One token; or an epoch: every token of an organization, tenant or service whose root was issued at or before `not_before`. The epoch
- * `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person asked for.
+ * One token; or an epoch: every token of an organization, tenant or service whose root was issued at or before
+ * `not_before`. The epoch `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person
+ * asked for.
  */
 const revocationBody = z.union([
   z.object({

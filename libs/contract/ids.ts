@@ -1,5 +1,5 @@
-// Ids are `<type>_` and a UUIDv7 in 26 characters of lower-case Crockford base32: they sort by creation time, are made by the
-// application (a table can be moved to any engine or cell), and show their type when one appears in a log.
+// Ids are `<type>_` and a UUIDv7 in 26 characters of lower-case Crockford base32: they sort by creation time, are made
+// by the application (a table can be moved to any engine or cell), and show their type when one appears in a log.
 
 export const ID_TYPES = {
   org: 'organization',
@@ -26,7 +26,8 @@ export type IdType = keyof typeof ID_TYPES
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-// Drawing 10 random bytes per id costs a system call each; 4 KiB at a time makes an id about ten times cheaper, and every request makes one.
+// Drawing 10 random bytes per id costs a system call each; 4 KiB at a time makes an id about ten times cheaper, and
+// every request makes one.
 const pool = new Uint8Array(4_000)
 let used = pool.length
 

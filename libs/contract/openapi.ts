@@ -204,7 +204,7 @@ function contentSchema(response: Json): unknown {
   return (response.content as Record<string, { schema?: unknown }>)['application/json']?.schema ?? {}
 }
 
-/** A schema with an id becomes a component: zod puts it under $defs with a reference in its place; we move $defs to components. */
+/** A schema with an id becomes a component: zod puts it under $defs, and we move $defs to components. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Json>): Json {
   const {
     $schema: _,

@@ -1,5 +1,6 @@
-// What a capability can be good for (CONTRACT 1): each operation with the domains whose keyspaces it needs and what it does to the
-// data, and the types of service with the domains that each has. Both programs decide by these tables and never by a name.
+// What a capability can be good for (CONTRACT 1): each operation with the domains whose keyspaces it needs and what it
+// does to the data, and the types of service with the domains that each has. Both programs decide by these tables and
+// never by a name.
 
 export const DOMAINS = ['working-memory', 'cognitive', 'kv', 'memory', 'advice'] as const
 export type Domain = (typeof DOMAINS)[number]
@@ -7,8 +8,9 @@ export type Domain = (typeof DOMAINS)[number]
 export type Effect = 'read' | 'write' | 'delete' | 'operate'
 
 /**
- * What goes on while an instance is suspended (unless its reason serves nothing: states.ts), and while the cell has not heard from
- * management for too long. `operate` is what an operator reads or deletes; an operator's route that writes has the effect `write`.
+ * What goes on while an instance is suspended (unless its reason serves nothing: states.ts), and while the cell has not
+ * heard from management for too long. `operate` is what an operator reads or deletes; an operator's route that writes
+ * has the effect `write`.
  */
 export const EFFECTS: Readonly<Record<Effect, { whileSuspended: boolean; whileFeedIsStale: boolean }>> = {
   read: { whileSuspended: true, whileFeedIsStale: true },
@@ -20,8 +22,8 @@ export const EFFECTS: Readonly<Record<Effect, { whileSuspended: boolean; whileFe
 export interface OperationKind {
   domains: readonly Domain[]
   /**
-   * `database`: the credential must cover the request's database in each of the domains. `instance`: nothing must be covered; a token is
-   * still given the domains' keyspaces, because they bound what is shown.
+   * `database`: the credential must cover the request's database in each of the domains. `instance`: nothing must be
+   * covered; a token is still given the domains' keyspaces, because they bound what is shown.
    */
   scope: 'database' | 'instance'
   effect: Effect

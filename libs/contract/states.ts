@@ -1,5 +1,5 @@
-// How a bill becomes a refusal: billing status -> tenant -> its services -> instance -> error code. Both programs decide by these
-// tables, and docs/states.md is generated from them.
+// How a bill becomes a refusal: billing status -> tenant -> its services -> instance -> error code. Both programs
+// decide by these tables, and docs/states.md is generated from them.
 
 import type { z } from 'zod'
 import type { plan } from './billing.ts'
@@ -83,8 +83,9 @@ export type StateReason = keyof typeof STATE_REASONS
 export const STATE_REASON_NAMES = Object.keys(STATE_REASONS) as StateReason[]
 
 /**
- * The reason as this release understands it. One that a newer management has added, or none, counts as the owner's own: the state says
- * that writes stop, and nothing says that reads must (docs/decisions/2026-11-15-unknown-state-reasons.md).
+ * The reason as this release understands it. One that a newer management has added, or none, counts as the owner's own:
+ * the state says that writes stop, and nothing says that reads must
+ * (docs/decisions/2026-11-15-unknown-state-reasons.md).
  */
 export function knownReason(reason: string | null): StateReason {
   return STATE_REASON_NAMES.find((known) => known === reason) ?? 'suspended'

@@ -16,7 +16,7 @@ export function idOf(type: IdType) {
 }
 
 /**
- * An integer of a query string. Coercion would take `1e2`, `0x10`, `true` and '' as numbers, so the digits are checked first.
+ * An integer in a query string. Coercion would accept `1e2`, `0x10`, `true` and '', so the digits are checked first.
  */
 export function queryInteger({ min, max, fallback }: { min: number; max: number; fallback: number }) {
   return z
@@ -29,8 +29,8 @@ export function queryInteger({ min, max, fallback }: { min: number; max: number;
 }
 
 /**
- * How many rows of a list to skip. Any number of digits: the seed sets no maximum. No list is longer than the largest safe
- * integer, so a larger number is cut to it and the answer repeats an integer.
+ * How many rows of a list to skip. Any number of digits: the seed sets no maximum. No list is longer than the largest
+ * safe integer, so a larger number is cut to it and the answer repeats an integer.
  */
 export const queryOffset = z
   .string()

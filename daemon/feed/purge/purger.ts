@@ -1,12 +1,12 @@
 // Erases instances that the feed says are deleted; runs in the replica with the lease (CONTRACT 8, P23).
 //
-//   deleted, purged_at null   requests are refused as for an unknown instance; rows are erased in batches. Not reported yet.
+//   deleted, purged_at null   refused like an unknown instance; its rows are erased in batches. Not reported yet.
 //   the last batch was short  purged_at is set, the ledger gets a row, and both are sent with the next report.
 //   created again meanwhile   the new instance waits in `awaiting` and starts, empty, when the old one is gone.
 //
-// All its state is in the tables, so the next holder of the lease continues where the last one stopped, also after kill -9.
-// Never: rows of a live instance are erased (purge_some checks state, generation and fence under the lock that every writer
-// shares); an instance is reported as deleted while a row of it is left.
+// All its state is in the tables, so the next holder of the lease continues where the last one stopped, also after kill
+// -9. Never: rows of a live instance are erased (purge_some checks state, generation and fence under the lock that
+// every writer shares); an instance is reported as deleted while a row of it is left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'

@@ -22,7 +22,7 @@ export async function listPurges(sql: Sql, limit: number): Promise<Purge[]> {
   return rows
 }
 
-/** How many rows were erased; fewer than the limit: nothing is left. Undefined if the lease or the generation has changed. */
+/** How many rows were erased; fewer than the limit: nothing is left. Undefined: lease or generation changed. */
 export async function purgeSome(
   pool: Pool,
   fence: number,
@@ -38,8 +38,8 @@ export async function purgeSome(
 }
 
 /**
- * Call only when purgeSome() has left nothing. Marks the instance as erased, adds it to the ledger, and creates it again, empty, if
- * management named it again meanwhile. Undefined if the lease or the generation has changed.
+ * Call only when purgeSome() has left nothing. Marks the instance as erased, adds it to the ledger, and creates it
+ * again, empty, if management named it again meanwhile. Undefined if the lease or the generation has changed.
  */
 export async function finishPurge(
   pool: Pool,

@@ -48,7 +48,8 @@ test('a new instance is observed a moment after its page, not at the next beat',
     tookMs.push(report.at - startedAt)
   }
   tookMs.sort((a, b) => a - b)
-  // Each round begins just after a report. Idle 20 to 60 ms; a loaded machine may take its time, but not most of a beat.
+  // Each round begins just after a report. Idle 20 to 60 ms; a loaded machine may take its time, but not most of a
+  // beat.
   assert.ok((tookMs[10] as number) < 2_500, `${tookMs.map(Math.round)} ms`)
 })
 

@@ -1,5 +1,5 @@
-// Reports to management what the cell has applied, counted, revoked and erased: at once after the feed changed an instance, otherwise
-// every few seconds; what was not accepted is sent again. A failing report never delays the feed.
+// Reports to management what the cell has applied, counted, revoked and erased: at once after the feed changed an
+// instance, otherwise every few seconds; what was not accepted is sent again. A failing report never delays the feed.
 
 import { randomUUID } from 'node:crypto'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
@@ -42,8 +42,8 @@ export function createReporter(options: ReporterOptions): Reporter {
   const wakeup = createWakeup()
   let observedSince = 0
   let round = 0
-  // Instances that management does not know (any more): left out of reports, and described once, so that it can adopt or quarantine
-  // them. True = described.
+  // Instances that management does not know (any more): left out of reports, and described once, so that it can adopt
+  // or quarantine them. True = described.
   const unknown = new Map<string, boolean>()
   // Rows that management rejects (400), as text: one of them must not block all others.
   const unreadable = new Set<string>()

@@ -21,9 +21,9 @@ export interface ReportRows {
 const ROWS_MAX = 1_000
 
 /**
- * All instances of one feed page have the same change_seq; `with ties`, because a page cut in the middle would lose its rest. A deleted
- * instance is reported only when nothing of it is left. A minute counts as over 5 s later: who counted in it may not have committed
- * yet. Deletions of `unknown` instances wait: management would refuse the whole report.
+ * All instances of one feed page have the same change_seq; `with ties`, because a page cut in the middle would lose its
+ * rest. A deleted instance is reported only when nothing of it is left. A minute counts as over 5 s later: who counted
+ * in it may not have committed yet. Deletions of `unknown` instances wait: management would refuse the whole report.
  */
 export async function readReport(
   sql: Sql,

@@ -1,6 +1,6 @@
-// Test vectors of the capability credential, for verifiers in other languages: tokens that verify with what they allow, and
-// tokens that must be refused with their code. Ed25519 signatures are deterministic, so the file is too; the keys are published
-// and good for nothing else.  node libs/capability/testing/make-vectors.ts > libs/capability/vectors.json
+// Test vectors of the capability credential, for verifiers in other languages: tokens that verify with what they allow,
+// and tokens that must be refused with their code. Ed25519 signatures are deterministic, so the file is too; the keys
+// are published and good for nothing else.  node libs/capability/testing/make-vectors.ts > libs/capability/vectors.json
 
 import { createHash, createPrivateKey, sign } from 'node:crypto'
 import { CHILD_TYPE, ROOT_TYPE, type RootClaims } from '../capability.ts'
