@@ -25,7 +25,7 @@ import type { LegacyJwt } from './legacy-jwt.ts'
 import { noCapability, otherCredential } from './misplaced.ts'
 import type { Rates } from './rates.ts'
 import { addressOf, databaseOf, requireIdentity, requireOperations, requireServiceType } from './requirements.ts'
-import { instanceGone, type RequireServed } from './served.ts'
+import { authorityUnread, instanceGone, type RequireServed } from './served.ts'
 
 /** On whose behalf a handler works. */
 export interface Caller {
@@ -38,6 +38,8 @@ export interface Caller {
   holder: string
   /** As the audit names the caller. */
   actor: string
+  /** Throws unless the capability has the operation too: where the body decides that it is needed. */
+  requireOperation(operation: Operation): void
   /** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
   requireServed(effect: Effect): void
 }
@@ -238,6 +240,7 @@ export function capabilityAccess({
       ks: capability.ks,
       holder: `${sub ?? jti}${child ? `/${child}` : ''}`,
       actor: `${sub ?? 'capability'}:${capability.jtis.at(-1)}`,
+      requireOperation: (operation) => requireOperations(capability, [operation]),
       requireServed: (effect) => requireServed(instance, effect),
     }
   }
@@ -305,14 +308,6 @@ export function capabilityAccess({
 
 function revoked(): ApiError {
   return new ApiError('CAPABILITY_REVOKED', 'The capability was revoked. Ask for a new one.')
-}
-
-function authorityUnread(): ApiError {
-  return new ApiError(
-    'AUTHORITY_STALE',
-    'This replica has not been able to read keys and revocations for some seconds. Try again.',
-    { retryAfterMs: 1_000 },
-  )
 }
 
 function keyRemoved(): ApiError {

@@ -14,7 +14,7 @@ import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { Authority, Instance, PartnerCredential } from './authority.ts'
 import type { Rates } from './rates.ts'
 import { addressOf, requireIdentity, requireServiceType } from './requirements.ts'
-import type { RequireServed } from './served.ts'
+import { authorityUnread, type RequireServed } from './served.ts'
 
 export interface PartnerCaller {
   instance: Instance
@@ -74,6 +74,8 @@ export function partnerAccess({
     },
     async authorize(arrival) {
       const kind = PARTNER_ROUTES[route]
+      // The rows could be those of a restored database: a capability has a way to find out, this has none.
+      if (authority.isStale()) throw authorityUnread()
       const sent = String(arrival.headers.authorization)
       const credential = await authenticate(arrival)
       const instance = credential && (await authority.findInstance(credential.instanceId))

@@ -1,18 +1,16 @@
 // What a suspended instance, and a cell without word from management, still do: one table for every class of access.
 
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type Access, route } from '@loci/chassis/route.ts'
 import { ask } from '@loci/chassis/testing/request.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { HEADER } from '@loci/contract/headers.ts'
-import { newId } from '@loci/contract/ids.ts'
 import type { Effect } from '@loci/contract/operations.ts'
-import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { STATE_REASON_NAMES } from '@loci/contract/states.ts'
 import { anyObject } from '@loci/contract/wire.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { testFeed } from '../testing/feed.ts'
 
@@ -37,25 +35,11 @@ async function probes({ daemon }: TestDaemon) {
   return { ...server, names: Object.keys(all), send }
 }
 
-async function headersOf(authority: TestAuthority, { root, org, ten, svc }: TestInstance, name: string) {
-  if (!name.startsWith('partner'))
-    return {
-      [HEADER.capability]: root({
-        ops: name.startsWith('operator') ? ['operator'] : ['kv:read', 'cycles:run', 'memory:delete'],
-        ks: ['*/*'],
-      }),
-    }
-  const id = newId('ptr')
-  const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
-  const digest = createHash('sha256').update(token).digest('hex')
-  await authority.tell({
-    kind: 'partner_credential',
-    body: {
-      ...{ id, org, ten, svc, digest, partner: 'crm', database: 'default' },
-      ...{ projection_classes: ['event'], routes: ['projections', 'advice'], state: 'active', expires_at: null },
-    },
-  })
-  return { authorization: `Bearer ${token}` }
+async function headersOf(authority: TestAuthority, instance: TestInstance, name: string) {
+  if (name.startsWith('partner'))
+    return { authorization: `Bearer ${await partnerToken(authority, instance, ['event'])}` }
+  const ops = name.startsWith('operator') ? ['operator'] : ['kv:read', 'cycles:run', 'memory:delete']
+  return { [HEADER.capability]: instance.root({ ops, ks: ['*/*'] }) }
 }
 
 type Outcomes = Record<Effect, string>

@@ -44,3 +44,12 @@ export function instanceGone(): ApiError {
     'The capability is for an instance that this cell does not have. Ask management for its endpoint, or for a new capability.',
   )
 }
+
+/** The replica's authority is stale, and what the database says cannot be trusted or read. */
+export function authorityUnread(): ApiError {
+  return new ApiError(
+    'AUTHORITY_STALE',
+    'This replica has not been able to read keys and revocations for some seconds. Try again.',
+    { retryAfterMs: 1_000 },
+  )
+}

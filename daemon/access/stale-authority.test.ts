@@ -3,10 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
+import { ask } from '@loci/chassis/testing/request.ts'
+import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { probeRoutes } from '../testing/probes.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority
@@ -131,14 +135,20 @@ test('a replica that cannot read authority serves nothing by its stale cache', a
   assert.equal(await outcome(tokens.good), '200')
 })
 
-test('what cannot be read is refused with 503', async () => {
+// Mutant: partner access without authority.isStale(): 200 by what may be a restored database.
+test('what cannot be read is refused with 503, partners whenever authority is stale', async () => {
   const token = instance.root()
   assert.equal(await outcome(token), '200')
+  await using probes = await testHttpServer(probeRoutes(daemon.daemon.access))
+  const headers = { authorization: `Bearer ${await partnerToken(authority, instance, ['event'])}` }
+  const ofPartner = async () => (await ask(probes.url, 'POST /probe/partner/advice', { headers })).status
+  assert.equal(await ofPartner(), 200)
   await withLocked('loci.subservices, loci.revocations', async () => {
     await untilAge((ageS) => ageS > 3.1)
     // A lock that is not given in time; a database that is gone is STORE_UNAVAILABLE (health.test.ts).
     assert.equal(await outcome(token), '503 OVERLOADED')
+    assert.equal(await ofPartner(), 503)
   })
   await untilAge((ageS) => ageS < 2)
-  assert.equal(await outcome(token), '200')
+  assert.deepEqual([await outcome(token), await ofPartner()], ['200', 200])
 })

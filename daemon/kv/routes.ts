@@ -187,11 +187,7 @@ export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
         const { caller, body } = call
         // Whoever may only delete (a suspended instance) may delete many at once.
         caller.requireServed(body.operations.every(({ op }) => op === 'delete') ? 'delete' : 'write')
-        if (body.operations.some(({ op }) => op === 'delete') && !caller.ops.has('kv:delete')) {
-          throw new ApiError('OPERATION_NOT_ALLOWED', 'A batch that deletes needs the operation kv:delete.', {
-            details: { operation: 'kv:delete' },
-          })
-        }
+        if (body.operations.some(({ op }) => op === 'delete')) caller.requireOperation('kv:delete')
         const writes = body.operations.map(
           (operation): Write => ({
             database: caller.database,

@@ -214,7 +214,7 @@ function legacyJwt(): string {
   return signJws({ alg: 'EdDSA', typ: 'JWT' }, claims, privateKeyOf(newKeyPair().privateJwk))
 }
 
-async function partnerToken(
+export async function partnerToken(
   authority: TestAuthority,
   { org, ten, svc }: TestInstance,
   classes: string[],

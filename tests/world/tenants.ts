@@ -1,5 +1,6 @@
 // Organizations of a world, made as an operator makes them: by management's own commands.
 
+import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import { runCommand } from './process.ts'
 import type { World } from './world.ts'
 
@@ -16,22 +17,7 @@ export interface WorldTenant {
   partner: { token: string; database: string }
 }
 
-const OPERATIONS = [
-  'system:read',
-  'kv:read',
-  'kv:write',
-  'kv:delete',
-  'cycles:run',
-  'cycles:read',
-  'wm:read',
-  'wm:write',
-  'wm:delete',
-  'memory:read',
-  'memory:write',
-  'memory:delete',
-  'advice:read',
-  'events:read',
-]
+const OPERATIONS = OPERATION_NAMES.filter((name) => name !== 'operator')
 
 export interface WorldOrganization {
   organizationId: string
