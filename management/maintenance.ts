@@ -10,6 +10,7 @@ import { dropConfirmedDeletions } from './acts/feed/store.ts'
 import { forgetReportIds } from './cells/reports/store.ts'
 import { forgetSpeakers } from './cells/store.ts'
 import { forgetReadyTimes } from './provisioning/placement/store.ts'
+import { foldErased } from './tokens/revocations/revocations.ts'
 import { deleteExpired } from './tokens/revocations/store.ts'
 
 const EVERY_MS = 60_000
@@ -21,6 +22,7 @@ const WORK: Record<string, (sql: Pool) => Promise<void>> = {
   'times of provisioning': forgetReadyTimes,
   'ids of reports': forgetReportIds,
   'speakers of cells': forgetSpeakers,
+  'revocations of erased services': foldErased,
   'deletions in feeds': dropConfirmedDeletions,
   revocations: deleteExpired,
 }

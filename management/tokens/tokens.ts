@@ -292,6 +292,8 @@ export async function revokeToken(
     requestId,
     detail: { service_id: service.id },
   })
+  // Its data are erased, and no daemon serves it again: a revocation would stay for a year and hit nothing.
+  if (service.status === 'deleted') return { expiresAt, auditId }
   const name = { kind: 'jti' as const, svc: service.id, value: jti }
   await revoke(sql, { ...name, cellId: '', notBefore: null, expiresAt, auditId }, cells)
   const folded = await foldOldest(sql, service.id, cells)

@@ -179,18 +179,35 @@ function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number
 }
 
 /**
- * What says deleted leaves when nobody needs it any more: its cell has read it, and the ledger, which a restored cell hears, has what was
+ * An item that says deleted is needed no more: its cell has read it, and the ledger, which a restored cell hears, has what was
  * erased. Ten minutes later: the last usage of the instance may still be on its way.
  */
+const CONFIRMED = `f.kind = 'instance' and f.body->>'state' = 'deleted' and c.id = f.cell_id
+  and c.heard_epoch = ${EPOCH} and c.heard_seq >= f.seq
+  and d.cell_id = f.cell_id and d.service_id = f.key and d.database = ''
+  and d.generation >= (f.body->>'generation')::bigint and d.received_at < now() - interval '10 minutes'`
+const HAS_REVOCATIONS = `exists (select from loci.revocations r where r.cell_id = '' and r.kind = 'jti' and r.svc = f.key)`
+
+/** Not before its revocations by jti are folded: by this item they are found. */
 export async function dropConfirmedDeletions(sql: Sql): Promise<void> {
   await sql.query({
     name: 'feed_drop_deleted',
-    text: `delete from loci.feed_items f using loci.cells c, loci.deletions d
-      where f.kind = 'instance' and f.body->>'state' = 'deleted' and c.id = f.cell_id
-        and c.heard_epoch = ${EPOCH} and c.heard_seq >= f.seq
-        and d.cell_id = f.cell_id and d.service_id = f.key and d.database = ''
-        and d.generation >= (f.body->>'generation')::bigint and d.received_at < now() - interval '10 minutes'`,
+    text: `delete from loci.feed_items f using loci.cells c, loci.deletions d where ${CONFIRMED} and not ${HAS_REVOCATIONS}`,
   })
+}
+
+/** Services that are erased, and still have revocations by jti. */
+export async function listErasedWithRevocations(
+  sql: Sql,
+  limit: number,
+): Promise<{ cellId: string; serviceId: string }[]> {
+  const { rows } = await sql.query<{ cellId: string; serviceId: string }>({
+    name: 'feed_erased_with_revocations',
+    text: `select f.cell_id as "cellId", f.key as "serviceId" from loci.feed_items f, loci.cells c, loci.deletions d
+      where ${CONFIRMED} and ${HAS_REVOCATIONS} order by f.cell_id, f.key limit $1`,
+    values: [limit],
+  })
+  return rows
 }
 
 /** What a cell asks `after` is what it has applied. */

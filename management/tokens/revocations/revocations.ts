@@ -1,8 +1,9 @@
 // A revocation reaches a cell through its feed and stays there, whatever happens to this database, until it can hit nothing.
 
 import type { FeedChange } from '@loci/contract/feed.ts'
-import type { Sql } from '@loci/postgres/pool.ts'
-import { publish, withdraw } from '../../acts/feed/store.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import { listErasedWithRevocations, publish, withdraw } from '../../acts/feed/store.ts'
 import { lockCell, lockCells } from '../../acts/locks/store.ts'
 import {
   type Folded,
@@ -16,6 +17,8 @@ import {
 
 /** Each replica of a cell keeps them in memory, and a full resync tells them all: 10,000 are about a megabyte. */
 const BY_JTI_MAX = 10_000
+/** In one round of upkeep, a minute. */
+const ERASED_AT_ONCE_MAX = 1_000
 
 /** Before anything else of the same transaction is locked: every change of a feed begins with the cell's row. */
 export async function lockFeeds(sql: Sql, cellIds: string[] | 'all'): Promise<void> {
@@ -34,12 +37,42 @@ export async function revoke(sql: Sql, revocation: Revocation, cellIds: string[]
  * A service keeps a bounded number of revocations by jti. Beyond it the older half goes, and whoever calls puts an epoch in their place:
  * it also ends tokens of that age that nobody revoked, and none that was issued since.
  */
-export async function foldOldest(sql: Sql, serviceId: string, cellIds: string[]): Promise<Folded | undefined> {
-  const folded = await takeOldest(sql, serviceId, { max: BY_JTI_MAX, keep: BY_JTI_MAX / 2 })
+export async function foldOldest(
+  sql: Sql,
+  serviceId: string,
+  cellIds: string[],
+  bounds = { max: BY_JTI_MAX, keep: BY_JTI_MAX / 2 },
+): Promise<Folded | undefined> {
+  const folded = await takeOldest(sql, serviceId, bounds)
   if (!folded) return undefined
   const keys = folded.jtis.map((jti) => keyOf({ kind: 'jti', svc: serviceId, value: jti }))
   for (const cellId of cellIds) await withdraw(sql, cellId, 'revocation', keys)
   return folded
+}
+
+/**
+ * Of a service that is erased nothing is left that a token could open, so one epoch stands for all its revocations by jti: they would be
+ * kept as long as any token may live, a year. Not none: should a restored control database name the service again, what was revoked
+ * stays so.
+ */
+export async function foldErased(pool: Pool): Promise<void> {
+  for (const { cellId, serviceId } of await listErasedWithRevocations(pool, ERASED_AT_ONCE_MAX))
+    await transaction(pool, async (sql) => {
+      await lockFeeds(sql, [cellId])
+      const folded = await foldOldest(sql, serviceId, [cellId], { max: 0, keep: 0 })
+      if (!folded) return
+      const { notBefore, expiresAt } = folded
+      const epoch: Revocation = {
+        kind: 'svc',
+        svc: '',
+        value: serviceId,
+        cellId: '',
+        notBefore,
+        expiresAt,
+        auditId: null,
+      }
+      await revoke(sql, epoch, [cellId])
+    })
 }
 
 /** For a cell that is new. */

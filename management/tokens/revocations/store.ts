@@ -51,6 +51,8 @@ export interface Folded {
   jtis: string[]
   /** An epoch of this moment covers them all. */
   notBefore: Date
+  /** When the last of them could hit nothing any more. */
+  expiresAt: Date
 }
 
 /**
@@ -69,19 +71,19 @@ export async function takeOldest(
     values: [serviceId, max + 1],
   })
   if ((counted[0]?.count ?? 0) <= max) return undefined
-  const { rows } = await sql.query<{ jtis: string[] | null; notBefore: Date }>({
+  const { rows } = await sql.query<Omit<Folded, 'jtis'> & { jtis: string[] | null }>({
     name: 'revocations_take_oldest',
     // By one moment and not by a join of the rows with themselves, which took more than 2 s without statistics.
     text: `with gone as (
         delete from loci.revocations where cell_id = '' and kind = 'jti' and svc = $1 and created_at <= least(now() - interval '1 minute', (
           select created_at from loci.revocations where cell_id = '' and kind = 'jti' and svc = $1 order by created_at desc offset $2 limit 1))
-        returning value, created_at
+        returning value, created_at, expires_at
       )
-      select array_agg(value) as jtis, max(created_at) + interval '1 minute' as "notBefore" from gone`,
+      select array_agg(value) as jtis, max(created_at) + interval '1 minute' as "notBefore", max(expires_at) as "expiresAt" from gone`,
     values: [serviceId, keep],
   })
   const [row] = rows
-  return row?.jtis ? { jtis: row.jtis, notBefore: row.notBefore } : undefined
+  return row?.jtis ? { ...row, jtis: row.jtis } : undefined
 }
 
 /** Those that every cell has. */
