@@ -132,8 +132,10 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       }
       mayCall(caller)
       // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
-      if (limited === 'by the route') await options.rates.show(caller, kind, arrival.answer, 'services')
-      else await options.rates.take(caller, kind, arrival.answer, limited)
+      if (limited === 'by the route') {
+        await options.rates.show(caller, kind, arrival.answer, 'services')
+        if (kind === 'write') options.rates.requireUnrefused(caller)
+      } else await options.rates.take(caller, kind, arrival.answer, limited)
       return caller
     },
   })

@@ -211,3 +211,20 @@ test('the plans are those of the contract', () => {
   for (const { management_per_minute: others } of Object.values(PLANS))
     assert.deepEqual(others, { read: 3_000, read_burst: 600, write: 600, write_burst: 120 })
 })
+
+// Mutants: noteRefused() does nothing; it counts a body of any size as one; requireUnrefused() not asked by access.
+test('bodies of POST /api/v1/services that are refused take nothing of its rate, and have one of their own', async () => {
+  await using management = await testManagement({ settings: SECRETS })
+  const own = await management.organization({ callsOf: 'free' })
+  const other = await management.member(own, 'owner')
+  const post = (one: typeof own, body: unknown) => one.ask('POST /api/v1/services', { body })
+  const first = await post(own, { service_type: 'kv' })
+  assert.deepEqual([first.status, first.headers.ratelimit?.toString().split(';')[1]], [400, 'r=30'])
+  const large = { service_type: 'kv', name: 'x', config: { text: 'x'.repeat(900_000) } }
+  // 120 at once and ten a second, and each of these is 55.
+  let refused = await post(own, large)
+  for (let n = 0; n < 50 && refused.status !== 429; n += 1) refused = await post(own, large)
+  assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
+  assert.ok(Number(refused.headers['retry-after']) <= 10)
+  assert.equal((await post(other, { service_type: 'kv', name: 'x' })).status, 202)
+})

@@ -49,6 +49,12 @@ export interface Rates {
   take(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
   /** Says in the answer's headers how the caller's bucket is, and takes nothing: for refusals that come before the limit. */
   show(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
+  /**
+   * A body that was refused before the rate of the services routes was asked, as the seed orders. It takes nothing of that rate, but has one
+   * of its own, that of other writes, by the 16 KiB and in this process alone: whoever is beyond it is 429 before the next body is read.
+   */
+  noteRefused(caller: RatedCaller, bytes: number): void
+  requireUnrefused(caller: RatedCaller): void
 }
 
 /** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
@@ -57,9 +63,11 @@ const MINUTES_A_DAY = 1_440
 /** Of a day's writes: how many an organization may make at once. */
 const BURST_PART = 0.5
 const ALONE_BUCKETS_MAX = 10_000
+const REFUSED_UNIT_BYTES = 16 * 1024
 
 export function createRates(store: RateStore, now: () => number = Date.now): Rates {
   const alone = new Map<string, number>()
+  const refused = new Map<string, number>()
 
   function takeAlone({ bucket, shared, perMinute, burst }: RateLimit): Rate {
     if (alone.size > ALONE_BUCKETS_MAX) alone.clear()
@@ -100,6 +108,24 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
     async show(caller, kind, answer, of = 'others') {
       const limit = limitOf(caller, kind, of)
       writeHeaders(answer, kind, limit, await store.look(limit).catch(() => lookAlone(limit)))
+    },
+    noteRefused(caller, bytes) {
+      const { bucket, perMinute } = limitOf(caller, 'write', 'alone')
+      if (refused.size >= ALONE_BUCKETS_MAX) for (const [old, due] of refused) if (due < now()) refused.delete(old)
+      const cost = 1 + Math.floor(bytes / REFUSED_UNIT_BYTES)
+      refused.set(bucket, Math.max(refused.get(bucket) ?? 0, now()) + (cost * 60_000) / perMinute)
+    },
+    requireUnrefused(caller) {
+      const limit = limitOf(caller, 'write', 'alone')
+      const waitMs = (refused.get(limit.bucket) ?? 0) - now() - (limit.burst * 60_000) / limit.perMinute
+      if (waitMs > 0)
+        throw new ApiError(
+          'RATE_LIMITED',
+          'Too many bodies of this caller were refused. Wait as long as Retry-After says.',
+          {
+            retryAfterMs: Math.ceil(waitMs),
+          },
+        )
     },
   }
 }

@@ -49,6 +49,16 @@ const ERASED_MS = 500
 
 export function serviceRoutes(options: ServiceOptions): Route[] {
   const { caller, rates, pool, rules, act, creations, ends, look } = options
+
+  function judged<Value>(whose: Caller, body: Buffer, judge: () => Value): Value {
+    try {
+      return judge()
+    } catch (error) {
+      rates.noteRefused(whose, body.length)
+      throw error
+    }
+  }
+
   return [
     route(
       {
@@ -81,8 +91,10 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         const takeRate = () => rates.take(caller, 'write', answer, 'services')
         const replayed = await creations.replay(call, takeRate, { request: sent.request })
         if (replayed) return replayed
-        if (sent.refusal) throw sent.refusal
-        const request = requireServiceRequest(rules, sent.request)
+        const request = judged(caller, call.body as Buffer, () => {
+          if (sent.refusal) throw sent.refusal
+          return requireServiceRequest(rules, sent.request)
+        })
         await takeRate()
         let made: string | undefined
         const create = async (sql: Sql) => {
