@@ -19,7 +19,7 @@ import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendEvent, type EventEntry } from '../acts/events/store.ts'
-import { putTenantDue } from '../provisioning/due/store.ts'
+import { putServicesDue } from '../provisioning/due/store.ts'
 import { effectOf, foldTenant, type SubscriptionRecord, subscriptionFor } from './fold.ts'
 import { announce } from './notices.ts'
 import { readMarks } from './ordering.ts'
@@ -93,7 +93,7 @@ export async function applyParkedOf(
 
 /** The hook of whoever closes a tenant, in the same transaction. */
 export async function saveOrganizationPlanOf(sql: Sql, { organizationId }: { organizationId: string }): Promise<void> {
-  await saveOrganizationPlan(sql, organizationId)
+  if (await saveOrganizationPlan(sql, organizationId)) await putServicesDue(sql, organizationId, null)
 }
 
 export async function findTenantOwner(sql: Sql, tenantId: string) {
@@ -205,8 +205,9 @@ async function settle(
   const isWritten = isChanged || write === 'always'
   if (isWritten) {
     await saveSettled(sql, tenant, settled, now)
-    if (settled.plan !== tenant.plan) await saveOrganizationPlan(sql, organizationId)
-    await putTenantDue(sql, organizationId, id)
+    // The plan of the organization limits the services of all its tenants together.
+    const isAll = settled.plan !== tenant.plan && (await saveOrganizationPlan(sql, organizationId))
+    await putServicesDue(sql, organizationId, isAll ? null : id)
   }
   await putTenantClock(sql, tenant, nextLookOf(fold.records, announced.nextChangeAt))
   if (!isWritten) return { settled, notices: [], isChanged }

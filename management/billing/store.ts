@@ -261,16 +261,17 @@ const PLAN_ORDER = `array['free', 'starter', 'pro', 'enterprise']`
  * The best plan of its tenants. Two statements: the second must see what another event of the organization has committed while we
  * waited for the first.
  */
-export async function saveOrganizationPlan(sql: Sql, organizationId: string): Promise<void> {
+export async function saveOrganizationPlan(sql: Sql, organizationId: string): Promise<boolean> {
   await lockOrganization(sql, organizationId)
-  await sql.query({
+  const { rowCount } = await sql.query({
     name: 'billing_organization_plan',
     text: `update loci.organizations set plan = best.plan from (
         select plan from loci.tenants where organization_id = $1 and deleted_at is null
         order by array_position(${PLAN_ORDER}, plan) desc limit 1
-      ) as best where id = $1`,
+      ) as best where id = $1 and organizations.plan <> best.plan`,
     values: [organizationId],
   })
+  return rowCount > 0
 }
 
 /**

@@ -21,7 +21,16 @@ import { addReadyTime, type Candidate, listCandidates, lockRoom } from './placem
 import { deleteQuarantined, quarantineStray, saveQuarantined } from './quarantine/store.ts'
 import { type Entitlement, needsPlace, reconcile } from './reconcile.ts'
 import { type DesiredState, type Life, LOST, type ObservedState, type Turn } from './service-state.ts'
-import { findPlaced, holdStanding, type ObservedRow, type Placed, type Standing, saveLife } from './store.ts'
+import {
+  findPlaced,
+  findRankInOrganization,
+  holdOrganizationStanding,
+  holdStanding,
+  type ObservedRow,
+  type Placed,
+  type Standing,
+  saveLife,
+} from './store.ts'
 
 export interface Rules {
   /** Without a billing webhook there is nobody to say what is paid for, and everything is covered. */
@@ -65,7 +74,12 @@ export async function lookWithoutEvents(
     return { cellId: undefined, events: [] }
   }
   const around = {
-    entitlement: entitlementOf(placed, standing, rules.isBilled),
+    entitlement: entitlementOf(
+      placed,
+      standing,
+      rules.isBilled,
+      rules.isBilled && (await isBeyond(sql, organizationId, serviceId, standing)),
+    ),
     placement: placement !== undefined && room && hasRoom(room, placed.plan, rules) ? placement : undefined,
     operationId: newId('op', now.getTime()),
   }
@@ -169,8 +183,8 @@ export async function saveTurn(
   if (life.operation && life.operation !== before.operation)
     await saveOperation(sql, organizationId, life.id, life.operation)
   if (life !== before) await saveLife(sql, organizationId, life, now)
-  // What leaves the quota may let another of the tenant come forward.
-  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, tenantId, life.id, now)
+  // What leaves the quota may let another of the organization come forward.
+  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, life.id, now)
   if (dueAt !== null) await putDue(sql, organizationId, life.id, dueAt)
   else if (before.deadlineAt) await dropDeadline(sql, life.id, before.deadlineAt)
   if (readyMs !== undefined) await addReadyTime(sql, region, now, readyMs)
@@ -224,7 +238,28 @@ function hasRoom(
   return placed < Math.ceil(capacity * part)
 }
 
-function entitlementOf(placed: Placed, standing: Standing | undefined, isBilled: boolean): Entitlement {
+/** The plan of its tenant, or that of its organization, covers fewer services than are as old as this one or older. */
+async function isBeyond(
+  sql: Sql,
+  organizationId: string,
+  serviceId: string,
+  standing: Standing | undefined,
+): Promise<boolean> {
+  if (!standing) return false
+  if (standing.rank > PLANS[standing.plan].services) return true
+  const { plan, used } = await holdOrganizationStanding(sql, organizationId)
+  const { services } = PLANS[plan].organization
+  // Counted last and seldom: there may be ten thousand.
+  if (used <= services) return false
+  return (await findRankInOrganization(sql, organizationId, serviceId, services)) > services
+}
+
+function entitlementOf(
+  placed: Placed,
+  standing: Standing | undefined,
+  isBilled: boolean,
+  isBeyondPlan: boolean,
+): Entitlement {
   const digestOf = (state: DesiredState, reason: StateReason | null) =>
     createHash('sha256')
       .update(JSON.stringify(bodyOf(placed, standing, isBilled, state, reason)))
@@ -232,8 +267,8 @@ function entitlementOf(placed: Placed, standing: Standing | undefined, isBilled:
   if (!isBilled || !standing) return { ...TENANT_ACCESS.full, isOver: false, digestOf }
   // Until the deletion is commanded nothing is served.
   if (standing.access === 'delete') return { ...TENANT_ACCESS.none, isOver: true, digestOf }
-  const isBeyondPlan = standing.access === 'full' && standing.rank > PLANS[standing.plan].services
-  if (isBeyondPlan) return { state: 'suspended', reason: 'plan_not_covered', isOver: false, digestOf }
+  if (standing.access === 'full' && isBeyondPlan)
+    return { state: 'suspended', reason: 'plan_not_covered', isOver: false, digestOf }
   return { ...TENANT_ACCESS[standing.access], isOver: false, digestOf }
 }
 

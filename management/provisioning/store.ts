@@ -2,8 +2,8 @@
 
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { holdTenant, LOCKS, lockService } from '../acts/locks/store.ts'
-import type { PlanName } from '../plans.ts'
+import { holdOrganization, holdTenant, LOCKS, lockService } from '../acts/locks/store.ts'
+import { PLAN_NAMES, type PlanName } from '../plans.ts'
 import type { Operation } from './operations/operation.ts'
 import { type Life, RECOVERED } from './service-state.ts'
 
@@ -147,6 +147,45 @@ export async function holdStanding(
     values: [organizationId, tenantId, serviceId],
   })
   return rows[0]
+}
+
+/** The highest plan of the tenants of the organization in use, and how many of its services use its quota. Held against change as above. */
+export async function holdOrganizationStanding(
+  sql: Sql,
+  organizationId: string,
+): Promise<{ plan: PlanName; used: number }> {
+  await holdOrganization(sql, organizationId)
+  const { rows } = await sql.query<{ plan: PlanName; used: number }>({
+    name: 'provisioning_organization_standing',
+    text: `select (
+        select plan from (
+          select plan from loci.organizations where id = $1
+          union all select plan from loci.tenants where organization_id = $1 and deleted_at is null
+        ) as plans order by array_position($2::text[], plan) desc limit 1
+      ) as plan, (
+        select coalesce(sum(count), 0)::int from loci.service_counts
+        where organization_id = $1 and tenant_id = '' and status not in ('failed', 'deleting', 'deleted')
+      ) as used`,
+    values: [organizationId, PLAN_NAMES],
+  })
+  return rows[0] as { plan: PlanName; used: number }
+}
+
+/** How many services of all tenants that use the quota are as old as this one or older; at most `max` + 1 are counted. */
+export async function findRankInOrganization(
+  sql: Sql,
+  organizationId: string,
+  serviceId: string,
+  max: number,
+): Promise<number> {
+  const { rows } = await sql.query<{ rank: number }>({
+    name: 'provisioning_rank_in_organization',
+    text: `select count(*)::int as rank from (
+        select from loci.services where organization_id = $1 and id <= $2 and status not in ('failed', 'deleting', 'deleted') limit $3
+      ) as older`,
+    values: [organizationId, serviceId, max + 1],
+  })
+  return rows[0]?.rank ?? 0
 }
 
 export interface Adopted {

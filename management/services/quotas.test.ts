@@ -141,3 +141,49 @@ test('free services leave a fifth of a shared cell to those who pay', async () =
   await management.sql(`update loci.tenants set plan = 'pro' where id = $1`, [second.tenantId])
   assert.equal(await settled(second, await make(second, 'pro')), cell.id, 'a place was left for those who pay')
 })
+
+// Mutants: isBeyond() without its last line; settle() puts the services of its own tenant due alone; putUncoveredDue() of one tenant.
+test('after a smaller plan the newest services of the organization stand back, whichever tenant they are of', async () => {
+  const party = await free()
+  const second = (await makeTenant(party, 'b')).id as string
+  const bill = (eventType: string, status: string) =>
+    management.post(
+      '/api/webhooks/billing',
+      { eventType, status, tenantId: second, subscriptionId: 'sub', plan: 'starter' },
+      { authorization: 'Bearer a-billing-secret-of-the-tests-1234' },
+    )
+  assert.equal((await bill('subscription.created', 'active')).status, 200)
+  // The newest are of the tenant whose own plan does not change.
+  for (let n = 0; n < 6; n += 1) assert.equal(await create(party, second), 202)
+  for (let n = 0; n < 6; n += 1) assert.equal(await create(party, party.tenantId), 202)
+  const reasons = async () =>
+    management.sql<{ id: string; reason: string | null; tenant: string }>(
+      `select id, state_reason as reason, tenant_id as tenant from loci.services where organization_id = $1 and status <> 'deleted'
+       and desired_state <> 'deleted' order by id`,
+      [party.organizationId],
+    )
+  const held = async (count: number) => {
+    for (let tries = 0; ; tries += 1) {
+      const found = await reasons()
+      if (found.filter(({ reason }) => reason === 'plan_not_covered').length === count || tries > 1_200) return found
+      await sleep(50)
+    }
+  }
+  assert.ok((await held(0)).every(({ reason }) => reason === null))
+
+  assert.equal((await bill('subscription.cancelled', 'cancelled')).status, 200)
+
+  // Six and six: each tenant is within its ten, and the organization has ten for both.
+  const after = await held(2)
+  assert.deepEqual(
+    after.map(({ reason }) => reason),
+    [...Array(10).fill(null), 'plan_not_covered', 'plan_not_covered'],
+  )
+  assert.equal((await party.ask(`DELETE /api/v1/services/${after[0]?.id}`)).status, 202)
+  const left = (await held(1)).filter(({ id }) => id !== after[0]?.id)
+  assert.deepEqual(
+    left.map(({ reason }) => reason),
+    [...Array(10).fill(null), 'plan_not_covered'],
+    'one of the second tenant went, and one of the first came forward',
+  )
+})

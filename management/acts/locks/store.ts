@@ -105,3 +105,13 @@ export async function lockOrganization<Plan extends string>(sql: Sql, id: string
   })
   return rows[0] as { plan: Plan }
 }
+
+/** Others may hold it too; its plan can not change meanwhile. */
+export async function holdOrganization(sql: Sql, id: string): Promise<void> {
+  LOCKS.note(sql, 'organization', id)
+  await sql.query({
+    name: 'locks_hold_organization',
+    text: 'select from loci.organizations where id = $1 for share',
+    values: [id],
+  })
+}

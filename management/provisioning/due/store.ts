@@ -53,18 +53,18 @@ export async function dropDeadline(sql: Sql, serviceId: string, deadlineAt: Date
   })
 }
 
-/** Every service of the tenant, of the organization in use: what it is entitled to has changed. */
-export async function putTenantDue(
+/** Every service of the tenant, or of all tenants, of the organization in use: what it is entitled to has changed. */
+export async function putServicesDue(
   sql: Sql,
   organizationId: string,
-  tenantId: string,
+  tenantId: string | null,
   at: Date = new Date(),
 ): Promise<void> {
   const { rows } = await sql.query<{ id: string }>({
-    name: 'provisioning_put_tenant_due',
+    name: 'provisioning_put_services_due',
     text: `insert into loci.due_services as d (service_id, organization_id, due_at)
       select id, organization_id, $3 from loci.services
-        where organization_id = $1 and tenant_id = $2 and status <> 'deleted' order by id
+        where organization_id = $1 and ($2::text is null or tenant_id = $2) and status <> 'deleted' order by id
       on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at) returning service_id as id`,
     values: [organizationId, tenantId, at],
   })
@@ -104,23 +104,17 @@ export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: 
 }
 
 /**
- * Of the organization in use: what stood back because the plan covers fewer may come forward when another goes. The one that goes is among
- * them, so that due rows are locked by id: two of one tenant that go at the same moment would deadlock.
+ * Of the organization in use: what stood back because a plan covers fewer may come forward when another goes. The one that goes is among
+ * them, so that due rows are locked by id: two of one organization that go at the same moment would deadlock.
  */
-export async function putUncoveredDue(
-  sql: Sql,
-  organizationId: string,
-  tenantId: string,
-  leavingId: string,
-  at: Date,
-): Promise<void> {
+export async function putUncoveredDue(sql: Sql, organizationId: string, leavingId: string, at: Date): Promise<void> {
   const { rows } = await sql.query<{ id: string }>({
     name: 'provisioning_put_uncovered_due',
     text: `insert into loci.due_services as d (service_id, organization_id, due_at)
-      select id, organization_id, $4 from loci.services where organization_id = $1 and tenant_id = $2
-          and (id = $3 or status <> 'deleted' and state_reason = 'plan_not_covered') order by id
+      select id, organization_id, $3 from loci.services where organization_id = $1
+          and (id = $2 or status <> 'deleted' and state_reason = 'plan_not_covered') order by id
       on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at) returning service_id as id`,
-    values: [organizationId, tenantId, leavingId, at],
+    values: [organizationId, leavingId, at],
   })
   noteDue(sql, rows)
 }
