@@ -6,7 +6,7 @@ import { testDaemon } from '../testing/daemon.ts'
 const STATUS = 'GET /admin/services/status'
 const digest = (token: string) => createHash('sha256').update(token).digest()
 
-test('from an allowed address the token opens the administration, and nothing else does', async () => {
+test('from an allowed address the admin token opens admin routes, and nothing else does', async () => {
   await using daemon = await testDaemon()
   assert.equal((await daemon.admin(STATUS)).status, 200)
   const { adminToken } = daemon
@@ -40,7 +40,7 @@ test('from another address it is 403, whether the token is right or wrong', asyn
 })
 
 // Mutant: ADMIN_TOKEN.test() left out.
-test('a token that is not of the form that admin-token makes opens nothing, though its digest is configured', async () => {
+test('a token of another form than admin-token makes is refused, even if its digest is configured', async () => {
   const weak = ['hunter2', 'loci_adm_hunter2', `loci_adm_${'x'.repeat(44)}`, `${'x'.repeat(52)}`]
   for (const token of weak) {
     await using daemon = await testDaemon({ settings: { adminTokenDigests: [digest(token)] } })
@@ -49,13 +49,13 @@ test('a token that is not of the form that admin-token makes opens nothing, thou
   }
 })
 
-test('an empty allow-list is nobody', async () => {
+test('an empty allow-list admits no address', async () => {
   await using daemon = await testDaemon({ settings: { adminAllowlist: [] } })
   assert.equal((await daemon.admin(STATUS)).error.code, 'ADDRESS_NOT_ALLOWED')
 })
 
 // seed 128
-test('while a token is rotated both open, and the audit tells them apart', async () => {
+test('while a token is rotated both are accepted, and the audit distinguishes them', async () => {
   const tokens = ['old', 'new'].map((name) => `loci_adm_${name.padEnd(43, '-')}`)
   const digests = tokens.map(digest)
   await using daemon = await testDaemon({ settings: { adminTokenDigests: digests } })
@@ -73,7 +73,7 @@ test('while a token is rotated both open, and the audit tells them apart', async
   assert.equal((await daemon.admin(STATUS)).status, 401, 'a third one does not')
 })
 
-test('a forwarding header from a peer that nobody trusts is 403, whatever address it names', async () => {
+test('a forwarding header from an untrusted peer is 403, whatever address it names', async () => {
   await using daemon = await testDaemon()
   for (const headers of [
     { 'x-forwarded-for': '127.0.0.1' },
@@ -110,7 +110,7 @@ test('a trusted proxy is not itself an administrator by being on the allow-list'
   assert.equal((await daemon.admin(STATUS, undefined, headers)).error.code, 'ADDRESS_NOT_ALLOWED')
 })
 
-test('with a listener of its own the administration is not on the main one, and nothing else is on it', async () => {
+test('with a listener of their own admin routes are not on the main one, and nothing else is on theirs', async () => {
   await using daemon = await testDaemon({ settings: { adminListen: { host: '127.0.0.1', port: 0 } } })
   assert.notEqual(daemon.adminUrl, daemon.url)
   assert.equal((await daemon.admin(STATUS)).status, 200)

@@ -61,7 +61,7 @@ test('a change that is read after an instance was loaded replaces it', async () 
 })
 
 // Mutant: isMissed() that answers false. A token of another cell then asks the database with every request.
-test('that there is no such instance is known for a second, or until anything changes', async (t) => {
+test('an unknown instance is not looked up again for a second, or until anything changes', async (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   const { authority, loads } = slowAuthority()
@@ -82,7 +82,7 @@ test('that there is no such instance is known for a second, or until anything ch
   assert.equal((await third)?.state, 'active')
 })
 
-test('loads and changes in any order leave the picture as the database is', async () => {
+test('loads and changes in any order leave the cache as the database is', async () => {
   await using daemon = await testDaemon()
   await using feed = await testAuthority(daemon)
   const { svc } = await feed.addInstance()
@@ -130,7 +130,7 @@ test('the first change of a cell reaches what was loaded before it', async () =>
 })
 
 // Mutant: no forgetPartnersOf(): a credential of the first life would still open the second.
-test('with every change of an instance its partner credentials are asked for again', async () => {
+test('with every change of an instance its partner credentials are loaded again', async () => {
   let stored: PartnerCredential | undefined = {
     ...{ id: 'ptr_1', instanceId: 'svc_1', organizationId: 'org_1', tenantId: 'ten_1', partner: 'p', database: 'd' },
     ...{ projectionClasses: [], routes: [], digest: Buffer.alloc(32), state: 'active', expiresAt: null },
@@ -149,7 +149,7 @@ test('with every change of an instance its partner credentials are asked for aga
   assert.equal(await authority.findPartnerCredential('ptr_1'), undefined)
 })
 
-test('a revocation of a moment is never moved back, and a removed key is gone', () => {
+test('an epoch is never moved back, and a removed key stays removed', () => {
   const { authority } = slowAuthority()
   const { publicJwk } = newKeyPair()
   const key = { kid: 'k', x: publicJwk.x, retireAt: null }
@@ -176,7 +176,7 @@ test('a revocation of a moment is never moved back, and a removed key is gone', 
 })
 
 // Mutants: forgetCovered() without its minute (the second comes back), or for rows without a time (the third does).
-test('an epoch of a service takes the place of what it covers, and of nothing else', () => {
+test('an epoch of a service replaces the revocations that it covers, and no others', () => {
   const { authority } = slowAuthority()
   const until = new Date(Date.now() + 1e6)
   const jti = (value: string, revokedAtS: number | null, svc = 'svc_1'): Revocation => ({
@@ -195,7 +195,7 @@ test('an epoch of a service takes the place of what it covers, and of nothing el
   assert.equal(isRevoked('other', 201, 'svc_2'), true)
 })
 
-test('the age of the feed grows by itself between two looks', async () => {
+test('the age of the feed grows between two polls', async () => {
   const { authority } = slowAuthority()
   assert.equal(authority.feedAgeS(), null)
   authority.accept(changes(1, { feedAgeS: 10 }))

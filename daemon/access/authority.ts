@@ -158,7 +158,7 @@ export function createAuthority({
   let version = 0
   let changeSeq = NOTHING_READ
   let readAt = Number.NEGATIVE_INFINITY
-  let heard: { ageS: number; at: number } | undefined
+  let contact: { ageS: number; at: number } | undefined
   let isRestored = false
 
   function acceptKey({ kid, x, state, retireAt }: SigningKey): void {
@@ -229,7 +229,7 @@ export function createAuthority({
       changeSeq = changes.changeSeq
       isRestored = changes.isRestored
       readAt = at
-      heard = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
+      contact = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
     },
     findKey(kid, nowMs) {
       const known = keys.get(kid)
@@ -245,7 +245,7 @@ export function createAuthority({
     get isRestored() {
       return isRestored
     },
-    feedAgeS: () => (heard ? heard.ageS + (performance.now() - heard.at) / 1000 : null),
+    feedAgeS: () => (contact ? contact.ageS + (performance.now() - contact.at) / 1000 : null),
   }
 
   function isStale(): boolean {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createCache } from './cache.ts'
 
 // Mutant: isUsed never set: first in, first out, and a flood pushes out what everybody works with.
-test('what is used stays, whatever flood of new ones comes, and the bytes stay bounded', () => {
+test('used entries survive a flood of new ones, and the bytes stay bounded', () => {
   const cache = createCache<number>(1_000)
   cache.keep('used', 1, 100)
   for (let n = 0; n < 1_000; n += 1) {

@@ -32,7 +32,7 @@ async function outcome(token: string, line = LIST, options: Parameters<TestInsta
   return answer.status < 400 ? String(answer.status) : `${answer.status} ${answer.error.code}`
 }
 
-test('a revocation bites a token that was just used, at once on the replica that was asked', async () => {
+test('a revocation stops a token that was just used, at once on the replica that took it', async () => {
   const token = own.root()
   assert.deepEqual([await outcome(token), await outcome(token)], ['200', '200'])
   await daemon.admin('POST /admin/revocations', { jti: jtiOf(token) })
@@ -50,7 +50,7 @@ test('a revocation reaches the other replica of the cell', async () => {
   await eventually(async () => (await there()) === 401)
 })
 
-test('no other spelling of a revoked token is let in', async () => {
+test('no other encoding of a revoked token is admitted', async () => {
   const token = own.root()
   await outcome(token)
   await daemon.admin('POST /admin/revocations', { jti: jtiOf(token) })
@@ -72,17 +72,17 @@ test('the jti of any link revokes the chains through it, and no others', async (
   assert.equal(await outcome(direct), '401 CAPABILITY_REVOKED')
 })
 
-test('management’s word on a jti counts for its service alone, the administration’s for the whole cell', async () => {
+test('a revocation by management counts for its service alone, one by an administrator for the whole cell', async () => {
   const other = await authority.addInstance()
   const jti = newId('cap')
   const [ours, theirs] = [own.root({ jti }), other.root({ jti })]
-  await authority.tell({ kind: 'revocation', body: { svc: own.svc, jti, expires_at: until() } })
+  await authority.publish({ kind: 'revocation', body: { svc: own.svc, jti, expires_at: until() } })
   assert.deepEqual([await outcome(ours), await outcome(theirs)], ['401 CAPABILITY_REVOKED', '200'])
   await daemon.admin('POST /admin/revocations', { jti })
   assert.equal(await outcome(theirs), '401 CAPABILITY_REVOKED')
 })
 
-test('a moment revokes every root issued up to it, by organization, tenant or service; a child’s own time does not count', async () => {
+test('an epoch revokes every root issued up to it, by organization, tenant or service; a child’s own time does not count', async () => {
   const at = nowS() - 600
   for (const kind of ['org', 'ten', 'svc'] as const) {
     const party = await authority.addInstance()
@@ -100,7 +100,7 @@ test('a moment revokes every root issued up to it, by organization, tenant or se
 })
 
 // Mutant: `sub:` without the organization in isRevoked().
-test('a moment revokes what one key or person asked for, in one organization, and nothing of others', async () => {
+test('an epoch by `sub` revokes what one key or person requested in one organization, and nothing else', async () => {
   const elsewhere = await authority.addInstance()
   const at = nowS() - 600
   const from = { iat: at, nbf: at - 60 }
@@ -115,31 +115,31 @@ test('a moment revokes what one key or person asked for, in one organization, an
   const outcomes = async () => Promise.all(tokens().map((token) => outcome(token)))
   assert.deepEqual(await outcomes(), ['200', '200', '200', '200', '200'])
   const epoch = { kind: 'sub' as const, not_before: new Date(at * 1000).toISOString(), expires_at: until() }
-  await authority.tell({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${key}` } })
+  await authority.publish({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${key}` } })
   assert.deepEqual(await outcomes(), ['401 CAPABILITY_REVOKED', '200', '200', '200', '200'])
-  await authority.tell({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${person}` } })
+  await authority.publish({ kind: 'revocation', body: { ...epoch, id: `${own.org}/${person}` } })
   assert.deepEqual(await outcomes(), ['401 CAPABILITY_REVOKED', '200', '401 CAPABILITY_REVOKED', '200', '200'])
 })
 
 test('a key that is removed takes its tokens with it, used before or not, and does not come back', async () => {
   const { privateJwk: key } = newKeyPair()
   const body = { kid: 'k_removed', x: key.x, retire_at: null }
-  await authority.tell({ kind: 'key', body: { ...body, state: 'active' } })
+  await authority.publish({ kind: 'key', body: { ...body, state: 'active' } })
   const [used, fresh] = [own.root({}, { kid: 'k_removed', key }), own.root({}, { kid: 'k_removed', key })]
   assert.equal(await outcome(used), '200')
   for (const state of ['removed', 'active'] as const) {
-    await authority.tell({ kind: 'key', body: { ...body, state } })
+    await authority.publish({ kind: 'key', body: { ...body, state } })
     assert.deepEqual([await outcome(used), await outcome(fresh)], ['401 UNAUTHENTICATED', '401 UNAUTHENTICATED'])
   }
 })
 
-test('a retiring key verifies until its time and not beyond, without any further word', async () => {
+test('a retiring key verifies until its time and not beyond, without a further message', async () => {
   await inTime(async (ms) => {
     const { privateJwk: key } = newKeyPair()
     const kid = `k_retiring_${ms}`
     const retireAt = new Date(Date.now() + ms)
     const body = { kid, x: key.x, state: 'retiring' as const, retire_at: retireAt.toISOString() }
-    await authority.tell({ kind: 'key', body })
+    await authority.publish({ kind: 'key', body })
     const token = own.root({}, { kid, key })
     const before = await outcome(token)
     if (Date.now() >= retireAt.getTime()) return false
@@ -216,7 +216,7 @@ test('operator rights count in a bare root only', async () => {
   assert.equal(await outcome(seal(keyed), audit), '401 UNAUTHENTICATED')
 })
 
-test('a suspended instance goes on reading and deleting; writes say why they wait', async () => {
+test('a suspended instance goes on reading and deleting; a refused write names the reason', async () => {
   const party = await authority.addInstance()
   const token = party.root()
   const put = (key: string) => outcome(token, `PUT /v1/kv/entries/${key}`, { body: { value: 1 } })
@@ -285,7 +285,7 @@ test('an instance that is off for payment serves nothing, says what to do, and i
   assert.deepEqual(await all(), served)
 })
 
-test('a deleted instance and one that the cell never had are both nobody', async () => {
+test('a deleted instance and one that the cell never had get the same 401', async () => {
   const party = await authority.addInstance()
   const token = party.root()
   assert.equal(await outcome(token), '200')
@@ -298,7 +298,7 @@ test('a deleted instance and one that the cell never had are both nobody', async
   assert.equal(gone.error.message, unknown.error.message)
 })
 
-test('a cell that has not heard of management for too long refuses writes and operators, and nothing else', async () => {
+test('a cell without contact to management for too long refuses writes and operators with Retry-After, and nothing else', async () => {
   const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
   const all = async (hours: number) => {
     await daemon.sql(`update loci.cell set feed_heard_at = clock_timestamp() - $1 * interval '1 hour'`, [hours])
@@ -323,7 +323,7 @@ test('a cell that has not heard of management for too long refuses writes and op
 
 // Mutant: capabilityOf() without rates.verifying(). 3,000 new chains of five links of one free instance filled a core,
 // 93 % of them refused.
-test('a new chain of many links is asked for the rate of its instance before its signatures are verified', async () => {
+test('the rate of the instance is checked before the signatures of a new chain of many links', async () => {
   const limits = { databases: 1, records: 10, bytes: 1e6, streams: 1, requests_per_second: 0.01, burst: 1 }
   const busy = await authority.addInstance({ limits })
   assert.equal((await busy.call(busy.root(), LIST)).status, 200)

@@ -24,7 +24,7 @@ test('an address whose credentials keep failing is slowed, and a valid credentia
   assert.equal((await call(root({ ops: ['kv:write'] }), LIST)).error.code, 'OPERATION_NOT_ALLOWED')
 })
 
-test('what a valid credential may not do is no failure of the credential', async () => {
+test('a refusal of a valid credential (403) does not count as a failure', async () => {
   await using daemon = await testDaemon({ settings: { unauthenticatedPerMinute: 5 } })
   await using authority = await testAuthority(daemon)
   const { root, call } = await authority.addInstance()
@@ -53,7 +53,7 @@ test('a flood from many addresses does not fill the memory', () => {
   assert.ok(process.memoryUsage().heapUsed - before < 64 * 2 ** 20)
 })
 
-test('an instance gets its burst, then its rate, and is told when to come back; another is not touched', async () => {
+test('an instance gets its burst, then its rate, then 429 with Retry-After; another is not affected', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const limits = { databases: 1, records: 10, bytes: 1e6, streams: 1, requests_per_second: 2, burst: 4 }
@@ -83,7 +83,7 @@ test('an instance gets its burst, then its rate, and is told when to come back; 
   assert.ok(granted > before, 'it was told when to come back')
 })
 
-test('a credential that fails takes nothing of the instance that it names', async () => {
+test('a credential that fails takes nothing from the rate of the instance that it names', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const limits = { databases: 1, records: 10, bytes: 1e6, streams: 1, requests_per_second: 1, burst: 2 }
@@ -97,7 +97,7 @@ test('a credential that fails takes nothing of the instance that it names', asyn
 
 // Measured from outside: the holder of a token that had been taken back put a forged link behind its root and had the
 // whole rate of the instance, 28 of 30 requests of everybody else were 429. Mutant: rates.take() before capabilityOf().
-test('nor does a forged link behind a root that is good, and beyond the rate it is not even verified', async () => {
+test('nor does a forged link behind a valid root, and beyond the rate it is not even verified', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const busy = await authority.addInstance({ limits: { ...LIMITS, burst: 3 } })
@@ -142,7 +142,7 @@ test('the rate refills evenly, never beyond the burst, and a replica grants its 
   assert.equal(rates.drainCounts().size, 0)
 })
 
-test('the rate counts work: who is let in is charged for the rest, and the next one waits until that is worked off', () => {
+test('the rate counts work: an admitted request is charged for the rest, and the next one waits until that is paid', () => {
   let now = 1_000
   const rates = createRates(() => now)
   const take = (cost?: number) => rates.take('svc', 10, 20, true, cost)
@@ -217,7 +217,7 @@ test('bodies, rows, bytes answered and consistency calls are charged in the work
 
 // Mutants: expectRows() left out of kv/routes.ts (all ten are admitted); settle() keeps what was charged (39 left
 // become 0).
-test('large lists at once: the first is charged ahead, the others are refused, and what it did not cost is given back', async () => {
+test('large lists at once: the first is charged in advance, the others are refused, and the unused part is refunded', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const instance = await authority.addInstance({ limits: LIMITS })
@@ -232,7 +232,7 @@ test('large lists at once: the first is charged ahead, the others are refused, a
 })
 
 // Mutant: networkOf() that answers the address.
-test('the addresses of one IPv6 network fail together, and a flood frees nobody who was slowed', () => {
+test('the addresses of one IPv6 network are counted together, and a flood does not free slowed addresses', () => {
   const failures = createFailures(2, () => 0)
   const refusal = new ApiError('UNAUTHENTICATED', 'no')
   const codeOf = (address: string) => failures.refuse(address, refusal).code

@@ -21,7 +21,7 @@ const refusal = async (headers: Record<string, string>) => {
   return { status, code: error.code, message: error.message }
 }
 
-test('a capability in Authorization is told where it belongs', async () => {
+test('a capability in Authorization is refused with the right header’s name', async () => {
   const own = await authority.addInstance()
   for (const text of [own.root(), own.delegation().chain]) {
     const { status, code, message } = await refusal({ authorization: `Bearer ${text}` })
@@ -30,7 +30,7 @@ test('a capability in Authorization is told where it belongs', async () => {
   }
 })
 
-test('another credential of ours says what it is, what is needed instead, and never itself', async () => {
+test('another credential in its place is named by kind, with what is needed instead, and never shown', async () => {
   for (const [prefix, said] of [
     ['loci_sk_', /^x-loci-capability holds an API key \(loci_sk_\), which is for management/],
     ['loci_ptr_', /^x-loci-capability holds a partner credential \(loci_ptr_\)/],
@@ -46,7 +46,7 @@ test('another credential of ours says what it is, what is needed instead, and ne
   assert.deepEqual([bearer.code, bearer.message.includes('an API key (loci_sk_)')], ['CREDENTIAL_MISPLACED', true])
 })
 
-test('none, or something else, says where a capability comes from', async () => {
+test('without a capability, or with garbage, the error says where to get one', async () => {
   const none = await refusal({})
   assert.deepEqual([none.status, none.code], [401, 'UNAUTHENTICATED'])
   assert.match(none.message, /needs a capability in the header x-loci-capability\. Management issues them: POST/)

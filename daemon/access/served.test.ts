@@ -104,7 +104,7 @@ test('a suspended instance refuses the same to capabilities, operators and partn
 })
 
 // Mutant: partner access without requireServed().
-test('a cell without word from management for too long refuses writes and operators of every class, and nothing else', async () => {
+test('a cell without contact to management for too long refuses writes and operators of every class, and nothing else', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   await using server = await probes(daemon)

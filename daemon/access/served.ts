@@ -9,7 +9,7 @@ import type { Authority, Instance } from './authority.ts'
 /** Throws when the instance's state, or the age of what the cell knows, forbids the effect now. */
 export type RequireServed = (instance: Pick<Instance, 'state' | 'stateReason'>, effect: Effect) => void
 
-/** Beyond `feedStaleS` seconds without word from management, writes and operator operations are refused. */
+/** Beyond `feedStaleS` seconds without contact to management, writes and operator operations are refused. */
 export function servedBy(authority: Pick<Authority, 'feedAgeS'>, feedStaleS: number): RequireServed {
   return ({ state, stateReason }, effect) => {
     if (state !== 'active') requireGoesOn(knownReason(stateReason), effect)
@@ -18,7 +18,7 @@ export function servedBy(authority: Pick<Authority, 'feedAgeS'>, feedStaleS: num
     if (ageS !== null && ageS > feedStaleS)
       throw new ApiError(
         'AUTHORITY_STALE',
-        'The cell has not heard from management for too long to accept writes or operator requests.',
+        'The cell has been without contact to management for too long to accept writes or operator requests.',
         { retryAfterMs: 60_000 },
       )
   }

@@ -16,12 +16,12 @@ before(async () => {
 })
 after(() => daemon?.[Symbol.asyncDispose]())
 
-test('exactly the bodies that take something from somebody are closed', () => {
+test('exactly the bodies that revoke something refuse unknown fields', () => {
   const closed = daemon.daemon.routes.filter(({ spec }) => spec.body && isClosed(spec.documentedBody ?? spec.body))
   assert.deepEqual(closed.map(({ spec }) => `${spec.method} ${spec.path}`).sort(), CLOSED)
 })
 
-test('a revocation with a field that nobody knows is 400 and revokes nothing', async () => {
+test('a revocation with an unknown field is 400 and revokes nothing', async () => {
   for (const [body, said] of [
     [{ jti: newId('cap'), svc_id: newId('svc') }, 'unknown field `svc_id`; did you mean `svc`?'],
     [{ jti: newId('cap'), notBefore: '2026-01-01T00:00:00Z' }, 'unknown field `notBefore`; did you mean `not_before`?'],

@@ -40,7 +40,7 @@ function append(chain: string, subject: string): Promise<string> {
 
 const operator = (instance: TestInstance) => instance.root({ ops: ['operator'], ks: ['*/*'] })
 
-test('acts of the administration at the same moment stand in one chain that verifies', async () => {
+test('concurrent admin acts are in one chain that verifies', async () => {
   const jtis = Array.from({ length: 20 }, () => newId('cap'))
   // Twenty at once have two connections: who waits too long is 503, nothing was done, and asks again.
   await Promise.all(
@@ -52,7 +52,7 @@ test('acts of the administration at the same moment stand in one chain that veri
   assert.deepEqual(subjects.sort(), jtis.toSorted())
 })
 
-test('an operator sees the acts on its own instance, the administration those of the cell', async () => {
+test('an operator sees the acts on its own instance, an administrator those of the cell', async () => {
   const [mine, theirs] = [newId('cap'), newId('cap')]
   await append(own.svc, mine)
   await append(other.svc, theirs)

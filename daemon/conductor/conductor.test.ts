@@ -15,7 +15,7 @@ test('until the cell knows capabilities, system info and the conductor refuse ev
   }
 })
 
-test('who is let in is told version and uptime, and every path of the router, sorted and once', async () => {
+test('an admitted caller gets version and uptime, and every path of the router, sorted and once', async () => {
   await using daemon = await testDaemon()
   const { routes } = daemon.daemon
   await using server = await testHttpServer(

@@ -111,7 +111,7 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       const applied = await applyPage(pool, { ...page, fence: lease.fence, epoch: known, isAfresh, isLastOfAll })
       if (!applied) return
       if (page.items.length > 0) await options.onApplied()
-      reporter.hear(page.items.flatMap((item) => (item.kind === 'instance' ? [item.body.svc] : [])))
+      reporter.markKnown(page.items.flatMap((item) => (item.kind === 'instance' ? [item.body.svc] : [])))
       if (applied.changed > 0) {
         reporter.wake()
         purger.wake()

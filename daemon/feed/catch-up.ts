@@ -1,14 +1,14 @@
-// How a replica reads what changed in the authority of its cell since the last time.
+// How a replica polls the changes of its cell's authority.
 
 import type { Authority, AuthorityChanges } from '../access/authority.ts'
 
 export const RESTORED =
-  'the database of this cell was restored or has failed over; nothing is served before management has told everything again'
+  'the database of this cell was restored or has failed over; nothing is served before a full resync from management'
 const FEED_ALARM_S = 900
 
 /**
- * One reading after the other: an older one that ends later must not put back what a newer one has replaced. Callers
- * that come while one waits share it, so that a silent store does not make the beat wait in a queue.
+ * One poll at a time: an older one that ends later must not overwrite a newer one. Callers that arrive while one waits
+ * share it, so that polls do not queue up while the database does not answer.
  */
 export function createCatchUp(
   authority: Authority,
@@ -30,9 +30,11 @@ export function createCatchUp(
 /** Why the feed counts as a problem of this replica, or undefined. */
 export function feedProblem(authority: Authority): string | undefined {
   const ageS = authority.feedAgeS()
-  return ageS !== null && ageS > FEED_ALARM_S ? `management was last heard ${Math.round(ageS)} s ago` : undefined
+  return ageS !== null && ageS > FEED_ALARM_S ? `last contact with management ${Math.round(ageS)} s ago` : undefined
 }
 
 export function authorityProblem(authority: Authority): string | undefined {
-  return authority.isStale() ? `not read for ${Math.round(authority.ageS())} s: each request asks` : undefined
+  return authority.isStale()
+    ? `not read for ${Math.round(authority.ageS())} s; each request checks the database`
+    : undefined
 }

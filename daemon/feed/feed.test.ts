@@ -6,7 +6,7 @@ import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { nowS, type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
-import type { Told } from '../testing/feed.ts'
+import type { NewItem } from '../testing/feed.ts'
 import { finishReport, readReport } from './reports/store.ts'
 import { addUsage, applyPage, leaveLease, readChanges, takeLease } from './store.ts'
 
@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 const changeSeq = async () => (await readChanges(authority.pool, 0)).changeSeq
 
-test('one replica has the lease; who lost it changes nothing any more', async () => {
+test('one replica has the lease; one that lost it changes nothing any more', async () => {
   const { pool } = authority
   await leaveLease(pool, 'test')
   const first = await takeLease(pool, 'a', 600_000)
@@ -46,11 +46,11 @@ test('one replica has the lease; who lost it changes nothing any more', async ()
   await leaveLease(pool, 'a')
 })
 
-test('a resync that knows less takes nothing away', async () => {
+test('a resync that knows less removes nothing', async () => {
   const own = await authority.addInstance()
   const jti = newId('cap')
   const notBefore = new Date(Date.now() - DAY_MS).toISOString()
-  await authority.tell(
+  await authority.publish(
     { kind: 'revocation', body: { svc: own.svc, jti, expires_at: inDays(9) } },
     { kind: 'revocation', body: { kind: 'ten', id: own.ten, not_before: notBefore, expires_at: inDays(9) } },
   )
@@ -61,40 +61,40 @@ test('a resync that knows less takes nothing away', async () => {
     )
   const before = await known()
   const earlier = new Date(Date.now() - 2 * DAY_MS).toISOString()
-  await authority.tell(
+  await authority.publish(
     { kind: 'revocation', body: { svc: own.svc, jti, expires_at: inDays(1) } },
     { kind: 'revocation', body: { kind: 'ten', id: own.ten, not_before: earlier, expires_at: inDays(1) } },
   )
-  await authority.tell()
+  await authority.publish()
   assert.deepEqual(await known(), before)
   assert.equal(before.length, 2)
 })
 
-test('a resync that says what is known raises no row’s number', async () => {
+test('a resync without news raises no row’s change_seq', async () => {
   const own = await authority.addInstance()
-  const told: Told = { kind: 'revocation', body: { svc: own.svc, jti: newId('cap'), expires_at: inDays(9) } }
-  await authority.tell(told)
+  const item: NewItem = { kind: 'revocation', body: { svc: own.svc, jti: newId('cap'), expires_at: inDays(9) } }
+  await authority.publish(item)
   const seqs = () =>
     daemon.sql(
       `select 'i' as of, id, change_seq from loci.instances union all select 'k', kid, change_seq from loci.signing_keys
        union all select 'r', value, change_seq from loci.revocations where value <> 'cap_of_nobody' order by 1, 2`,
     )
   const before = await seqs()
-  await authority.tell(told, {
+  await authority.publish(item, {
     kind: 'key',
     body: { kid: authority.kid, x: authority.key.x, state: 'active', retire_at: null },
   })
   assert.deepEqual(await seqs(), before)
 })
 
-test('the feed can not give an instance to somebody else', async () => {
+test('the feed cannot move an instance to another organization or tenant', async () => {
   const own = await authority.addInstance()
   await own.change({ org: newId('org'), ten: newId('ten') })
   const [row] = await daemon.sql('select organization_id, tenant_id from loci.instances where id = $1', [own.svc])
   assert.deepEqual(row, { organization_id: own.org, tenant_id: own.ten })
 })
 
-test('a page that does not fit is refused whole', () => {
+test('an invalid page is refused as a whole', () => {
   const page = { epoch: 'e', full: false, next: 1, more: false, items: [] as object[] }
   assert.ok(feedResponse.safeParse(page).success)
   const key = { seq: 1, kind: 'key', key: 'k', body: { kid: 'k', x: 'x', state: 'active', retire_at: null } }
@@ -109,7 +109,7 @@ test('a page that does not fit is refused whole', () => {
     assert.ok(!feedResponse.safeParse({ ...page, items: [key, item] }).success, JSON.stringify(item))
 })
 
-test('a change is numbered when it commits: whoever has read up to a number has everything below it', async () => {
+test('changes are numbered in commit order: a reader up to a number has everything below it', async () => {
   const { pool } = authority
   let seen = await changeSeq()
   const found = new Set<string>()
@@ -170,7 +170,7 @@ test('a revocation that is made again while the first is reported is reported to
   assert.deepEqual(await mine(), [])
 })
 
-test('a revocation leaves when it can hit nothing any more, and one of the cell’s own not before it was reported', async () => {
+test('a revocation is deleted when no token that it names can be valid, and a cell’s own not before it was reported', async () => {
   const jtis = { over: newId('cap'), open: newId('cap'), untold: newId('cap') }
   await daemon.sql(
     `insert into loci.revocations (kind, svc, value, expires_at, origin, reported_at, change_seq) values
@@ -193,7 +193,7 @@ test('a revocation leaves when it can hit nothing any more, and one of the cell�
   assert.deepEqual(await left(), [jtis.open])
 })
 
-test('usage is told when its minute is over, once', async () => {
+test('usage is reported when its minute is over, once', async () => {
   const { pool } = authority
   const count = { instanceId: 'svc_counted', requests: 3, writes: 1 }
   await addUsage(pool, 'replica', 1, [count])
@@ -227,26 +227,26 @@ test('counts that are sent again because their outcome was lost are counted once
 })
 
 // Mutant: without the generations in the condition of feed_instances yesterday's state is back.
-test('what is older than what the cell has changes nothing', async () => {
+test('an older generation than the cell has changes nothing', async () => {
   const own = await authority.addInstance({ generation: 5, plan: 'pro' })
   const read = async () =>
     (await daemon.sql('select plan, state, generation from loci.instances where id = $1', [own.svc]))[0]
-  const told = (generation: number, plan: string) =>
-    authority.tell({
+  const publish = (generation: number, plan: string) =>
+    authority.publish({
       kind: 'instance',
       body: {
         ...{ org: own.org, ten: own.ten, svc: own.svc, service_type: 'memory', limits: own.limits, config: {} },
         ...{ generation, plan, state: 'active', state_reason: null },
       },
     })
-  await told(4, 'free')
+  await publish(4, 'free')
   assert.deepEqual(await read(), { plan: 'pro', state: 'active', generation: 5 })
-  await told(6, 'free')
+  await publish(6, 'free')
   assert.deepEqual(await read(), { plan: 'free', state: 'active', generation: 6 })
 })
 
 // Mutants: no dropCovered(); without its minute; of every service.
-test('what an epoch of its service covers leaves the cell, and stays refused', async () => {
+test('a revocation that an epoch covers is deleted in the cell, and its token stays refused', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const [instance, other] = [await authority.addInstance(), await authority.addInstance()]
@@ -254,13 +254,13 @@ test('what an epoch of its service covers leaves the cell, and stays refused', a
   const expires_at = new Date(Date.now() + 86_400_000).toISOString()
   const jti = (name: string, svc: string, revoked_at?: string) =>
     ({ kind: 'revocation', body: { svc, jti: name, expires_at, ...(revoked_at ? { revoked_at } : {}) } }) as const
-  await authority.tell(
+  await authority.publish(
     jti('old', instance.svc, at(7_200)),
     jti('recent', instance.svc, at(3_630)),
     jti('untimed', instance.svc),
     jti('others', other.svc, at(7_200)),
   )
-  await authority.tell({
+  await authority.publish({
     kind: 'revocation',
     body: { kind: 'svc', id: instance.svc, not_before: at(3_600), expires_at },
   })

@@ -35,7 +35,7 @@ export function feedJobs(options: FeedJobsOptions): Job[] {
   const replica = randomUUID()
   const reportAge = async () => lifecycle.report('authority', authorityProblem(authority))
   return [
-    // By itself and not at the beat: it reports that the beat fails.
+    // A job of its own, not part of the poll: it reports that the poll fails.
     { name: 'authority', everyMs: AGE_MS, run: reportAge },
     ...(join ? [join.job] : []),
     ...(management ? [applierJob({ ...options, ...management, replica })] : []),

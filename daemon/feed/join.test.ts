@@ -71,7 +71,7 @@ for (const [name, refusal, line, shown] of unknown)
     await eventually(async () => (await lifeOf(second)).state === 'ready')
   })
 
-test('management that is not there is named with its address and the cause', async () => {
+test('an unreachable management is logged with its address and the cause', async () => {
   const nobody = await testFeed()
   await nobody[Symbol.asyncDispose]()
   await using second = await testDaemon({ replicaOf: first, settings: nobody.settings })

@@ -29,7 +29,7 @@ async function silence(feed: TestFeed): Promise<void> {
 // Mutants: IS_RESTORED of feed/store.ts always false; `life` written with any page and not with the last of all; the
 // beat without requireOwnLife(); without replayLedger(); the fail-over: the renewal of the lease not looking at the
 // life.
-test('a restored cell serves nothing before management has told everything again', async () => {
+test('a restored cell serves nothing before a full resync from management', async () => {
   await using feed = await testFeed()
   await using database = await testDatabase({ schema: SCHEMA })
   const jti = newId('cap')
@@ -84,7 +84,7 @@ test('a restored cell serves nothing before management has told everything again
   )
 })
 
-test('with management silent and the same life a cell serves', async () => {
+test('while management does not answer, a cell with the same database serves', async () => {
   await using feed = await testFeed()
   await using database = await testDatabase({ schema: SCHEMA })
   const token = await (async () => {
@@ -98,7 +98,7 @@ test('with management silent and the same life a cell serves', async () => {
   assert.equal((await second.get('/v1/kv/health', { 'x-loci-capability': token })).status, 200)
 })
 
-test('a fail-over under a daemon that serves: it stops, asks for everything, and serves again', async () => {
+test('after a fail-over of its database a serving daemon stops, resyncs, and serves again', async () => {
   await using feed = await testFeed()
   await using daemon = await testDaemon({ settings: feed.settings })
   await using authority = await testAuthority(daemon, feed)

@@ -174,10 +174,10 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
     const again = page.isAfresh ? await eraseAgain(sql, instances, seq) : 0
     const { changed, isAnyRevived } = await applyInstances(sql, instances, seq)
     for (const kind of ['key', 'revocation', 'partner_credential'] as const) {
-      const told = bodies(kind)
-      if (told.length === 0) continue
+      const items = bodies(kind)
+      if (items.length === 0) continue
       const { name, text } = APPLY[kind]
-      const { rows } = await sql.query<AppliedRevocation>({ name, text, values: [JSON.stringify(told), seq] })
+      const { rows } = await sql.query<AppliedRevocation>({ name, text, values: [JSON.stringify(items), seq] })
       if (kind === 'revocation') {
         await auditRevocations(sql, rows)
         await dropCovered(sql, rows)
@@ -195,13 +195,13 @@ type BodyOf<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['
  */
 export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], seq: number): Promise<Applied> {
   if (instances.length === 0) return { changed: 0, isAnyRevived: false }
-  const told = JSON.stringify(instances)
+  const items = JSON.stringify(instances)
   await sql.query({
     name: 'feed_await',
     text: `update loci.instances old set awaiting = i.body from jsonb_array_elements($1::jsonb) as i(body)
       where old.id = i.body->>'svc' and old.state = 'deleted' and old.purged_at is null and i.body->>'state' <> 'deleted'
         and (i.body->>'generation')::bigint > greatest(old.generation, (old.awaiting->>'generation')::bigint)`,
-    values: [told],
+    values: [items],
   })
   const { rows: dead } = await sql.query<{ id: string }>({
     name: 'feed_dead',
@@ -210,7 +210,7 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
   })
   const { rows: changed } = await sql.query<{ id: string }>({
     ...APPLY.instance,
-    values: [told, seq],
+    values: [items, seq],
   })
   const revived = new Set(changed.map(({ id }) => id))
   return { changed: changed.length, isAnyRevived: dead.some(({ id }) => revived.has(id)) }
@@ -374,7 +374,7 @@ export async function exchangeRates(
   const { rows } = await sql.query<{ instanceId: string; others: number }>({
     name: 'rates_exchange',
     text: `with seen as (select "instanceId", requests from jsonb_to_recordset($2::jsonb) as s("instanceId" text, requests bigint)),
-      told as (
+      saved as (
         insert into loci.instance_rates as old (instance_id, replica, requests, at)
         select "instanceId", $1, requests, clock_timestamp() from seen
         on conflict (instance_id, replica) do update set requests = excluded.requests, at = excluded.at

@@ -7,7 +7,7 @@ import { addUsage, exchangeRates } from './store.ts'
 
 const RATES_MS = 1_000
 const USAGE_MS = 5_000
-/** Of the plan's rate: below it an instance can not be over its limit on any number of replicas that matters. */
+/** Part of the plan's rate. Below it an instance cannot exceed its limit on four replicas or fewer. */
 const BUSY = 0.25
 const SHARE_MIN = 0.05
 
@@ -21,7 +21,7 @@ export function usageJobs(sql: Sql, replica: string, rates: Rates): Job[] {
 
 export function createUsage(sql: Sql, replica: string, rates: Rates) {
   const pending = new Map<string, { requests: number; writes: number }>()
-  /** What was sent and not confirmed. It is sent again as it was, under its number: it may have been taken. */
+  /** Sent and not confirmed. Sent again unchanged, under the same number, because it may have been added. */
   let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
   let flushes = 0
 
@@ -48,7 +48,7 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
       sent = undefined
       collect()
       const counts = [...pending].map(([instanceId, sum]) => ({ instanceId, ...sum }))
-      // Taken out first: what is counted while this is on its way belongs to the next time.
+      // Cleared first: what is counted during the write belongs to the next flush.
       pending.clear()
       if (counts.length === 0) return
       flushes += 1

@@ -27,7 +27,7 @@ test('a daemon that has started is live, ready and started, under both prefixes'
   }
 })
 
-test('/v1/health/all really asks PostgreSQL and tells each sub-service', async () => {
+test('/v1/health/all checks PostgreSQL and shows each sub-service', async () => {
   await using daemon = await testDaemon()
   const { status, checks } = (await daemon.get('/v1/health/all')).json<HealthAll>()
   assert.equal(status, 'ok')
@@ -50,7 +50,7 @@ test('however many ask /v1/health/all at once, PostgreSQL is asked once a second
   )
 })
 
-test('a sub-service that is switched off is told as disabled, and the daemon stays ready', async () => {
+test('a sub-service that is switched off is shown as disabled, and the daemon stays ready', async () => {
   await using daemon = await testDaemon()
   await daemon.admin('POST /admin/services/disable', { services: ['mcp'] })
   const { status, checks } = (await daemon.get('/v1/health/all')).json<HealthAll>()
@@ -107,7 +107,7 @@ async function until<Value>(look: () => Promise<Value | false>, withinMs = 60_00
 
 // Measured from outside: `schema 4 on PostgreSQL 15.18 (Debian 15.18-0+deb12u1)`. Mutant: the version in the reason of
 // `warming`.
-test('open routes tell strangers no version of the database server', async () => {
+test('open routes do not reveal the version of the database server', async () => {
   await using daemon = await testDaemon()
   const [{ version } = { version: '' }] = await daemon.sql<{ version: string }>(
     `select current_setting('server_version') as version`,
@@ -119,7 +119,7 @@ test('open routes tell strangers no version of the database server', async () =>
   await daemon.logged(({ message, reason }) => message === 'database ready' && String(reason).includes(version))
 })
 
-test('the lifecycle tells how the daemon came to be ready', async () => {
+test('the lifecycle shows how the daemon became ready', async () => {
   await using daemon = await testDaemon()
   const status = (await daemon.get('/v1/lifecycle/status')).json<{
     state: string
@@ -135,7 +135,7 @@ test('the lifecycle tells how the daemon came to be ready', async () => {
   assert.equal(status.drain.inFlight, 1, 'the request that asks')
 })
 
-test('metrics tell requests by template, and no probe names an id or a tenant', async () => {
+test('metrics count requests by template, and no probe names an id or a tenant', async () => {
   await using daemon = await testDaemon()
   await daemon.get('/v1/nothing/ten_canary')
   await daemon.get('/health/live')
@@ -172,7 +172,7 @@ test('/openapi.json documents every registered route, and its references resolve
     for (const scheme of spec.access.schemes.flat()) assert.ok(document.components.securitySchemes[scheme], scheme)
 })
 
-test('/docs is a page under a policy that lets nothing in', async () => {
+test('/docs has a content security policy that allows nothing', async () => {
   await using daemon = await testDaemon()
   const { status, headers, text } = await daemon.get('/docs')
   assert.equal(status, 200)

@@ -64,7 +64,7 @@ test('a body that names nothing, or too much, is refused and leaves no trace', a
   assert.deepEqual([await entries(), await rows()], before)
 })
 
-test('revoking again is an act of its own, and never takes back what was revoked', async () => {
+test('revoking again is an act of its own, and never undoes what was revoked', async () => {
   const ten = newId('ten')
   const at = async (not_before: string) => {
     await daemon.admin(REVOKE, { ten, not_before })
@@ -77,7 +77,7 @@ test('revoking again is an act of its own, and never takes back what was revoked
   assert.equal((await entries()).length, count + 3)
 })
 
-test('no revocation when its audit entry can not be written', async () => {
+test('no revocation when its audit entry cannot be written', async () => {
   const jti = newId('cap')
   await daemon.sql('revoke insert on loci.audit from loci_app')
   const refused = await daemon.admin(REVOKE, { jti })

@@ -1,4 +1,4 @@
-// The state of each sub-service as health, probes and the administration show it.
+// The state of each sub-service as health, probes and admin status show it.
 
 import { cachedFor } from '@loci/chassis/cached.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
@@ -6,7 +6,7 @@ import type { Route } from '@loci/chassis/route.ts'
 import { SUBSERVICE_NAMES, subserviceAt } from './subservices.ts'
 import type { Switches } from './switches.ts'
 
-/** Everybody who asks within it gets the same answer: the route is open. */
+/** One ping per interval, whatever the number of requests: the route is open. */
 const PING_MS = 1_000
 
 interface StatesOptions {
@@ -18,9 +18,7 @@ interface StatesOptions {
 }
 
 export function createStates({ switches, lifecycle, version, routes, ping }: StatesOptions) {
-  /**
-   * One without a single route is `not_built`, rather than claim to run. kv is the store itself, which the beat asks.
-   */
+  /** A sub-service without routes is `not_built`. kv is the store itself. */
   const of = (name: string): string => {
     if (!switches.isEnabled(name)) return 'disabled'
     if (lifecycle.problem('postgres') !== undefined) return 'down'
@@ -36,7 +34,7 @@ export function createStates({ switches, lifecycle, version, routes, ping }: Sta
     of,
     all: () => Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, of(name)])),
     checks: { postgres, ...Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, () => ({ status: of(name) })])) },
-    /** For a path that leads nowhere: the sub-service that it will belong to. */
+    /** For a path without a route: the sub-service that it will belong to. */
     unbuilt: (path: string) => {
       const name = subserviceAt(path)
       return name && of(name) === 'not_built' ? `${name} is not built in ${version}` : undefined

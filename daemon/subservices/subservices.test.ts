@@ -44,7 +44,7 @@ async function statusOf(daemon: TestDaemon, name: string): Promise<Status> {
 
 const audit = (daemon: TestDaemon) => daemon.sql('select * from loci.audit order by at, id')
 
-test('a fresh cell has every sub-service on, and says what needs what', async () => {
+test('a new cell has every sub-service enabled, and shows the dependencies', async () => {
   await using daemon = await testDaemon()
   const { services } = (await daemon.admin('GET /admin/services/status')).json<{ services: Status[] }>()
   assert.deepEqual(
@@ -56,7 +56,7 @@ test('a fresh cell has every sub-service on, and says what needs what', async ()
   assert.deepEqual([cognitive?.required, cognitive?.depends_on], [false, ['kv', 'working_memory']])
 })
 
-test('disabling is stored, told in the answer and in the status, and leaves one audit row', async () => {
+test('disabling is stored, shown in the answer and in the status, and leaves one audit row', async () => {
   await using daemon = await testDaemon()
   const before = await statusOf(daemon, 'mcp')
 
@@ -91,7 +91,7 @@ test('enabling brings it back, with an audit row of its own', async () => {
   )
 })
 
-test('saying it again changes nothing and leaves no row', async () => {
+test('switching again changes nothing and leaves no row', async () => {
   await using daemon = await testDaemon()
   await turn(daemon, 'disable', { services: ['mcp'] })
   const { success, updates } = await turn(daemon, 'disable', { services: ['mcp', 'mcp'] })
@@ -101,7 +101,7 @@ test('saying it again changes nothing and leaves no row', async () => {
   assert.equal((await audit(daemon)).length, 1)
 })
 
-test('a dry run tells what would happen and changes nothing', async () => {
+test('a dry run shows what would happen and changes nothing', async () => {
   await using daemon = await testDaemon()
   const { success, updates } = await turn(daemon, 'disable', { services: ['advice'], dry_run: true })
   assert.deepEqual([success, updates[0]?.current, updates[0]?.audit_id], [true, 'disabled', null])
@@ -133,7 +133,7 @@ test('what needs a disabled one is not enabled', async () => {
   assert.equal((await statusOf(daemon, 'advice')).enabled, false)
 })
 
-test('kv and what does not exist fail by name, and do not hold up the others', async () => {
+test('kv and unknown names fail by name, and do not stop the others', async () => {
   await using daemon = await testDaemon()
   const { success, updates, failed_services } = await turn(daemon, 'disable', {
     services: ['kv', 'nonsense', 'mcp'],
@@ -152,7 +152,7 @@ test('kv and what does not exist fail by name, and do not hold up the others', a
   )
 })
 
-test('a name that every object has is no sub-service', async () => {
+test('a property of every object (`constructor`) is no sub-service', async () => {
   await using daemon = await testDaemon()
   for (const action of ['enable', 'disable'] as const) {
     const services = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
@@ -183,7 +183,7 @@ test('a body that names nothing, or names it wrongly, is 400', async () => {
   assert.deepEqual(await audit(daemon), [])
 })
 
-test('a switch for a time takes itself back after it, with an audit row of its own', async () => {
+test('a switch with auto-revert is reverted in time, with an audit row of its own', async () => {
   await using daemon = await testDaemon()
   await turn(daemon, 'disable', { services: ['mcp'], auto_revert_ms: 600_000 })
   const status = await statusOf(daemon, 'mcp')
@@ -207,7 +207,7 @@ test('a switch for a time takes itself back after it, with an audit row of its o
   )
 })
 
-test('saying off again without a time means off for good', async () => {
+test('disabling again without auto-revert means for good', async () => {
   await using daemon = await testDaemon()
   await turn(daemon, 'disable', { services: ['mcp'], auto_revert_ms: 60_000 })
   const { updates } = await turn(daemon, 'disable', { services: ['mcp'] })

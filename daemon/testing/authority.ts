@@ -11,7 +11,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { applyPage, takeLease } from '../feed/store.ts'
 import type { TestDaemon } from './daemon.ts'
-import type { Body, TestFeed, Told } from './feed.ts'
+import type { Body, NewItem, TestFeed } from './feed.ts'
 
 export interface TestAuthority {
   kid: string
@@ -19,7 +19,7 @@ export interface TestAuthority {
   /** With the rights of the daemon's own role. */
   pool: Pool
   /** Resolves when the daemon has read it. */
-  tell(...told: Told[]): Promise<void>
+  publish(...items: NewItem[]): Promise<void>
   /** Resolves when the daemon has read everything that is committed by now. */
   settle(): Promise<void>
   addInstance(given?: Partial<Body<'instance'>>): Promise<TestInstance>
@@ -75,16 +75,16 @@ export async function testAuthority(daemon: TestDaemon, feed?: TestFeed): Promis
     key,
     pool,
     settle,
-    async tell(...told) {
+    async publish(...published) {
       if (feed) {
-        feed.publish(...told)
-        await feed.heard()
+        feed.publish(...published)
+        await feed.applied()
         return settle()
       }
       const lease = await takeLease(pool, 'test', 60_000)
       if (!lease) throw new Error('another replica holds the lease of the cell')
       next += 1
-      const items = told.map((one) => ({ ...one, seq: next, key: randomUUID() })) as FeedItem[]
+      const items = published.map((one) => ({ ...one, seq: next, key: randomUUID() })) as FeedItem[]
       await applyPage(pool, { fence: lease.fence, epoch: 'test', next, items })
       await settle()
     },
@@ -102,14 +102,14 @@ export async function testAuthority(daemon: TestDaemon, feed?: TestFeed): Promis
         ...given,
         limits: { ...LIMITS, ...given.limits },
       }
-      await authority.tell({ kind: 'instance', body })
+      await authority.publish({ kind: 'instance', body })
       return testInstance(daemon, authority, body)
     },
     async [Symbol.asyncDispose]() {
       await pool.close()
     },
   }
-  await authority.tell({ kind: 'key', body: { kid, x: key.x, state: 'active', retire_at: null } })
+  await authority.publish({ kind: 'key', body: { kid, x: key.x, state: 'active', retire_at: null } })
   return authority
 }
 
@@ -137,7 +137,7 @@ function testInstance(daemon: TestDaemon, authority: TestAuthority, body: Body<'
     limits,
     async change(changes) {
       Object.assign(body, changes, { generation: body.generation + 1 })
-      await authority.tell({ kind: 'instance', body })
+      await authority.publish({ kind: 'instance', body })
     },
     root: (changes = {}, { kid = authority.kid, key = authority.key } = {}) =>
       mintRoot(claims(changes), { kid, privateKey: privateKeyOf(key) }),

@@ -50,7 +50,7 @@ export async function makeCredentials(
   const { own, sibling, neighbour, stranger, suspended, plain } = parties
   const epoch = nowS() - 2 * HOUR_S
   const until = new Date(Date.now() + 24 * HOUR_S * 1000).toISOString()
-  await authority.tell(
+  await authority.publish(
     { kind: 'revocation', body: { svc: own.svc, jti: REVOKED_JTI, expires_at: until } },
     {
       kind: 'revocation',
@@ -221,7 +221,7 @@ export async function partnerToken(
 ): Promise<string> {
   const id = newId('ptr')
   const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
-  await authority.tell({
+  await authority.publish({
     kind: 'partner_credential',
     body: {
       id,

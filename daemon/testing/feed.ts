@@ -12,14 +12,14 @@ import type { DaemonSettings } from '../settings.ts'
 
 export type Body<Kind extends FeedItem['kind']> = Extract<FeedItem, { kind: Kind }>['body']
 /** An item of the feed before it has a number. */
-export type Told = { [Kind in FeedItem['kind']]: { kind: Kind; body: Body<Kind> } }[FeedItem['kind']]
+export type NewItem = { [Kind in FeedItem['kind']]: { kind: Kind; body: Body<Kind> } }[FeedItem['kind']]
 
 export interface TestFeed {
   /** For a daemon that is to listen to it. */
   settings: Pick<DaemonSettings, 'managementUrl' | 'cellId' | 'cellKey'>
-  publish(...told: Told[]): void
+  publish(...published: NewItem[]): void
   /** Resolves when the daemon has applied everything that is published. */
-  heard(): Promise<void>
+  applied(): Promise<void>
   /**
    * The control database was restored or replaced: the feed has only what is published from now on.
    */
@@ -145,15 +145,15 @@ export async function testFeed(): Promise<TestFeed> {
       cellId: newId('cell'),
       cellKey: newKeyPair().privateJwk,
     },
-    publish(...told) {
-      for (const one of told) {
+    publish(...published) {
+      for (const one of published) {
         seq += 1
         const key = 'svc' in one.body && one.kind === 'instance' ? one.body.svc : JSON.stringify(one.body)
         items.set(`${one.kind} ${key}`, { ...one, seq, key } as FeedItem)
       }
       wake()
     },
-    async heard() {
+    async applied() {
       await eventually(() => polled?.epoch === `epoch-${epochs}` && polled.after === seq)
     },
     restore() {

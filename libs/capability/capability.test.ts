@@ -85,14 +85,14 @@ test('a holder narrows offline, seals, and the sealed chain is what it was narro
   assert.equal(inspectCapability(sealed).length, 3)
 })
 
-test('a chain can be handed to the key of another party, who alone can go on', () => {
+test('a chain can be delegated to the key of another party, who alone can continue it', () => {
   const other = newKeyPair()
   const chain = attenuateFor(delegation(), other.publicJwk, { ops: ['kv:read'] })
   assert.deepEqual([...verifyCapability(seal({ chain, key: other.privateJwk }), known).ops], ['kv:read'])
   assert.throws(() => seal({ chain, key: newKeyPair().privateJwk }), /does not belong/)
 })
 
-test('whatever would widen is refused where it is made, not only where it is used', () => {
+test('widening is refused where a link is made, not only where it is used', () => {
   const parent = delegation()
   for (const narrowing of [{ ops: ['kv:write'] }, { ks: ['memory/x'] }, { ks: ['*/x'] }, { exp: now + 601 }])
     assert.throws(() => seal(parent, narrowing), /widens|outlives/)
@@ -100,7 +100,7 @@ test('whatever would widen is refused where it is made, not only where it is use
   assert.throws(() => attenuate(delegation({ del_max: 0 })), /no further link/)
 })
 
-test('five links are the most, and eight kilobytes', () => {
+test('a chain has at most five links and 8 KiB', () => {
   let link = delegation()
   for (let depth = 1; depth < LINKS_MAX - 1; depth += 1) link = attenuate(link)
   assert.equal(verifyCapability(seal(link), known).jtis.length, LINKS_MAX)

@@ -10,7 +10,7 @@ function uuidOf(id: string): string {
   return number.toString(16).padStart(32, '0')
 }
 
-test('an id is a UUIDv7 whose first 48 bits are the time of its making', () => {
+test('an id is a UUIDv7 whose first 48 bits are its creation time', () => {
   const now = 1_794_700_000_123
   for (let i = 0; i < 2_000; i += 1) {
     const uuid = uuidOf(newId('svc', now))

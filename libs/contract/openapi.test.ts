@@ -51,7 +51,7 @@ test('every route is documented, by path and method', () => {
   assert.equal(document.openapi, '3.1.0')
 })
 
-test('operations have names of their own', () => {
+test('operation ids are unique', () => {
   const { operation } = documentOf([
     { path: '/v1/kv/entries/{key}', params: z.object({ key: z.string() }) },
     { method: 'POST', path: '/v1/partner/tools:rank' },
@@ -76,7 +76,7 @@ test('an integer of a query is an integer with its bounds, not text', () => {
   ])
 })
 
-test('a route that refuses for a header says that it reads it', () => {
+test('a route that refuses for a header documents it', () => {
   const { operation } = documentOf([
     { path: '/plain' },
     { method: 'POST', path: '/keyed', errors: ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] },
@@ -126,7 +126,7 @@ test('a body says whether it may be left out', () => {
   )
 })
 
-test('refusals stand under their status with the error’s shape, beside an answer of the same status', () => {
+test('errors are under their status with the error’s shape, beside an answer of the same status', () => {
   const { operation, document } = documentOf([
     { errors: ['NOT_FOUND', 'STARTING', 'DRAINING'], answers: { 200: inner, 503: z.object({ status: z.string() }) } },
   ])
@@ -144,7 +144,7 @@ test('the error’s shape follows the letter case of the service', () => {
   assert.doesNotMatch(JSON.stringify(document.components.schemas.Error), /"requestId"/)
 })
 
-test('who may call is written at each operation', () => {
+test('each operation documents who may call it', () => {
   const access = { class: 'capability', operation: 'kv:read', schemes: [['capability']] }
   const { operation } = documentOf([{ access }, { path: '/open' }])
   assert.deepEqual(operation('GET /x').security, [{ capability: [] }])

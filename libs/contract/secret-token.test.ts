@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { newId } from './ids.ts'
 import { formatSecretToken, readSecretToken } from './secret-token.ts'
 
-test('a secret token tells its id, and one with a single wrong character tells nothing', () => {
+test('a secret token yields its id, and one with a single wrong character none', () => {
   const id = newId('ptr')
   const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
 

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { plan } from './billing.ts'
 import type { ErrorCode } from './errors.ts'
 
-/** What the services of a tenant may do, and what their cells are told. `delete`: they are to be deleted. */
+/** What the services of a tenant may do, and the state that is published to their cells. `delete`: delete them. */
 export const TENANT_ACCESS = {
   full: { state: 'active', reason: null },
   read_only: { state: 'suspended', reason: 'unpaid' },

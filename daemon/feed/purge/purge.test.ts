@@ -29,13 +29,13 @@ const CANARY = 'canary-4f1e'
 async function listeningCell() {
   const feed = await testFeed()
   const cell = await testDaemon({ settings: feed.settings })
-  const told = await testAuthority(cell, feed)
+  const authority = await testAuthority(cell, feed)
   return {
     feed,
     cell,
-    told,
+    authority,
     async [Symbol.asyncDispose]() {
-      await told[Symbol.asyncDispose]()
+      await authority[Symbol.asyncDispose]()
       await feed[Symbol.asyncDispose]()
       await cell[Symbol.asyncDispose]()
     },
@@ -57,7 +57,7 @@ const isToldDeleted = (feed: TestFeed, svc: string, generation: number) => async
   )
 
 /** Something in every table that an instance can have rows in. */
-async function fill(cell: TestDaemon, told: TestAuthority, own: TestInstance): Promise<void> {
+async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstance): Promise<void> {
   const token = own.root()
   const calls = [
     own.call(token, 'PUT /v1/kv/entries/plan', { body: { value: CANARY } }),
@@ -70,7 +70,7 @@ async function fill(cell: TestDaemon, told: TestAuthority, own: TestInstance): P
   ]
   for (const { status, text } of await Promise.all(calls)) assert.equal(status, 200, text)
   assert.equal((await own.call(token, 'GET /v1/kv/consistency?mode=full')).status, 200)
-  await told.tell({ kind: 'partner_credential', body: credentialOf(own) })
+  await authority.publish({ kind: 'partner_credential', body: credentialOf(own) })
   await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
     own.svc,
   ])
@@ -110,12 +110,12 @@ async function rowsOf(cell: TestDaemon, svc: string): Promise<Record<string, num
 const STAYS = ['deletions', 'usage_minutes']
 
 // Mutants: `and t.name <> 'entries'` in purge_some; report without `purged_at is not null`.
-test('what the feed says is deleted is gone from every table, and only then told, with its entry in the ledger', async () => {
+test('a deleted instance is erased from every table, and only then reported, with its entry in the ledger', async () => {
   await using it = await listeningCell()
-  const { cell, told, feed } = it
-  const own = await told.addInstance()
-  const other = await told.addInstance()
-  for (const one of [own, other]) await fill(cell, told, one)
+  const { cell, authority, feed } = it
+  const own = await authority.addInstance()
+  const other = await authority.addInstance()
+  for (const one of [own, other]) await fill(cell, authority, one)
   const before = await rowsOf(cell, own.svc)
   for (const [table, rows] of Object.entries(before))
     if (table !== 'deletions') assert.ok(rows > 0, `fill() puts nothing into ${table}`)
@@ -142,7 +142,7 @@ test('what the feed says is deleted is gone from every table, and only then told
   assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
 })
 
-test('nothing is said of a deletion that is not over; whoever takes over goes on, and who lost the lease does nothing', async () => {
+test('an unfinished deletion is not reported; the next holder of the lease continues, and the old one does nothing', async () => {
   const { pool } = authority
   const own = await authority.addInstance()
   const operations = Array.from({ length: 30 }, (_, at) => ({ op: 'put', key: `k${at}`, value: at }))
@@ -177,7 +177,7 @@ test('nothing is said of a deletion that is not over; whoever takes over goes on
 })
 
 // Mutant: leave the look at the state out of kv_write, or set the context in claimKey() without entering.
-test('a replica that has not heard of the deletion writes nothing behind the back of the one who erases', async () => {
+test('a replica that does not know of the deletion yet writes nothing while the instance is erased', async () => {
   const own = await authority.addInstance()
   const token = own.root()
   assert.equal((await own.call(token, 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
@@ -237,11 +237,11 @@ test('erasing waits for a write that is under way', async () => {
 })
 
 // Mutants: apply what is named again while the old one is being erased; no resync after it was made again.
-test('an instance that is named again while it is erased waits for the end, and comes back empty with its credentials', async () => {
+test('an instance that is created again while it is erased waits for the end, and starts empty with its credentials', async () => {
   await using it = await listeningCell()
-  const { cell, told, feed } = it
-  const own = await told.addInstance()
-  await fill(cell, told, own)
+  const { cell, authority, feed } = it
+  const own = await authority.addInstance()
+  await fill(cell, authority, own)
   const blocker = openPool({ url: cell.database.appUrl, applicationName: 'b', connectionsMax: 1, onError: () => {} })
   const client = await blocker.client()
   await client.query({ text: 'begin' })
@@ -274,20 +274,20 @@ test('an instance that is named again while it is erased waits for the end, and 
   await until(async () => (await rowsOf(cell, own.svc)).partner_credentials === 1)
 })
 
-test('a deleted instance comes back with a higher generation only, and its credentials are not told to it before', async () => {
+test('a deleted instance is created again by a higher generation only, and gets its credentials only then', async () => {
   await using it = await listeningCell()
-  const { cell, told, feed } = it
-  const own = await told.addInstance()
+  const { cell, authority, feed } = it
+  const own = await authority.addInstance()
   const body = { ...(await bodyOf(cell, own)), state: 'active' as const }
   await own.change({ state: 'deleted' })
   await until(isToldDeleted(feed, own.svc, 2))
 
-  for (const generation of [1, 2]) await told.tell({ kind: 'instance', body: { ...body, generation } })
-  await told.tell({ kind: 'partner_credential', body: credentialOf(own) })
+  for (const generation of [1, 2]) await authority.publish({ kind: 'instance', body: { ...body, generation } })
+  await authority.publish({ kind: 'partner_credential', body: credentialOf(own) })
   assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
   assert.equal((await rowsOf(cell, own.svc)).partner_credentials, 0)
 
-  await told.tell({ kind: 'instance', body: { ...body, generation: 3 } })
+  await authority.publish({ kind: 'instance', body: { ...body, generation: 3 } })
   assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 200)
   await until(async () => (await rowsOf(cell, own.svc)).partner_credentials === 1)
 })
@@ -307,9 +307,9 @@ for (const backup of ['of the whole cell', 'of the tables of the tenant alone'] 
     await using feed = await testFeed()
     const own = await (async () => {
       await using first = await testDaemon({ replicaOf: base, settings: feed.settings })
-      await using told = await testAuthority(first, feed)
-      const made = await told.addInstance()
-      await fill(first, told, made)
+      await using authority = await testAuthority(first, feed)
+      const made = await authority.addInstance()
+      await fill(first, authority, made)
       await base.sql(
         `create schema backup; create table backup.entries as table loci.entries; create table backup.databases as table loci.databases;
          create table backup.instances as table loci.instances`,
@@ -337,10 +337,10 @@ for (const backup of ['of the whole cell', 'of the tables of the tenant alone'] 
     })
   })
 
-test('a large instance goes in batches, and a small one need not wait for it', async () => {
+test('a large instance is erased in batches, and a small one need not wait for it', async () => {
   await using it = await listeningCell()
-  const { cell, told, feed } = it
-  const [large, small] = [await told.addInstance(), await told.addInstance()]
+  const { cell, authority, feed } = it
+  const [large, small] = [await authority.addInstance(), await authority.addInstance()]
   for (const one of [large, small])
     assert.equal((await one.call(one.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
   await cell.sql(

@@ -11,7 +11,7 @@ import { readReport, saveUses } from './store.ts'
 interface ListeningCell {
   feed: TestFeed
   cell: TestDaemon
-  told: TestAuthority
+  authority: TestAuthority
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -19,13 +19,13 @@ interface ListeningCell {
 async function listeningCell(): Promise<ListeningCell> {
   const feed = await testFeed()
   const cell = await testDaemon({ settings: feed.settings })
-  const told = await testAuthority(cell, feed)
+  const authority = await testAuthority(cell, feed)
   return {
     feed,
     cell,
-    told,
+    authority,
     async [Symbol.asyncDispose]() {
-      await told[Symbol.asyncDispose]()
+      await authority[Symbol.asyncDispose]()
       await feed[Symbol.asyncDispose]()
       await cell[Symbol.asyncDispose]()
     },
@@ -36,11 +36,11 @@ const observedIn = (reports: TestFeed['sent'], svc: string, generation: number) 
   reports.find(({ observed }) => observed.some((one) => one.svc === svc && one.generation === generation))
 
 // Mutant: without reporter.wake() after a page it takes the rest of the 5 s beat.
-test('a new instance is observed a moment after its page, not at the next beat', async () => {
+test('a new instance is reported right after its page, not at the next interval', async () => {
   await using it = await listeningCell()
   const tookMs: number[] = []
   for (let round = 0; round < 20; round += 1) {
-    const own = await it.told.addInstance()
+    const own = await it.authority.addInstance()
     await eventually(() => observedIn(it.feed.reports, own.svc, 1))
     const startedAt = performance.now()
     it.feed.publish({ kind: 'instance', body: { ...bodyOf(own), generation: 2, plan: `plan-${round}` } })
@@ -60,9 +60,9 @@ function bodyOf({ org, ten, svc, limits }: Awaited<ReturnType<TestAuthority['add
   }
 }
 
-test('many changes at once go up in a few reports', async () => {
+test('many changes at once need a few reports', async () => {
   await using it = await listeningCell()
-  const own = await it.told.addInstance()
+  const own = await it.authority.addInstance()
   await eventually(() => observedIn(it.feed.reports, own.svc, 1))
   const before = it.feed.sent.length
   for (let generation = 2; generation <= 40; generation += 1)
@@ -72,11 +72,11 @@ test('many changes at once go up in a few reports', async () => {
 })
 
 // Mutants: startOver() without unknown.clear(), or without observedSince = 0.
-test('an instance that management does not know stays, and is told again after every full resync', async () => {
+test('an instance that management does not know stays, and is reported again after every full resync', async () => {
   await using it = await listeningCell()
-  const { feed, told } = it
-  const known = await told.addInstance()
-  const lost = await told.addInstance()
+  const { feed, authority } = it
+  const known = await authority.addInstance()
+  const lost = await authority.addInstance()
   await eventually(() => observedIn(feed.reports, lost.svc, 1))
   // The control database is restored from before the second one was made.
   feed.unknown.add(lost.svc)
@@ -98,11 +98,11 @@ test('an instance that management does not know stays, and is told again after e
   assert.ok(observedIn([report], known.svc, 7), 'its own generation, which is higher than what management says')
 })
 
-// Mutant: hear() that does nothing: what happens to an adopted instance is not told until the next full resync.
-test('an instance that management has adopted is told like any other', async () => {
+// Mutant: markKnown() that does nothing: an adopted instance is not reported until the next full resync.
+test('an instance that management has adopted is reported like any other', async () => {
   await using it = await listeningCell()
-  const { feed, told } = it
-  const lost = await told.addInstance()
+  const { feed, authority } = it
+  const lost = await authority.addInstance()
   await eventually(() => observedIn(feed.reports, lost.svc, 1))
   feed.unknown.add(lost.svc)
   feed.restore()
@@ -112,10 +112,10 @@ test('an instance that management has adopted is told like any other', async () 
   await eventually(() => observedIn(feed.reports, lost.svc, 2))
 })
 
-test('usage carries what the instance holds', async () => {
+test('usage reports carry what the instance stores', async () => {
   await using it = await listeningCell()
-  const own = await it.told.addInstance()
-  const idle = await it.told.addInstance()
+  const own = await it.authority.addInstance()
+  const idle = await it.authority.addInstance()
   const operations = ['a', 'bb', 'ccc'].map((key) => ({ op: 'put', key, value: 'v' }))
   for (const headers of [{}, { 'x-loci-database': 'notes' }]) {
     const token = own.root({ ks: ['kv/*'] })
@@ -136,9 +136,9 @@ test('usage carries what the instance holds', async () => {
 })
 
 // Mutant: leave out uses.note() in capability-access.ts (no report ever carries the token).
-test('a token that was used goes up with its moment, at most once a minute', async () => {
+test('the last use of a token is reported with its time, at most once a minute', async () => {
   await using it = await listeningCell()
-  const own = await it.told.addInstance()
+  const own = await it.authority.addInstance()
   const used = newId('cap')
   const usedBefore = Date.now()
   const call = () => own.call(own.root({ jti: used }), 'GET /v1/kv/entries')
@@ -146,15 +146,15 @@ test('a token that was used goes up with its moment, at most once a minute', asy
   assert.deepEqual([(await call()).status, (await own.call(failed, 'GET /v1/kv/entries')).status], [200, 401])
 
   const rows = () => it.feed.reports.flatMap(({ last_used }) => last_used)
-  const told = await eventually(() => rows().find(({ credential }) => credential === used))
-  const at = Date.parse(told.at)
-  assert.ok(at > usedBefore - 1_000 && at < Date.now() + 1_000, told.at)
+  const reported = await eventually(() => rows().find(({ credential }) => credential === used))
+  const at = Date.parse(reported.at)
+  assert.ok(at > usedBefore - 1_000 && at < Date.now() + 1_000, reported.at)
 
   // The cell marks it as reported only after management has answered.
   const noted = 'select from loci.credential_uses where credential = $1 and told_at is not null'
   await eventually(async () => (await it.cell.sql(noted, [used])).length === 1)
   // Used again: it is saved, and waits for the minute after the report.
-  const { pool } = it.told
+  const { pool } = it.authority
   await saveUses(pool, [{ id: used, at: Date.now() }])
   assert.deepEqual((await readReport(pool, 0)).uses, [])
   await it.cell.sql(`update loci.credential_uses set told_at = told_at - interval '2 minutes'`)

@@ -27,7 +27,7 @@ export interface Reporter {
   /** Reports every instance again, also those that management did not know: after a full resync it may know them. */
   startOver(): void
   /** The feed names these instances, so management knows them now. */
-  hear(instanceIds: string[]): void
+  markKnown(instanceIds: string[]): void
 }
 
 const REPORT_MS = 5_000
@@ -52,7 +52,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   async function report(signal: AbortSignal): Promise<boolean> {
     const roundBefore = round
     const rows = await readReport(pool, observedSince, [...unknown.keys()])
-    const described = await describeInstances(pool, untoldOf(unknown))
+    const described = await describeInstances(pool, undescribedOf(unknown))
     const { observed, usage, revocations, deletions, uses } = rows
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
@@ -68,7 +68,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
       for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)
-      if (untoldOf(unknown).some((svc) => refused.has(svc))) return true
+      if (undescribedOf(unknown).some((svc) => refused.has(svc))) return true
     }
     return rows.more
   }
@@ -121,14 +121,14 @@ export function createReporter(options: ReporterOptions): Reporter {
     },
     wake: wakeup.wake,
     startOver,
-    hear(instanceIds) {
+    markKnown(instanceIds) {
       if (instanceIds.some((svc) => unknown.has(svc))) startOver()
     },
   }
 }
 
-function untoldOf(unknown: ReadonlyMap<string, boolean>): string[] {
-  return [...unknown].filter(([, isTold]) => !isTold).map(([svc]) => svc)
+function undescribedOf(unknown: ReadonlyMap<string, boolean>): string[] {
+  return [...unknown].filter(([, isDescribed]) => !isDescribed).map(([svc]) => svc)
 }
 
 function textOf(list: string, row: object): string {
