@@ -18,15 +18,12 @@ test('a service whose reconciliation always throws is counted as overdue, and th
   }
   const broken = await make('broken')
   const healthy = await make('healthy')
-  // Both have something to do: the time in which a cell should have confirmed them is over.
-  await management.sql(`update loci.services set deadline_at = now() - interval '1 second' where id = any($1)`, [
-    [broken, healthy],
-  ])
+  // Both have something to do: the time in which a cell should have confirmed them is over. In one transaction with the
+  // trigger, or the reconciler may be through with both before it is planted.
   await management.sql(
-    `create function loci.fail() returns trigger language plpgsql as $$ begin raise 'planted'; end $$`,
-  )
-  await management.sql(
-    `create trigger planted before update on loci.services for each row when (new.id = '${broken}') execute function loci.fail()`,
+    `update loci.services set deadline_at = now() - interval '1 second' where id in ('${broken}', '${healthy}');
+    create function loci.fail() returns trigger language plpgsql as $$ begin raise 'planted'; end $$;
+    create trigger planted before update on loci.services for each row when (new.id = '${broken}') execute function loci.fail()`,
   )
 
   // As never claimed before: on a slow machine its own deadline may have passed already.
