@@ -50,7 +50,9 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const { sealingKeys } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
-  const open = poolOpener(settings, (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'))
+  const open = poolOpener(settings, {
+    onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
+  })
   const pool = open('loci-daemon', settings.databaseConnectionsMax)
   // Probes, the feed and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-daemon-background', 2)

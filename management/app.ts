@@ -58,7 +58,10 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   const { sealingKeys, publicUrl, regions } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
-  const open = poolOpener(settings, (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'))
+  const open = poolOpener(settings, {
+    onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
+    wake: (topic, ...ids) => wakes[topic]?.(...ids),
+  })
   const pool = open('loci-management', settings.databaseConnectionsMax)
   // Probes, waiting polls and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-management-background', 10)
@@ -79,10 +82,14 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   })
   const { act, creations } = createCustomerActs(pool, sealingKeys)
   const rules = { isBilled, regions }
-  const tell = (cellId: string) => waiting.wake(cellId)
-  const tellEvents = (organizationId: string) => eventsWaiting.wake(organizationId)
-  const reconciler = createReconciler({ pool: background, rules, log, metrics, tell })
-  const { look, kick } = reconciler
+  const reconciler = createReconciler({ pool: background, rules, log, metrics })
+  // What a commit of this process wakes at once; other processes find it by polling.
+  const wakes: Record<string, (...ids: string[]) => void> = {
+    feed: waiting.wake,
+    events: eventsWaiting.wake,
+    service: reconciler.reconcileSoon,
+    'due services': reconciler.claimSoon,
+  }
   const ends = createOperationEnds(pool, eventsWaiting)
   const cell = cellAccess({
     listCellKeys: () => listCellKeys(pool),
@@ -97,9 +104,9 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...lifecycleRoutes({ lifecycle, inFlight: chassis.inFlight }),
     ...keyRoutes({ pool }),
     ...feedRoutes({ cell, pool, waiting, alarms }),
-    ...reportRoutes({ cell, pool, tell, tellEvents, look, alarms }),
-    ...serviceRoutes({ caller, rates, pool, rules, act, creations, ends, look }),
-    ...provisioningRoutes({ caller, pool, act, rules, tell, look }),
+    ...reportRoutes({ cell, pool, alarms }),
+    ...serviceRoutes({ caller, rates, pool, rules, act, creations, ends }),
+    ...provisioningRoutes({ caller, pool, act, rules }),
     ...operationRoutes({ caller, ends }),
     ...organizationRoutes({ caller, act, pool, publicUrl }),
     ...tenantRoutes({
@@ -108,15 +115,15 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
       onTenantClosed: saveOrganizationPlanOf,
     }),
     ...billingRoutes({
-      ...{ caller, act, pool, isBilled, kick, tellEvents, metrics },
+      ...{ caller, act, pool, isBilled, metrics },
       webhook: webhookAccess(settings.billingWebhookSecrets),
       signingSecrets: settings.billingSigningSecrets,
       provider: settings.billingProvider,
     }),
     ...apiKeyRoutes({ caller, act, pool, sealingKeys }),
     ...auditRoutes({ caller, pool }),
-    ...tokenRoutes({ caller, pool, act, issuer: { sealer, publicUrl }, isBilled, tell }),
-    ...partnerCredentialRoutes({ caller, pool, act, tell }),
+    ...tokenRoutes({ caller, pool, act, issuer: { sealer, publicUrl }, isBilled }),
+    ...partnerCredentialRoutes({ caller, pool, act }),
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, cell, pool, act, regions }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
@@ -133,7 +140,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     beat: { everyMs: BEAT_MS, ask: () => readProblem(background) },
     jobs: [
       ...reconciler.jobs,
-      ...billingJobs({ pool: background, log, kick }),
+      ...billingJobs(background, log),
       ...keyJobs(background, sealer),
       ...apiKeyJobs(background, uses),
       ...maintenanceJobs(background),

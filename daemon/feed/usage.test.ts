@@ -17,6 +17,7 @@ test('counts are kept once, also when the connection breaks after the commit', a
       if (isBroken) throw new Error('the connection broke')
       return answer
     },
+    afterCommit() {},
   }
   const rates = createRates()
   const usage = createUsage(breaking, 'replica', rates)

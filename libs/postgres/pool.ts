@@ -15,9 +15,17 @@ export interface Statement {
   values?: unknown[]
 }
 
+/** Wakes what waits in this process for news of a topic; others of the cell or the control plane find it by polling. */
+export type Wake = (topic: string, ...ids: string[]) => void
+
 /** Whatever can run a statement: the pool, or one client inside transaction(). Store functions take it first. */
 export interface Sql {
   query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<{ rows: Row[]; rowCount: number }>
+  /**
+   * Runs once when what was done before it is committed: at once outside of a transaction. Never for an attempt that was rolled back
+   * or is run again, nor when nobody knows whether the commit took effect. It must not wait for anything.
+   */
+  afterCommit(effect: (wake: Wake) => void): void
 }
 
 export interface PoolOptions {
@@ -30,8 +38,10 @@ export interface PoolOptions {
   connectMs?: number
   /** How long a statement may run; 0 = without end, for migrations. */
   statementMs?: number
-  /** Hears about idle connections that broke. They are replaced by themselves. */
+  /** Hears about idle connections that broke, which are replaced by themselves, and about effects of a commit that threw. */
   onError(error: Error): void
+  /** What effects of a commit can wake. */
+  wake?: Wake
 }
 
 export interface Pool extends Sql {
@@ -41,6 +51,7 @@ export interface Pool extends Sql {
   counts(): { total: number; idle: number; waiting: number }
 }
 
+/** A session. Nobody here knows when it commits: it drops effects, and what they would have woken polls. */
 export interface Client extends Sql {
   release(broken?: Error): void
 }
@@ -67,10 +78,10 @@ interface Health {
 /** For the pools of one program, which differ in their name and size. */
 export function poolOpener(
   { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
-  onError: (error: Error) => void,
+  shared: Pick<PoolOptions, 'onError' | 'wake'>,
 ): (applicationName: string, connectionsMax: number) => Pool {
   return (applicationName, connectionsMax) =>
-    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, onError })
+    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, ...shared })
 }
 
 export function openPool(options: PoolOptions): Pool {
@@ -167,6 +178,7 @@ export function openPool(options: PoolOptions): Pool {
           running -= 1
         }
       },
+      afterCommit() {},
       release(broken) {
         if (released) return
         released = true
@@ -190,6 +202,14 @@ export function openPool(options: PoolOptions): Pool {
         return await lent.query<Row>(statement)
       } finally {
         lent.release()
+      }
+    },
+    afterCommit(effect) {
+      try {
+        effect(options.wake ?? (() => {}))
+      } catch (error) {
+        // What is committed must not be answered as a failure.
+        options.onError(error as Error)
       }
     },
     counts: () => ({

@@ -209,3 +209,43 @@ function meetingOf(count: number): () => Promise<void> {
     return all.promise
   }
 }
+
+// Mutants: run effects in attempt(), before the commit; keep one list for all attempts; run them although the work threw.
+test('an effect runs once, after the commit, and never for an attempt that was rolled back or run again', async () => {
+  const woken: string[] = []
+  const failed: Error[] = []
+  const waking = openPool({
+    url: server.adminUrl(),
+    applicationName: 'test',
+    connectionsMax: 2,
+    onError: (error) => failed.push(error),
+    wake: (...ids) => woken.push(ids.join(' ')),
+  })
+  let seen: number[] = []
+  let attempts = 0
+  await transaction(waking, async (sql) => {
+    attempts += 1
+    sql.afterCommit((wake) => wake('feed', `attempt ${attempts}`))
+    await add(sql, 1)
+    if (attempts === 1) await sql.query({ text: `do $$ begin raise serialization_failure; end $$` })
+    sql.afterCommit(() => {
+      throw new Error('an effect is no reason to fail what is committed')
+    })
+    sql.afterCommit((wake) => wake('last'))
+    seen = await values()
+  })
+  assert.deepEqual([attempts, seen, woken], [2, [0, 0], ['feed attempt 2', 'last']])
+  assert.deepEqual(
+    failed.map(({ message }) => message),
+    ['an effect is no reason to fail what is committed'],
+  )
+
+  const refused = transaction(waking, async (sql) => {
+    sql.afterCommit((wake) => wake('never'))
+    throw new Error('refused')
+  })
+  await assert.rejects(refused, /refused/)
+  waking.afterCommit((wake) => wake('at once'))
+  assert.deepEqual(woken.slice(2), ['at once'])
+  await waking.close()
+})

@@ -14,7 +14,8 @@ export interface TransactionOptions {
  * Runs `work` in one transaction: commits what it returns, rolls back what it throws.
  *
  * `work` runs again after a serialization failure or a deadlock, so it may do nothing but SQL: no call to another
- * server, no counter in memory. Nothing else is ever repeated, for nothing else is known to have had no effect.
+ * server, no counter in memory (what must happen besides goes to `sql.afterCommit`). Nothing else is ever repeated, for
+ * nothing else is known to have had no effect.
  */
 export async function transaction<T>(
   pool: Pool,
@@ -24,7 +25,9 @@ export async function transaction<T>(
   const retriesMax = options.retriesMax ?? 3
   for (let retry = 0; ; retry += 1) {
     try {
-      return await attempt(pool, work, options)
+      const { result, effects } = await attempt(pool, work, options)
+      for (const effect of effects) pool.afterCommit(effect)
+      return result
     } catch (error) {
       if (retry >= retriesMax || !isRetryable(error)) throw error
       // Random, or the two that collided collide again. The connection is back in the pool meanwhile.
@@ -33,14 +36,22 @@ export async function transaction<T>(
   }
 }
 
-async function attempt<T>(pool: Pool, work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
+type Effect = Parameters<Sql['afterCommit']>[0]
+
+async function attempt<T>(
+  pool: Pool,
+  work: (sql: Sql) => Promise<T>,
+  options: TransactionOptions,
+): Promise<{ result: T; effects: Effect[] }> {
   const client = await pool.client()
+  const effects: Effect[] = []
+  const sql: Sql = { query: client.query, afterCommit: (effect) => void effects.push(effect) }
   let broken: Error | undefined
   try {
     await client.query({ text: beginText(options) })
     let result: T
     try {
-      result = await work(client)
+      result = await work(sql)
     } catch (error) {
       await client.query({ text: 'rollback' }).catch((rollbackError) => {
         broken = rollbackError
@@ -57,7 +68,7 @@ async function attempt<T>(pool: Pool, work: (sql: Sql) => Promise<T>, options: T
         { cause: error },
       )
     })
-    return result
+    return { result, effects }
   } finally {
     client.release(broken)
   }

@@ -205,7 +205,7 @@ test('the clock goes by the time of the database', async () => {
   await provider.bill(tenantId, { status: 'past_due' })
   const { sql, pool } = provider.management
   await sql(`update loci.due_tenants set due_at = now() where tenant_id = $1`, [tenantId])
-  const [clock] = billingJobs({ pool, log: testLog().log, kick() {} })
+  const [clock] = billingJobs(pool, testLog().log)
   mock.timers.enable({ apis: ['Date'], now: day(400) })
   await clock?.run(new AbortController().signal).finally(() => mock.timers.reset())
   const looked = 'select from loci.due_tenants where tenant_id = $1 and due_at > now()'

@@ -30,7 +30,7 @@ const PARKED_TENANTS_MAX = 50
 const PARKED_MS_MAX = 30 * 86_400_000
 
 /** For the tenants of all organizations. By the clock of the database, which every process shares. */
-export function billingJobs({ pool, log, kick }: { pool: Pool; log: Log; kick(): void }): Job[] {
+export function billingJobs(pool: Pool, log: Log): Job[] {
   const failure = 'updating the billing state of tenants by the clock failed; retrying within a minute'
   const onError: OnError = (error, tenantId) =>
     log.error({ component: 'billing', ...(tenantId ? { reason: tenantId } : {}), error }, failure)
@@ -40,7 +40,7 @@ export function billingJobs({ pool, log, kick }: { pool: Pool; log: Log; kick():
       everyMs: CLOCK_MS,
       failure,
       async run(signal) {
-        if ((await settleDueTenants(pool, await readNow(pool), onError, signal)) > 0) kick()
+        await settleDueTenants(pool, await readNow(pool), onError, signal)
       },
     },
     {

@@ -26,7 +26,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { notYourTenant, readForCaller, requireOwnTenant } from '../access/own.ts'
 import { useOrganization } from '../access/store.ts'
 import { unauthentic } from '../access/webhook.ts'
-import { appendEvents, findTenantOwner, type Received, receiveEvent, settleAfterReset } from './billing.ts'
+import { appendEvents, findTenantOwner, receiveEvent, settleAfterReset } from './billing.ts'
 import { eventJson, statusJson } from './status.ts'
 import {
   type BilledTenant,
@@ -50,10 +50,6 @@ interface BillingOptions {
   provider: string
   /** Whether there is a webhook at all; without one no plan is enforced. */
   isBilled: boolean
-  /** After a commit that made services due. */
-  kick(): void
-  /** After a commit: the organization has new events. */
-  tellEvents(organizationId: string): void
   metrics: Metrics
 }
 
@@ -66,7 +62,7 @@ export function billingRoutes(options: BillingOptions): Route[] {
   return [...webhookRoutes(options), ...tenantBillingRoutes(options), ...staffRoutes(options)]
 }
 
-function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics, ...after }: BillingOptions): Route[] {
+function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics }: BillingOptions): Route[] {
   const unordered = metrics.counter(
     'loci_billing_unordered_total',
     'Billing events that do not count, because others of their subscription have a sequence or a time and they have none.',
@@ -112,20 +108,10 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics, ...af
             'a billing event does not count: other events of its subscription have a metadata.sequence or occurred_at, this one has not',
           )
         }
-        followUp(received, after)
         return { received: true }
       },
     ),
   ]
-}
-
-function followUp(
-  { effect, organizationId }: Received,
-  { kick, tellEvents }: Pick<BillingOptions, 'kick' | 'tellEvents'>,
-): void {
-  if (effect === 'seen' || effect === 'parked') return
-  kick()
-  tellEvents(organizationId)
 }
 
 function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions): Route[] {
@@ -176,7 +162,7 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
 }
 
 /** Every look and act of staff is audited. */
-function staffRoutes({ caller: access, act, pool, kick, tellEvents }: BillingOptions): Route[] {
+function staffRoutes({ caller: access, act, pool }: BillingOptions): Route[] {
   return [
     route(
       {
@@ -221,8 +207,7 @@ function staffRoutes({ caller: access, act, pool, kick, tellEvents }: BillingOpt
       async (call) => {
         const { caller, body } = call
         const { id } = call.params
-        let committedFor: string | undefined
-        const answer = await act(call, async (sql, by) => {
+        return act(call, async (sql, by) => {
           const owner = await findTenantOwner(sql, id)
           if (!owner) throw notYourTenant()
           const { organizationId } = owner
@@ -241,15 +226,8 @@ function staffRoutes({ caller: access, act, pool, kick, tellEvents }: BillingOpt
           await appendEvents(sql, events)
           // The stored answer is the caller's own.
           await useOrganization(sql, caller.organizationId)
-          committedFor = organizationId
           return { status: 200, body: { subscription_id, ordering, events: cleared } }
         })
-        // Nothing here may ask the database: what is committed must not be answered as a failure. A replay has nothing to tell.
-        if (committedFor !== undefined) {
-          kick()
-          tellEvents(committedFor)
-        }
-        return answer
       },
     ),
   ]

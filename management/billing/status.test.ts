@@ -7,6 +7,7 @@ import type { Access, Reply, Route } from '@loci/chassis/route.ts'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { SCOPES } from '../access/roles.ts'
 import { createCustomerActs } from '../acts/idempotency/acts.ts'
 import { event, type Status, sequence, type TestProvider, testProvider } from '../testing/billing-provider.ts'
@@ -190,11 +191,18 @@ test('staff reset an ordering: what was counted no longer decides, and the act i
 test('a database that goes away right after the commit does not turn a reset into a failure', async () => {
   const tenantId = await provider.tenant()
   await provider.bill(tenantId, sequence(1))
-  const { pool, settings } = provider.management
+  const { settings } = provider.management
+  const told: string[] = []
+  const pool = openPool({
+    url: settings.databaseUrl,
+    applicationName: 'test',
+    connectionsMax: 1,
+    onError: (error) => assert.fail(error),
+    wake: (...woken) => told.push(woken.join(' ')),
+  })
   const gone = async () => assert.fail('asked after the commit')
   const access: Access<never> = { class: 'test', schemes: [], errors: [], authorize: () => assert.fail() }
   const grant = () => access
-  const told: string[] = []
   const routes = billingRoutes({
     caller: { scope: grant, anyone: grant, staff: grant, isStill: async () => true },
     webhook: access,
@@ -203,8 +211,6 @@ test('a database that goes away right after the commit does not turn a reset int
     signingSecrets: [],
     provider: 'test',
     isBilled: true,
-    kick() {},
-    tellEvents: (organizationId) => told.push(organizationId),
     metrics: createMetrics({ version: 'test' }),
   })
   const reset = routes.find(({ spec }) => spec.path.endsWith('/ordering/reset')) as Route
@@ -218,7 +224,9 @@ test('a database that goes away right after the commit does not turn a reset int
 
   const answer = (await reset.handle(call)) as Reply
 
-  assert.deepEqual([answer.status, told], [200, [provider.party.organizationId]])
+  await pool.close()
+
+  assert.deepEqual([answer.status, told], [200, ['due services', `events ${provider.party.organizationId}`]])
 })
 
 test('a reset of the times leaves those of events with a sequence alone', async () => {

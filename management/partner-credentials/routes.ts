@@ -27,8 +27,6 @@ interface PartnerCredentialOptions {
   caller: CallerAccess
   pool: Pool
   act: RunAct<Caller>
-  /** Whoever waits for news of the cell's feed. */
-  tell(cellId: string): void
 }
 
 const PATH = '/api/v1/services/{id}/partner-credentials'
@@ -137,24 +135,20 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
   ]
 }
 
-/** Once, with the service's cell locked; the cell's waiting poll hears of it after the commit. */
-async function change(
-  { act, tell }: PartnerCredentialOptions,
+/** Once, with the service's cell locked. */
+function change(
+  { act }: PartnerCredentialOptions,
   call: ActCall<Caller> & { params: { id: string } },
   work: (sql: Sql, service: Service, by: Act) => Promise<Outcome>,
 ) {
   const { caller } = call
   const { id } = call.params
-  let cellId: string | null = null
-  const answer = await act(call, async (sql, by) => {
+  return act(call, async (sql, by) => {
     await requireStillKey(sql, caller)
     const found = isId('svc', id) ? await lockHome(sql, caller.organizationId, id) : undefined
     const service = requireOwnService(caller, found)
-    cellId = service.cellId
     return work(sql, service, by)
   })
-  if (cellId !== null) tell(cellId)
-  return answer
 }
 
 /** What an API key makes ends with it at the latest. */

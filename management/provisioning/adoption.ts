@@ -14,7 +14,7 @@ import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { noteEpoch } from '../acts/feed/store.ts'
 import { lockCell } from '../acts/locks/store.ts'
 import { slugOf } from '../slugs.ts'
-import { putDue } from './due/store.ts'
+import { putDue, reconcileSoon } from './due/store.ts'
 import { isTooFarAhead, observe } from './observe.ts'
 import { finish, newOperation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
@@ -140,6 +140,7 @@ async function takeBack(
   // Told before: the cell repeats itself until it hears.
   if (placed.life.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
   const adopted = placed.life.cellId === cellId ? [] : [adoptedEvent(instance)]
+  reconcileSoon(sql, instance.org, instance.svc)
   return [...events, ...adopted]
 }
 

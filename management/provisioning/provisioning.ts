@@ -13,7 +13,7 @@ import { useOrganization } from '../access/store.ts'
 import { appendEvents, type EventEntry } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
 import { limitsOf, PLAN_NAMES, PLANS, type PlanName } from '../plans.ts'
-import { dropDeadline, dropDue, putDue, putUncoveredDue, setDue } from './due/store.ts'
+import { dropDeadline, dropDue, putDue, putUncoveredDue, reconcileSoon, setDue } from './due/store.ts'
 import { isTooFarAhead, observe } from './observe.ts'
 import { isOpen, type Operation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
@@ -44,11 +44,9 @@ interface Look {
   now?: Date
 }
 
-/** One look at one service. Answers the cell that has news, undefined when none has. In a transaction of its own. */
-export async function lookAt(sql: Sql, rules: Rules, one: Look): Promise<string | undefined> {
-  const { cellId, events } = await lookWithoutEvents(sql, rules, one)
-  await appendEvents(sql, events, one.now ?? new Date())
-  return cellId
+/** One look at one service. In a transaction of its own. */
+export async function lookAt(sql: Sql, rules: Rules, one: Look): Promise<void> {
+  await appendEvents(sql, await lookWithoutEvents(sql, rules, one), one.now ?? new Date())
 }
 
 /** The same as a part of a transaction, which appends the events when it has appended its own audit entries. */
@@ -56,13 +54,13 @@ export async function lookWithoutEvents(
   sql: Sql,
   rules: Rules,
   { organizationId, serviceId, now = new Date() }: Look,
-): Promise<{ cellId: string | undefined; events: EventEntry[] }> {
+): Promise<EventEntry[]> {
   await useOrganization(sql, organizationId)
   // The cell's row is locked before the service's, as everywhere: so it is chosen by a look without a lock, which may be outdated.
   const seen = await findPlaced(sql, organizationId, serviceId, { lock: false })
   if (!seen) {
     await dropDue(sql, serviceId)
-    return { cellId: undefined, events: [] }
+    return []
   }
   const placement = needsPlace(seen.life) ? await choose(sql, seen, rules) : undefined
   const cellId = seen.life.cellId ?? placement
@@ -71,7 +69,7 @@ export async function lookWithoutEvents(
   const placed = await findPlaced(sql, organizationId, serviceId, { lock: true })
   if (!placed || placed.life.cellId !== seen.life.cellId) {
     await putDue(sql, organizationId, serviceId, now)
-    return { cellId: undefined, events: [] }
+    return []
   }
   const around = {
     entitlement: entitlementOf(
@@ -103,7 +101,7 @@ export async function lookWithoutEvents(
       subject: serviceId,
       detail: { tenant_id: placed.tenantId, reason: 'unpaid' },
     })
-  return { cellId: told ?? undefined, events }
+  return events
 }
 
 export interface Observation {
@@ -150,6 +148,7 @@ export async function takeObserved(
       detail: { tenant_id: placed.tenantId, cell_id: cellId, generation },
     })
   await appendEvents(sql, events, now)
+  reconcileSoon(sql, organizationId, svc)
   return isLost ? 'lost' : 'taken'
 }
 

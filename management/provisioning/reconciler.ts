@@ -11,10 +11,10 @@ import { lookAt, type Rules } from './provisioning.ts'
 
 export interface Reconciler {
   jobs: Job[]
-  /** After a commit: looks at these at once. Nobody waits for it, and it never throws. */
-  look(organizationId: string, serviceIds: string[]): void
-  /** After a commit that made others due. */
-  kick(): void
+  /** After a commit: reconciles the service at once. Nobody waits for it, and it never throws. */
+  reconcileSoon(organizationId: string, serviceId: string): void
+  /** After a commit that made several due. */
+  claimSoon(): void
 }
 
 const EVERY_MS = 500
@@ -35,14 +35,11 @@ export function createReconciler({
   rules,
   log,
   metrics,
-  tell,
 }: {
   pool: Pool
   rules: Rules
   log: Log
   metrics: Metrics
-  /** The feed of this cell has news. */
-  tell(cellId: string): void
 }): Reconciler {
   // In the order of arrival, each once. What is beyond the bound is due all the same, and is claimed by the next run.
   const queue = new Map<string, { one: Due; looked: (() => void)[] }>()
@@ -53,8 +50,7 @@ export function createReconciler({
 
   async function lookOnce(one: Due): Promise<void> {
     try {
-      const cellId = await transaction(pool, (sql) => lookAt(sql, rules, one))
-      if (cellId !== undefined) tell(cellId)
+      await transaction(pool, (sql) => lookAt(sql, rules, one))
     } catch (error) {
       // It is still due, and is looked at again.
       if (!isStopped)
@@ -135,11 +131,11 @@ export function createReconciler({
         },
       },
     ],
-    look(organizationId, serviceIds) {
+    reconcileSoon(organizationId, serviceId) {
       if (isStopped) return
-      for (const serviceId of serviceIds) void enqueue({ organizationId, serviceId })
+      void enqueue({ organizationId, serviceId })
       pump()
     },
-    kick: wakeup.wake,
+    claimSoon: wakeup.wake,
   }
 }

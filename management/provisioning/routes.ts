@@ -30,12 +30,9 @@ interface ProvisioningOptions {
   pool: Pool
   act: RunAct<Caller>
   rules: Rules
-  /** The feed of this cell has news. */
-  tell(cellId: string): void
-  look(organizationId: string, serviceIds: string[]): void
 }
 
-export function provisioningRoutes({ caller, pool, act, rules, tell, look }: ProvisioningOptions): Route[] {
+export function provisioningRoutes({ caller, pool, act, rules }: ProvisioningOptions): Route[] {
   return [
     route(
       {
@@ -61,14 +58,12 @@ export function provisioningRoutes({ caller, pool, act, rules, tell, look }: Pro
         errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to delete a quarantined instance',
       },
-      async (call) => {
+      (call) => {
         const { cell_id, service_id } = call.params
-        const answer = await act(call, async (sql, by) => {
+        return act(call, async (sql, by) => {
           await erase(sql, cell_id, service_id, by)
           return { status: 200, body: { deleted: true } }
         })
-        tell(cell_id)
-        return answer
       },
     ),
     route(
@@ -83,17 +78,14 @@ export function provisioningRoutes({ caller, pool, act, rules, tell, look }: Pro
         errors: ['NOT_FOUND', 'INVALID_STATE'],
         failureMessage: 'Failed to adopt a quarantined instance',
       },
-      async (call) => {
+      (call) => {
         const { cell_id, service_id } = call.params
-        let adopted: string | undefined
-        const answer = await act(call, async (sql, by) => {
-          adopted = await adoptQuarantined(sql, cell_id, service_id, by)
+        return act(call, async (sql, by) => {
+          await adoptQuarantined(sql, cell_id, service_id, by)
           // The key is the caller's, whosever the service is.
           await useOrganization(sql, call.caller.organizationId)
           return { status: 200, body: { adopted: true } }
         })
-        if (adopted !== undefined) look(adopted, [service_id])
-        return answer
       },
     ),
     route(
@@ -109,29 +101,21 @@ export function provisioningRoutes({ caller, pool, act, rules, tell, look }: Pro
         errors: ['NOT_FOUND', 'INVALID_STATE', 'QUOTA_EXCEEDED'],
         failureMessage: 'Failed to move service',
       },
-      async (call) => {
+      (call) => {
         const { caller, params, body } = call
-        let moved: string | undefined
-        const answer = await act(call, async (sql, by) => {
-          const { organizationId, operation } = await move(sql, params.id, body.cell_id, by, rules)
-          moved = organizationId
+        return act(call, async (sql, by) => {
+          const operation = await move(sql, params.id, body.cell_id, by, rules)
           // The key is the caller's, whosever the service is.
           await useOrganization(sql, caller.organizationId)
           const location = { 'operation-location': `/api/v1/operations/${operation.id}` }
           return { status: 202, body: operationJson({ ...operation, serviceId: params.id }), headers: location }
         })
-        if (moved !== undefined) {
-          look(moved, [params.id])
-          tell(body.cell_id)
-        }
-        return answer
       },
     ),
   ]
 }
 
-/** Answers whose it is. */
-async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by: Act): Promise<string> {
+async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by: Act): Promise<void> {
   const found = isId('cell', cellId) ? await findQuarantined(sql, cellId, serviceId) : undefined
   if (!found) throw noSuchInstance()
   const { organizationId: org, tenantId: ten, serviceType: service_type, generation } = found
@@ -148,7 +132,6 @@ async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by:
   const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
   await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.adopt', subject: serviceId, detail })
   await appendEvents(sql, events, now)
-  return org
 }
 
 function noSuchInstance(): ApiError {
@@ -184,7 +167,7 @@ async function move(
   by: Act,
   rules: Rules,
   now: Date = new Date(),
-): Promise<{ organizationId: string; operation: Operation }> {
+): Promise<Operation> {
   const owner = isId('svc', id) ? await findOwner(sql, id) : undefined
   if (!owner) throw new ApiError('NOT_FOUND', 'There is no such service.')
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
@@ -205,12 +188,12 @@ async function move(
   const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
   const moved = await saveTurn(sql, organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
   // In the same transaction: its place is taken before another can be moved into it.
-  const { events } = await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now })
+  const events = await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now })
   const entry = { ...by, action: 'service.move', subject: id, detail: { cell_id: cellId } }
   await appendAudit(sql, { ...entry, chain: organizationId })
   await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
   await appendEvents(sql, [...moved, ...events], now)
-  return { organizationId, operation: turn.life.operation as Operation }
+  return turn.life.operation as Operation
 }
 
 function quarantinedJson(one: Awaited<ReturnType<typeof listQuarantined>>[number]) {

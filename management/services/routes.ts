@@ -40,15 +40,13 @@ interface ServiceOptions {
   /** Of creations: the seed orders the stored answer for another body too. */
   creations: Acts<Caller>
   ends: OperationEnds
-  /** After a commit: makes it true. */
-  look(organizationId: string, serviceIds: string[]): void
 }
 
 const params = idPath
 const ERASED_MS = 500
 
 export function serviceRoutes(options: ServiceOptions): Route[] {
-  const { caller, rates, pool, rules, act, creations, ends, look } = options
+  const { caller, rates, pool, rules, act, creations, ends } = options
 
   function judged<Value>(whose: Caller, body: Buffer, judge: () => Value): Value {
     try {
@@ -96,7 +94,6 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           return requireServiceRequest(rules, sent.request)
         })
         await takeRate()
-        let made: string | undefined
         const create = async (sql: Sql) => {
           const { service, operation, estimatedReadyIn } = await createService(
             sql,
@@ -104,7 +101,6 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
             { caller, requestId },
             request,
           )
-          made = service.id
           return {
             status: 202,
             body: {
@@ -122,9 +118,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
             },
           }
         }
-        const created = await creations.act(call, create, { request: sent.request })
-        if (made !== undefined) look(caller.organizationId, [made])
-        return created
+        return creations.act(call, create, { request: sent.request })
       },
     ),
     route(
@@ -202,9 +196,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
           }
           return accepted(operationJson({ ...operation, serviceId: service.id }))
         }
-        const changed = await act(call, change, { fill })
-        if (changed.status === 202) look(caller.organizationId, [params.id])
-        return changed
+        return act(call, change, { fill })
       },
     ),
     route(
@@ -250,14 +242,12 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
     ),
   ]
 
-  async function command(call: ActCall<Caller> & { params: { id: string } }, verb: Verb) {
+  function command(call: ActCall<Caller> & { params: { id: string } }, verb: Verb) {
     const { caller, params, requestId } = call
-    const answer = await act(call, async (sql) => {
+    return act(call, async (sql) => {
       const { operation, service } = await commandService(sql, rules, { caller, requestId }, { id: params.id, verb })
       return accepted(operationJson({ ...operation, serviceId: service.id }))
     })
-    look(caller.organizationId, [params.id])
-    return answer
   }
 }
 

@@ -99,11 +99,11 @@ export async function createService(
   const { organizationId, id, tenantId } = service
   const facts = { plan: service.plan, service_type: service.serviceType }
   // Published at once where the cell is known, so that the command of an operator has told the cell when it ends.
-  const placed = cell ? await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : undefined
+  const placed = cell ? await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : []
   const readyMs = await findReadyMs(sql, service.region)
   await record(sql, { caller, requestId }, 'service.make', service, { ...facts, ...(cell && { cell_id: cell.id }) })
   const created = { organizationId, type: 'service.created', subject: id, data: { tenant_id: tenantId, ...facts } }
-  await appendEvents(sql, [created, ...(placed?.events ?? [])], now)
+  await appendEvents(sql, [created, ...placed], now)
   const estimate = readyMs === undefined ? READY_S_FIRST : Math.ceil(readyMs / 1000)
   return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
 }

@@ -41,11 +41,9 @@ interface TokenOptions {
   issuer: Issuer
   /** Whether there is a billing webhook; without one every plan is covered. */
   isBilled: boolean
-  /** Whoever waits for news of the cell's feed. */
-  tell(cellId: string): void
 }
 
-export function tokenRoutes({ caller: access, pool, act, issuer, isBilled, tell }: TokenOptions): Route[] {
+export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: TokenOptions): Route[] {
   return [
     route(
       {
@@ -165,8 +163,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled, tell 
         const { caller, query } = call
         const { id, token_id } = call.params
         const { organizationId } = caller
-        const cellIds = new Set<string>()
-        const answer = await act(call, async (sql, by) => {
+        return act(call, async (sql, by) => {
           await requireOwnTenant(sql, caller, id)
           const named =
             query.service_id === undefined ? undefined : await findService(sql, organizationId, query.service_id)
@@ -178,14 +175,11 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled, tell 
           for (const serviceId of serviceIds)
             services.push((await lockHome(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
           for (const service of services) {
-            if (service.cellId !== null) cellIds.add(service.cellId)
             await revokeToken(sql, service, token_id, by.actor, by.requestId)
             await tellOf(sql, service, 'token.revoked', token_id)
           }
           return { status: 200, body: { deleted: true } }
         })
-        for (const cellId of cellIds) tell(cellId)
-        return answer
       },
     ),
   ]

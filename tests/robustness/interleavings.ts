@@ -107,7 +107,7 @@ export function hesitant(pool: Pool, random: Random): Pool {
         else if (dice < 0.75) await new Promise((resolve) => setImmediate(resolve))
         return client.query(statement)
       }
-      return { query, release: (broken) => client.release(broken) }
+      return { ...client, query }
     },
   }
 }

@@ -210,7 +210,7 @@ async function suspend(sql: Sql, { organizationId, tenantId, id, cellId }: Servi
   if (!placed) throw new Error(`${id} is not there any more`)
   const now = new Date()
   const saved = await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now)
-  const { events } = await lookWithoutEvents(sql, { isBilled: false }, { organizationId, serviceId: id, now })
+  const events = await lookWithoutEvents(sql, { isBilled: false }, { organizationId, serviceId: id, now })
   await appendEvents(sql, [...saved, ...events], now)
 }
 

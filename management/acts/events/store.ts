@@ -28,6 +28,7 @@ export async function appendEvent(sql: Sql, event: EventEntry, now: Date = new D
       JSON.stringify(event.data),
     ],
   })
+  sql.afterCommit((wake) => wake('events', event.organizationId))
 }
 
 export interface StoredEvent {

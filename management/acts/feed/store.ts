@@ -19,6 +19,7 @@ export async function publish(sql: Sql, cellId: string, change: FeedChange): Pro
     values: [cellId, change.kind, change.key, JSON.stringify(change.body)],
   })
   if (rowCount !== 1) throw new Error(`there is no cell ${cellId} to publish to`)
+  sql.afterCommit((wake) => wake('feed', cellId))
 }
 
 /** Takes items out of the feed of a cell, where something else that is published in the same transaction says as much. */

@@ -15,13 +15,6 @@ import { listNews } from '../../provisioning/store.ts'
 import { revoke } from '../../tokens/revocations/revocations.ts'
 import { listPlaced, saveDeletions, saveLastUsed, saveUsage, takeReportId } from './store.ts'
 
-export interface Heard {
-  /** Those that somebody must look at again, now that their cell has spoken. */
-  news: { organizationId: string; serviceIds: string[] }[]
-  /** Named in the report and not placed in the cell: their rows were left out. */
-  refused: string[]
-}
-
 export interface ReportRules {
   alarm(cellId: string, kind: CellAlarm, detail: string): Promise<void>
 }
@@ -33,6 +26,7 @@ const FOREIGN_NOTED_MAX = 100
  * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a transaction of its own: a
  * cell that comes back tells of a thousand, and whoever works in their organizations must not wait for all of them. Cut off in the
  * midst it is told again, and the first half is old news then. A row that can not be taken is left out, and holds up no other.
+ * Answers those that are not placed in the cell: their rows were left out.
  */
 export async function takeReport(
   pool: Pool,
@@ -40,10 +34,9 @@ export async function takeReport(
   report: Report,
   { alarm }: ReportRules,
   now: Date = new Date(),
-): Promise<Heard> {
+): Promise<string[]> {
   const { cellId } = caller
   const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report))
-  const heard = new Map<string, string[]>()
   const told = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
@@ -53,19 +46,15 @@ export async function takeReport(
       const outcome = await transaction(pool, (sql) => takeObserved(sql, one, now))
       if (outcome === 'ahead') await alarm(cellId, 'generation', `${svc} is said to be at generation ${generation}`)
       if (outcome === 'lost') await alarm(cellId, 'erased', `${svc} is said to be erased, and nobody had asked for it`)
-      heard.set(organizationId, [...(heard.get(organizationId) ?? []), svc])
     }
   }
   await takeForeign(pool, cellId, report, foreign, alarm)
   for (const instance of report.unknown) {
     const outcome = await transaction(pool, (sql) => adopt(sql, cellId, instance, now))
-    if (outcome === 'adopted') heard.set(instance.org, [...(heard.get(instance.org) ?? []), instance.svc])
     if (outcome === 'quarantined') await alarm(cellId, 'unknown', `${instance.svc} is in quarantine`)
   }
-  const news = [...heard].map(([organizationId, serviceIds]) => ({ organizationId, serviceIds }))
   // Of what is gone nothing has to be described.
-  const refused = foreign.filter((svc) => told.get(svc)?.state !== 'deleted')
-  return { news, refused }
+  return foreign.filter((svc) => told.get(svc)?.state !== 'deleted')
 }
 
 /** Instances of other cells: what is said of them is kept aside, and their owner's audit has it. */

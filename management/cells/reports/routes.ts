@@ -9,18 +9,13 @@ import { listDeletions } from './store.ts'
 interface ReportOptions {
   cell: Access<CellCaller>
   pool: Pool
-  /** Whoever waits for news of the cell's feed. */
-  tell(cellId: string): void
-  /** Whoever waits for events of an organization: what a cell confirms is one. */
-  tellEvents(organizationId: string): void
-  look(organizationId: string, serviceIds: string[]): void
   /** Who speaks as the cell, and what an honest one would not say. */
   alarms: { hear(caller: CellCaller): Promise<void>; raise: ReportRules['alarm'] }
 }
 
 const PAGE_MAX = 1_000
 
-export function reportRoutes({ cell, pool, tell, tellEvents, look, alarms }: ReportOptions): Route[] {
+export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
   return [
     route(
       {
@@ -37,13 +32,7 @@ export function reportRoutes({ cell, pool, tell, tellEvents, look, alarms }: Rep
       },
       async ({ caller, body }) => {
         await alarms.hear(caller)
-        const { news, refused } = await takeReport(pool, caller, body, { alarm: alarms.raise })
-        for (const { organizationId, serviceIds } of news) {
-          look(organizationId, serviceIds)
-          tellEvents(organizationId)
-        }
-        if (body.revocations.length > 0) tell(caller.cellId)
-        return { accepted: true, refused }
+        return { accepted: true, refused: await takeReport(pool, caller, body, { alarm: alarms.raise }) }
       },
     ),
     route(

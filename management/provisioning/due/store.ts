@@ -20,6 +20,12 @@ export async function putDue(
       on conflict (service_id) do update set due_at = least(d.due_at, excluded.due_at)`,
     values: [serviceId, organizationId, at],
   })
+  if (at.getTime() <= Date.now()) reconcileSoon(sql, organizationId, serviceId)
+}
+
+/** At once in this process, when the transaction has committed. What must not be forgotten has a due row as well. */
+export function reconcileSoon(sql: Sql, organizationId: string, serviceId: string): void {
+  sql.afterCommit((wake) => wake('service', organizationId, serviceId))
 }
 
 /** After a look, under the locks of the tenant and the service: every reason there was is answered by it. */
@@ -69,6 +75,7 @@ export async function putServicesDue(
     values: [organizationId, tenantId, at],
   })
   noteDue(sql, rows)
+  sql.afterCommit((wake) => wake('due services'))
 }
 
 /**
