@@ -1,36 +1,51 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createLockOrder } from './lock-order.ts'
+import { ACT_LOCKS, createLockOrder } from './lock-order.ts'
 import { schemaIn } from './migrations.ts'
-import { openPool } from './pool.ts'
+import { openPool, type Sql } from './pool.ts'
 import { testDatabase } from './testing/database.ts'
 import { transaction } from './transaction.ts'
 
-const order = createLockOrder(['cell', 'tenant', 'events'])
+const order = createLockOrder(['cell', 'tenant', 'due row'])
 
 // Mutants: the comparison of ranks turned round; no comparison of keys; no question to held.names; nothing skipped for a
 // pool; own() that does nothing.
 test('a transaction that locks out of order fails, whatever it has locked already it may lock again', async () => {
   await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
   const pool = openPool({ url: database.appUrl, applicationName: 'lock-order-test', connectionsMax: 1, onError() {} })
-  const locking = (...locks: ['cell' | 'tenant' | 'events', string][]) =>
+  const locking = (...locks: ['cell' | 'tenant' | 'due row', string][]) =>
     transaction(pool, async (sql) => {
       for (const [name, key] of locks) order.note(sql, name, key)
     })
   try {
-    await locking(['cell', 'a'], ['cell', 'b'], ['tenant', 'a'], ['cell', 'a'], ['events', 'a'], ['tenant', 'a'])
+    await locking(['cell', 'a'], ['cell', 'b'], ['tenant', 'a'], ['cell', 'a'], ['due row', 'a'], ['tenant', 'a'])
     await assert.rejects(locking(['tenant', 'a'], ['cell', 'a']), /cell a is locked after tenant a/)
     await assert.rejects(locking(['cell', 'b'], ['cell', 'a']), /cell a is locked after cell b/)
-    await assert.rejects(locking(['events', 'a'], ['tenant', 'b']), /the order is cell, tenant, events/)
+    await assert.rejects(
+      locking(['due row', 'a'], ['tenant', 'b']),
+      /the order is idempotency key, cell, tenant, due row, audit/,
+    )
     await transaction(pool, async (sql) => {
-      order.note(sql, 'events', 'a')
+      order.note(sql, 'due row', 'a')
       order.own(sql, 'cell', 'new')
       order.note(sql, 'cell', 'new')
     })
+    // What both programs share comes before and after the program's own.
+    const acting = (work: (sql: Sql) => void) => transaction(pool, async (sql) => work(sql))
+    await acting((sql) => {
+      ACT_LOCKS.note(sql, 'idempotency key', 'k')
+      order.note(sql, 'due row', 'a')
+      ACT_LOCKS.note(sql, 'audit head', 'a')
+    })
+    const late = acting((sql) => {
+      ACT_LOCKS.note(sql, 'audit head', 'a')
+      order.note(sql, 'due row', 'a')
+    })
+    await assert.rejects(late, /due row a is locked after audit head a/)
     // The next transaction on the same connection begins with nothing, and a statement of the pool ends with nothing.
     await locking(['cell', 'a'])
-    order.note(pool, 'events', 'a')
+    order.note(pool, 'due row', 'a')
     order.note(pool, 'cell', 'a')
   } finally {
     await pool.close()

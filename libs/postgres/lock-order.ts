@@ -20,9 +20,22 @@ export interface LockOrder<Name extends string> {
   own(sql: Sql, name: Name, key: string): void
 }
 
-/** `names` in the order in which they are locked. */
-export function createLockOrder<const Name extends string>(names: readonly Name[]): LockOrder<Name> {
-  const ranks = new Map<string, number>(names.map((name, rank) => [name, rank]))
+/** What an act begins and ends with in both programs. The head of events is last, because it gives the order. */
+const FIRST = ['idempotency key'] as const
+const LAST = ['audit head', 'event head'] as const
+const OWN_RANK_MIN = 100
+const LAST_RANK_MIN = 200
+
+type ActLock = (typeof FIRST | typeof LAST)[number]
+
+/** `own` in the order in which they are locked, between those of every act. */
+export function createLockOrder<const Own extends string>(own: readonly Own[]): LockOrder<Own | ActLock> {
+  const names = [...FIRST, ...own, ...LAST]
+  const ranks = new Map<string, number>([
+    ...FIRST.map((name, rank) => [name, rank] as const),
+    ...own.map((name, rank) => [name, OWN_RANK_MIN + rank] as const),
+    ...LAST.map((name, rank) => [name, LAST_RANK_MIN + rank] as const),
+  ])
   const heldBy = (sql: Sql): Held => {
     const held = transactions.get(sql) ?? { last: undefined, names: new Set() }
     transactions.set(sql, held)
@@ -47,3 +60,6 @@ export function createLockOrder<const Name extends string>(names: readonly Name[
     },
   }
 }
+
+/** For what both programs share. */
+export const ACT_LOCKS = createLockOrder([])

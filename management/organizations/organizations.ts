@@ -70,8 +70,8 @@ export async function foundOrganization(
   await insertTenant(sql, tenant)
   // Of both: the platform gains an organization, and the organization's own record begins with how it came to be.
   const entry = { ...act, action: 'organization.make', subject: id, detail: { owner: owner.id } }
-  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
   await appendAudit(sql, { ...entry, chain: id })
+  await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
   await appendEvent(sql, {
     organizationId: id,
     type: 'organization.created',

@@ -1,11 +1,13 @@
 // Appends audit entries inside the transaction of their act, and reads them.
 
 import { newId } from '@loci/contract/ids.ts'
+import { ACT_LOCKS } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { type AuditEntry, digestOf, OUTCOME } from './audit.ts'
 
 /** Returns the id of the entry. */
 export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new Date()): Promise<string> {
+  ACT_LOCKS.note(sql, 'audit head', entry.chain)
   const id = newId('aud', now.getTime())
   await sql.query({
     name: 'audit_append',

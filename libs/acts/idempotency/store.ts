@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ACT_LOCKS } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Answers, Outcome, StoredAnswer } from './idempotency.ts'
 
@@ -10,6 +11,7 @@ export function createAnswers(columns: readonly string[]): Answers {
   const next = (n: number) => `$${columns.length + n}`
   return {
     async claim(sql, scope, fingerprint, sealedWith) {
+      ACT_LOCKS.note(sql, 'idempotency key', scope.join(' '))
       const { rowCount } = await sql.query({
         name: 'idempotency_claim',
         text: `insert into loci.idempotency as old (${names}, fingerprint, sealed_with, status, created_at)

@@ -5,16 +5,8 @@ import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import { createLockOrder } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
-export const LOCKS = createLockOrder([
-  'idempotency key',
-  'cell',
-  'tenant',
-  'service',
-  'organization',
-  'due row',
-  'audit head',
-  'event head',
-])
+/** After the idempotency key, before the heads of audit and events. */
+export const LOCKS = createLockOrder(['cell', 'tenant', 'service', 'organization', 'due row'])
 
 /**
  * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from appearing,
