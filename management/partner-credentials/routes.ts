@@ -19,7 +19,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { readForCaller, requireOwnService, requireStillKey } from '../access/own.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { requirePlaced } from '../services/services.ts'
-import { findService, lockHome, type Service } from '../services/store.ts'
+import { findService, lockServiceAndCell, type Service } from '../services/store.ts'
 import { mintPartnerCredential, revokePartnerCredential, rotatePartnerCredential } from './partner-credentials.ts'
 import { listPartnerCredentials, type PartnerCredential } from './store.ts'
 
@@ -145,7 +145,7 @@ function change(
   const { id } = call.params
   return act(call, async (sql, by) => {
     await requireStillKey(sql, caller)
-    const found = isId('svc', id) ? await lockHome(sql, caller.organizationId, id) : undefined
+    const found = isId('svc', id) ? await lockServiceAndCell(sql, caller.organizationId, id) : undefined
     const service = requireOwnService(caller, found)
     return work(sql, service, by)
   })

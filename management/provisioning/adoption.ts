@@ -18,7 +18,7 @@ import { putDue, reconcileSoon } from './due/store.ts'
 import { isTooFarAhead, observe } from './observe.ts'
 import { finish, newOperation } from './operations/operation.ts'
 import { saveOperation } from './operations/store.ts'
-import { saveTurn } from './provisioning.ts'
+import { saveTransition } from './provisioning.ts'
 import { countQuarantined, deleteQuarantined, saveQuarantined } from './quarantine/store.ts'
 import { findPlaced, insertAdopted, type ObservedRow } from './store.ts'
 
@@ -132,14 +132,14 @@ async function takeBack(
   const placed = await findPlaced(sql, instance.org, instance.svc, { lock: true })
   if (!placed) return undefined
   const { generation, state } = instance
-  if (isTooFarAhead(placed.life, generation) && !byStaff) return undefined
-  const turn = observe(placed.life, { cellId, generation, state }, now)
-  if (turn.life.cellId !== cellId) return undefined
-  const events = await saveTurn(sql, instance.org, placed, turn, now)
+  if (isTooFarAhead(placed.state, generation) && !byStaff) return undefined
+  const next = observe(placed.state, { cellId, generation, state }, now)
+  if (next.state.cellId !== cellId) return undefined
+  const events = await saveTransition(sql, instance.org, placed, next, now)
   await deleteQuarantined(sql, cellId, instance.svc)
   // Told before: the cell repeats itself until it hears.
-  if (placed.life.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
-  const adopted = placed.life.cellId === cellId ? [] : [adoptedEvent(instance)]
+  if (placed.state.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
+  const adopted = placed.state.cellId === cellId ? [] : [adoptedEvent(instance)]
   reconcileSoon(sql, instance.org, instance.svc)
   return [...events, ...adopted]
 }

@@ -1,74 +1,76 @@
-// What a cell says of a service. Pure; the states: service-state.ts.
+// What a cell reports of a service. Pure; the states: service-state.ts.
 
 import { isOpen } from './operations/operation.ts'
 import {
   DEADLINE_MS,
   failed,
   isConfirmed,
-  isUntold,
-  type Life,
+  isUnpublished,
   LOST,
   type ObservedState,
   RECOVERED,
+  type ServiceState,
   settled,
-  type Turn,
+  type Transition,
 } from './service-state.ts'
 
-/** A cell that is told less than so many changes more than we know of was restored with us; one beyond it says what never was. */
+/** A cell that is ahead by no more than this was published to in a history that this database lost; beyond it the report is wrong. */
 const GENERATIONS_AHEAD_MAX = 1_000
 
-/** No history explains it: what is said there is kept aside, for it would stay with the service for ever. */
-export function isTooFarAhead(life: Life, generation: number): boolean {
-  return generation > life.generation + GENERATIONS_AHEAD_MAX
+/** No restore explains it: the report is quarantined, because its generation would stay with the service for ever. */
+export function isTooFarAhead(service: ServiceState, generation: number): boolean {
+  return generation > service.generation + GENERATIONS_AHEAD_MAX
 }
 
-/** What a cell says of it. Of an older generation than it said before, or from a cell where it is not: nothing. */
+/** A report of an older generation than before, or from a cell that the service is not placed in, changes nothing. */
 export function observe(
-  given: Life,
+  given: ServiceState,
   { cellId, generation, state }: { cellId: string; generation: number; state: ObservedState },
   now: Date,
-): Turn {
-  // Without a place here and with one there: this database was restored from before it had one.
+): Transition {
+  // Without a cell here, and the cell has it: this database was restored from before it was placed.
   const isTakenBack = given.cellId === null && generation > given.generation && state !== 'deleted'
-  if ((cellId !== given.cellId && !isTakenBack) || generation < given.observedGeneration) return heard(given, now)
-  const life: Life = { ...given, cellId, observedGeneration: generation, observedState: state }
+  if ((cellId !== given.cellId && !isTakenBack) || generation < given.observedGeneration) return dueNow(given, now)
+  const service: ServiceState = { ...given, cellId, observedGeneration: generation, observedState: state }
   const isLivingOn = generation > given.generation && state !== 'deleted'
-  if (given.status === 'deleted') return heard(isLivingOn ? { ...life, generation, publishedDigest: null } : given, now)
+  if (given.status === 'deleted')
+    return dueNow(isLivingOn ? { ...service, generation, publishedDigest: null } : given, now)
   // The same number with another meaning is of a history that was lost too.
   const isRepeated = generation === given.observedGeneration && state === given.observedState
   const isLost =
     state === 'deleted' && generation === given.generation && given.desiredState !== 'deleted' && !isRepeated
-  if (generation > given.generation || isLost) return heard(adopted(life, generation, state, now), now)
-  if (generation < given.generation || given.publishedDigest === null || !isToldOfCommand(life)) return heard(life, now)
-  if (state === 'failed' && life.status === 'provisioning')
-    return heard(failed(life, 'cell_failed', 'The cell could not make the instance.', now), now)
-  if (!isConfirmed(life)) return heard(life, now)
-  const turn = settled(life, now)
-  return { ...turn, ...heard(turn.life, now) }
+  if (generation > given.generation || isLost) return dueNow(adopted(service, generation, state, now), now)
+  if (generation < given.generation || given.publishedDigest === null || !isCommandPublished(service))
+    return dueNow(service, now)
+  if (state === 'failed' && service.status === 'provisioning')
+    return dueNow(failed(service, 'cell_failed', 'The cell could not make the instance.', now), now)
+  if (!isConfirmed(service)) return dueNow(service, now)
+  const confirmed = settled(service, now)
+  return { ...confirmed, ...dueNow(confirmed.state, now) }
 }
 
-/** Somebody looks at once; at a deleted one only when its cell must be told again. */
-function heard(life: Life, now: Date): Turn {
-  return { life, dueAt: life.status === 'deleted' && !isUntold(life) ? null : now }
+/** To be reconciled at once; a deleted one only when that must be published again. */
+function dueNow(service: ServiceState, now: Date): Transition {
+  return { state: service, dueAt: service.status === 'deleted' && !isUnpublished(service) ? null : now }
 }
 
-/** What the cell confirms is what it was told, and not a command that was given since. */
-function isToldOfCommand({ operation }: Life): boolean {
+/** A cell confirms what was published, not a command that was given since. */
+function isCommandPublished({ operation }: ServiceState): boolean {
   if (!operation || !isOpen(operation)) return true
   return operation.steps.some(({ name, status }) => name === 'publish' && status === 'succeeded')
 }
 
 /**
- * The cell was told more than this database knows: it was restored. What the cell has is adopted, and it is told again under a
- * higher generation, so that its next word is about what we want now, and its feed does not say what was lost. What it has erased
- * can not be brought back, and a report never becomes intent: the owner decides between an empty one and none.
+ * More was published to the cell than this database knows: it was restored. What the cell has is adopted, and the wanted state is
+ * published again under a higher generation, so that the next report is about that. What the cell erased can not be brought back, and a
+ * report never becomes intent: the owner decides between an empty service and none.
  */
-function adopted(life: Life, generation: number, state: ObservedState, now: Date): Life {
-  const known: Life = { ...life, generation, publishedDigest: null }
+function adopted(service: ServiceState, generation: number, state: ObservedState, now: Date): ServiceState {
+  const known: ServiceState = { ...service, generation, publishedDigest: null }
   const { status, wantedState, desiredState } = known
   if (wantedState === 'deleted' || state === 'failed') return known
   if (state !== 'deleted') {
-    // It has come to be meanwhile, so it is not taken away as one that never had.
+    // It exists by now, so it is not treated as one that was never made.
     const isRevived = (status === 'failed' && known.statusReason !== RECOVERED) || status === 'provisioning'
     const deadlineAt = new Date(now.getTime() + DEADLINE_MS)
     return isRevived ? { ...known, statusReason: null, deadlineAt, status: 'updating' } : known

@@ -1,7 +1,7 @@
-// Makes intent true. There is no queue and no lease here, because there is nothing outside the transaction: a cell pulls, so "tell the
-// cell" is a row of its feed, in this very database. One look is one transaction: it happened whole or not at all, whoever is
-// killed in it. What fences a worker that froze is the server, which ends a transaction that is idle for five seconds; what fences a
-// cell is the generation. (docs/decisions/2026-11-15-provisioning-without-queue.md)
+// Reconciles services with what is wanted. There is no queue and no lease, because nothing happens outside the transaction: cells pull, so
+// publishing to a cell is a row of its feed in this same database. One reconciliation is one transaction, whole or not at all, whichever
+// process is killed. A worker that froze is fenced by the server, which ends a transaction that is idle for five seconds; a cell is
+// fenced by the generation. (docs/decisions/2026-11-15-provisioning-without-queue.md)
 
 import { createHash } from 'node:crypto'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -20,80 +20,80 @@ import { saveOperation } from './operations/store.ts'
 import { addReadyTime, type Candidate, listCandidates, lockRoom } from './placement/store.ts'
 import { deleteQuarantined, quarantineStray, saveQuarantined } from './quarantine/store.ts'
 import { type Entitlement, needsPlace, reconcile } from './reconcile.ts'
-import { type DesiredState, type Life, LOST, type ObservedState, type Turn } from './service-state.ts'
+import { type DesiredState, LOST, type ObservedState, type ServiceState, type Transition } from './service-state.ts'
 import {
   findPlaced,
   findRankInOrganization,
-  holdOrganizationStanding,
-  holdStanding,
+  holdCoverage,
+  holdOrganizationCoverage,
   type ObservedRow,
   type Placed,
-  type Standing,
-  saveLife,
+  saveServiceState,
+  type TenantCoverage,
 } from './store.ts'
 
 export interface Rules {
-  /** Without a billing webhook there is nobody to say what is paid for, and everything is covered. */
+  /** False without a billing webhook: then nobody can say what is paid for, and every plan is covered. */
   isBilled: boolean
   random?: () => number
 }
 
-interface Look {
+interface ServiceName {
   organizationId: string
   serviceId: string
   now?: Date
 }
 
-/** One look at one service. In a transaction of its own. */
-export async function lookAt(sql: Sql, rules: Rules, one: Look): Promise<void> {
-  await appendEvents(sql, await lookWithoutEvents(sql, rules, one), one.now ?? new Date())
+/** Reconciles one service, in a transaction of its own. */
+export async function reconcileService(sql: Sql, rules: Rules, one: ServiceName): Promise<void> {
+  await appendEvents(sql, await reconcileWithoutEvents(sql, rules, one), one.now ?? new Date())
 }
 
 /** The same as a part of a transaction, which appends the events when it has appended its own audit entries. */
-export async function lookWithoutEvents(
+export async function reconcileWithoutEvents(
   sql: Sql,
   rules: Rules,
-  { organizationId, serviceId, now = new Date() }: Look,
+  { organizationId, serviceId, now = new Date() }: ServiceName,
 ): Promise<EventEntry[]> {
   await useOrganization(sql, organizationId)
-  // The cell's row is locked before the service's, as everywhere: so it is chosen by a look without a lock, which may be outdated.
+  // A cell is locked before the service, so it is chosen by a read without a lock, which may be outdated.
   const seen = await findPlaced(sql, organizationId, serviceId, { lock: false })
   if (!seen) {
     await dropDue(sql, serviceId)
     return []
   }
-  const placement = needsPlace(seen.life) ? await choose(sql, seen, rules) : undefined
-  const cellId = seen.life.cellId ?? placement
+  const placement = needsPlace(seen.state) ? await choose(sql, seen, rules) : undefined
+  const cellId = seen.state.cellId ?? placement
   const room = cellId === undefined ? undefined : await lockRoom(sql, cellId)
-  const standing = await holdStanding(sql, organizationId, seen.tenantId, serviceId)
+  const coverage = await holdCoverage(sql, organizationId, seen.tenantId, serviceId)
   const placed = await findPlaced(sql, organizationId, serviceId, { lock: true })
-  if (!placed || placed.life.cellId !== seen.life.cellId) {
+  if (!placed || placed.state.cellId !== seen.state.cellId) {
     await putDue(sql, organizationId, serviceId, now)
     return []
   }
   const around = {
     entitlement: entitlementOf(
       placed,
-      standing,
+      coverage,
       rules.isBilled,
-      rules.isBilled && (await isBeyond(sql, organizationId, serviceId, standing)),
+      rules.isBilled && (await isBeyond(sql, organizationId, serviceId, coverage)),
     ),
     placement: placement !== undefined && room && hasRoom(room, placed.plan, rules) ? placement : undefined,
     operationId: newId('op', now.getTime()),
   }
-  const result = reconcile(placed.life, around, now)
-  const events = await saveTurn(sql, organizationId, placed, result, now)
+  const result = reconcile(placed.state, around, now)
+  const events = await saveTransition(sql, organizationId, placed, result, now)
   await setDue(sql, organizationId, serviceId, result.dueAt)
-  const told = result.publish ? result.life.cellId : null
-  if (told !== null)
-    await publishInstance(sql, told, {
-      ...bodyOf(placed, standing, rules.isBilled, result.life.desiredState, result.life.stateReason),
+  const publishedTo = result.publish ? result.state.cellId : null
+  if (publishedTo !== null)
+    await publishInstance(sql, publishedTo, {
+      ...bodyOf(placed, coverage, rules.isBilled, result.state.desiredState, result.state.stateReason),
       org: organizationId,
       ten: placed.tenantId,
       svc: serviceId,
-      generation: result.life.generation,
+      generation: result.state.generation,
     })
-  if (result.life.wantedState === 'deleted' && placed.life.wantedState !== 'deleted')
+  if (result.state.wantedState === 'deleted' && placed.state.wantedState !== 'deleted')
     await appendAudit(sql, {
       chain: organizationId,
       actor: 'billing',
@@ -113,8 +113,8 @@ export interface Observation {
 }
 
 /**
- * What a cell says of one service, in a transaction of its own: a report may name a thousand, and nobody else of their organizations
- * should wait for all of them. A report that is cut off in the midst is told again, and what was taken is old news by then.
+ * What a cell reports of one service, in a transaction of its own: a report may name a thousand, and their organizations should not wait
+ * for all of them. A report that is interrupted is sent again, and what was taken of it changes nothing then.
  */
 export async function takeObserved(
   sql: Sql,
@@ -124,21 +124,21 @@ export async function takeObserved(
   await useOrganization(sql, organizationId)
   const placed = await findPlaced(sql, organizationId, svc, { lock: true })
   if (!placed) return 'taken'
-  if (isTooFarAhead(placed.life, generation)) {
+  if (isTooFarAhead(placed.state, generation)) {
     await quarantineAhead(sql, organizationId, cellId, placed, { svc, generation, state })
     return 'ahead'
   }
-  const turn = observe(placed.life, { cellId, generation, state }, now)
-  const isHere = turn.life.cellId === cellId
-  if (!isHere && placed.life.cellId !== cellId) {
+  const next = observe(placed.state, { cellId, generation, state }, now)
+  const isHere = next.state.cellId === cellId
+  if (!isHere && placed.state.cellId !== cellId) {
     if (state === 'deleted') await deleteQuarantined(sql, cellId, svc)
     else await quarantineStray(sql, cellId, { svc, generation, state })
     return 'taken'
   }
-  // Taken back: nobody may take it for one that nobody owns any more.
-  if (isHere && placed.life.cellId !== cellId) await deleteQuarantined(sql, cellId, svc)
-  const events = await saveTurn(sql, organizationId, placed, turn, now)
-  const isLost = turn.life.statusReason === LOST && placed.life.statusReason !== LOST
+  // Taken back, so it is no longer an instance without an owner.
+  if (isHere && placed.state.cellId !== cellId) await deleteQuarantined(sql, cellId, svc)
+  const events = await saveTransition(sql, organizationId, placed, next, now)
+  const isLost = next.state.statusReason === LOST && placed.state.statusReason !== LOST
   if (isLost)
     await appendAudit(sql, {
       chain: organizationId,
@@ -152,40 +152,40 @@ export async function takeObserved(
   return isLost ? 'lost' : 'taken'
 }
 
-/** The service goes on as it is. Once in the audit of its organization, however often it is said. */
+/** The service stays as it is. One audit entry for its organization, however often it is reported. */
 async function quarantineAhead(
   sql: Sql,
   organizationId: string,
   cellId: string,
-  { life, tenantId, serviceType, plan }: Placed,
+  { state: known, tenantId, serviceType, plan }: Placed,
   { svc, generation, state }: ObservedRow,
 ): Promise<void> {
   const one = { svc, org: organizationId, ten: tenantId, service_type: serviceType, plan, state, generation }
   if (!(await saveQuarantined(sql, cellId, one))) return
-  const detail = { tenant_id: tenantId, cell_id: cellId, generation, known_generation: life.generation }
+  const detail = { tenant_id: tenantId, cell_id: cellId, generation, known_generation: known.generation }
   const entry = { actor: cellId, action: 'service.quarantine', subject: svc, detail }
   await appendAudit(sql, { ...entry, chain: organizationId })
 }
 
 /**
- * The life, its operations and when to look again. Answers what others must be told: events come after the audit, last in every
- * transaction, because each locks a head that all of the organization share.
+ * The state, its operations and when to reconcile next. Returns the events to append: they come after the audit, last in every
+ * transaction, because each locks a head that the whole organization shares.
  */
-export async function saveTurn(
+export async function saveTransition(
   sql: Sql,
   organizationId: string,
-  { life: before, tenantId, region }: Placed,
-  { life, superseded, dueAt, readyMs }: Turn,
+  { state: before, tenantId, region }: Placed,
+  { state, superseded, dueAt, readyMs }: Transition,
   now: Date,
 ): Promise<EventEntry[]> {
-  if (superseded) await saveOperation(sql, organizationId, life.id, superseded)
-  if (life.operation && life.operation !== before.operation)
-    await saveOperation(sql, organizationId, life.id, life.operation)
-  if (life !== before) await saveLife(sql, organizationId, life, now)
-  // What leaves the quota may let another of the organization come forward.
-  if (!usesQuota(life) && usesQuota(before)) await putUncoveredDue(sql, organizationId, life.id, now)
-  if (dueAt !== null) await putDue(sql, organizationId, life.id, dueAt)
-  else if (before.deadlineAt) await dropDeadline(sql, life.id, before.deadlineAt)
+  if (superseded) await saveOperation(sql, organizationId, state.id, superseded)
+  if (state.operation && state.operation !== before.operation)
+    await saveOperation(sql, organizationId, state.id, state.operation)
+  if (state !== before) await saveServiceState(sql, organizationId, state, now)
+  // A service that leaves the quota may let another of the organization be covered.
+  if (!usesQuota(state) && usesQuota(before)) await putUncoveredDue(sql, organizationId, state.id, now)
+  if (dueAt !== null) await putDue(sql, organizationId, state.id, dueAt)
+  else if (before.deadlineAt) await dropDeadline(sql, state.id, before.deadlineAt)
   if (readyMs !== undefined) await addReadyTime(sql, region, now, readyMs)
   const event = (type: string, subject: string, data: Record<string, string | null>): EventEntry => ({
     organizationId,
@@ -193,18 +193,22 @@ export async function saveTurn(
     subject,
     data: { tenant_id: tenantId, ...data },
   })
-  const ended = [superseded, hasJustEnded(before.operation, life.operation)].filter((one) => one !== undefined)
+  const ended = [superseded, hasJustEnded(before.operation, state.operation)].filter((one) => one !== undefined)
   return [
-    ...(life.status === before.status
+    ...(state.status === before.status
       ? []
       : [
-          event('service.status_changed', life.id, { from: before.status, to: life.status, reason: life.statusReason }),
+          event('service.status_changed', state.id, {
+            from: before.status,
+            to: state.status,
+            reason: state.statusReason,
+          }),
         ]),
-    ...ended.map(({ id, kind, status }) => event('operation.finished', id, { service_id: life.id, kind, status })),
+    ...ended.map(({ id, kind, status }) => event('operation.finished', id, { service_id: state.id, kind, status })),
   ]
 }
 
-function usesQuota({ status }: Life): boolean {
+function usesQuota({ status }: ServiceState): boolean {
   return status !== 'failed' && status !== 'deleting' && status !== 'deleted'
 }
 
@@ -212,14 +216,14 @@ function hasJustEnded(before: Operation | null, after: Operation | null): Operat
   return after && !isOpen(after) && (before?.id !== after.id || isOpen(before)) ? after : undefined
 }
 
-/** Its own cell where the tenant has one; else the emptier of two that chance names: without it every writer picks the same one. */
+/** A cell reserved for the tenant; else the emptier of two random ones: otherwise all processes would choose the same one. */
 async function choose(sql: Sql, { region, tenantId, plan }: Placed, rules: Rules): Promise<string | undefined> {
   const { random = Math.random } = rules
   const cells = await listCandidates(sql, region, tenantId)
   const own = cells.filter(({ isOwn }) => isOwn)
   const withRoom = (own.length > 0 ? own : cells).filter((cell) => hasRoom(cell, plan, rules))
   const heard = withRoom.filter(({ isHeard }) => isHeard)
-  // One that nobody has heard of for a minute is better than none: it may be about to come back.
+  // A cell that was not heard for a minute is better than none: it may be about to come back.
   const eligible = heard.length > 0 ? heard : withRoom
   const draw = () => eligible[Math.floor(random() * eligible.length)] as Candidate
   if (eligible.length === 0) return undefined
@@ -227,7 +231,7 @@ async function choose(sql: Sql, { region, tenantId, plan }: Placed, rules: Rules
   return one.placed / one.capacity <= other.placed / other.capacity ? one.id : other.id
 }
 
-/** Free services leave a part of every shared cell to those who pay. Without billing nobody does, and there is nothing to keep. */
+/** Free services leave a part of every shared cell to paying ones. Without billing there are none, and nothing is kept back. */
 function hasRoom(
   { placed, capacity, isOwn }: { placed: number; capacity: number; isOwn: boolean },
   plan: PlanName,
@@ -242,11 +246,11 @@ async function isBeyond(
   sql: Sql,
   organizationId: string,
   serviceId: string,
-  standing: Standing | undefined,
+  coverage: TenantCoverage | undefined,
 ): Promise<boolean> {
-  if (!standing) return false
-  if (standing.rank > PLANS[standing.plan].services) return true
-  const { plan, used } = await holdOrganizationStanding(sql, organizationId)
+  if (!coverage) return false
+  if (coverage.rank > PLANS[coverage.plan].services) return true
+  const { plan, used } = await holdOrganizationCoverage(sql, organizationId)
   const { services } = PLANS[plan].organization
   // Counted last and seldom: there may be ten thousand.
   if (used <= services) return false
@@ -255,20 +259,20 @@ async function isBeyond(
 
 function entitlementOf(
   placed: Placed,
-  standing: Standing | undefined,
+  coverage: TenantCoverage | undefined,
   isBilled: boolean,
   isBeyondPlan: boolean,
 ): Entitlement {
   const digestOf = (state: DesiredState, reason: StateReason | null) =>
     createHash('sha256')
-      .update(JSON.stringify(bodyOf(placed, standing, isBilled, state, reason)))
+      .update(JSON.stringify(bodyOf(placed, coverage, isBilled, state, reason)))
       .digest('base64url')
-  if (!isBilled || !standing) return { ...TENANT_ACCESS.full, isOver: false, digestOf }
+  if (!isBilled || !coverage) return { ...TENANT_ACCESS.full, isOver: false, digestOf }
   // Until the deletion is commanded nothing is served.
-  if (standing.access === 'delete') return { ...TENANT_ACCESS.none, isOver: true, digestOf }
-  if (standing.access === 'full' && isBeyondPlan)
+  if (coverage.access === 'delete') return { ...TENANT_ACCESS.none, isOver: true, digestOf }
+  if (coverage.access === 'full' && isBeyondPlan)
     return { state: 'suspended', reason: 'plan_not_covered', isOver: false, digestOf }
-  return { ...TENANT_ACCESS[standing.access], isOver: false, digestOf }
+  return { ...TENANT_ACCESS[coverage.access], isOver: false, digestOf }
 }
 
 interface InstanceBody {
@@ -280,15 +284,15 @@ interface InstanceBody {
   config: Record<string, unknown>
 }
 
-/** What the cell is told, but for its number. */
+/** What is published, but for its generation. */
 function bodyOf(
   { serviceType, plan, config }: Placed,
-  standing: Standing | undefined,
+  coverage: TenantCoverage | undefined,
   isBilled: boolean,
   state: DesiredState,
   reason: StateReason | null,
 ): InstanceBody {
-  const covered = isBilled && standing ? lesser(plan, standing.plan) : plan
+  const covered = isBilled && coverage ? lesser(plan, coverage.plan) : plan
   return {
     service_type: serviceType,
     plan,

@@ -1,4 +1,4 @@
-// One look at a service: what its cell must be told, given what is wanted and what is paid for. Pure; the states: service-state.ts.
+// One reconciliation of a service: what must be published to its cell, given what is wanted and what billing covers. Pure; the states: service-state.ts.
 
 import type { StateReason } from '@loci/contract/states.ts'
 import { isOpen, type OperationKind, stepDone, stepRunning } from './operations/operation.ts'
@@ -9,145 +9,154 @@ import {
   failed,
   givenUp,
   isConfirmed,
-  isUntold,
-  type Life,
+  isUnpublished,
   opened,
+  type ServiceState,
   settled,
-  type Turn,
+  type Transition,
 } from './service-state.ts'
 
 const BACKOFF_MS_MAX = 30_000
-/** Later than this past a deadline nobody was there to look, and the cells could not speak either. */
+/** A deadline that passed longer ago than this passed while management was down and cells could not report. */
 const UNWATCHED_MS = 60_000
 
-/** What should be so, apart from the customer's own word: the tenant's billing, and what of the plan it covers. */
+/** What billing of the tenant allows, apart from what the customer asked for. */
 export interface Entitlement {
   state: 'active' | 'suspended'
   reason: StateReason | null
-  /** The tenant is past everything: its services are deleted. */
+  /** The last deadline for payment has passed: the services are deleted. */
   isOver: boolean
-  /** Of limits, plan and config together with the state: what the cell would be told. */
+  /** Of limits, plan and config together with the state: what would be published. */
   digestOf(state: DesiredState, reason: StateReason | null): string
 }
 
 export interface Surroundings {
   entitlement: Entitlement
-  /** Where it could go now; undefined = nowhere has room. Asked for only when it has no place. */
+  /** A cell with room; undefined = none has. Looked for only when the service has no cell. */
   placement: string | undefined
   operationId: string
 }
 
-export interface Reconciled extends Turn {
-  /** Set when the cell must be told: the life's state and generation are those to tell. */
+export interface Reconciled extends Transition {
+  /** The state and generation of `state` must be published. */
   publish: boolean
-  /** It took a place in this cell. */
+  /** The cell that it was placed in. */
   placed?: string
 }
 
-/** What needs a place, so that whoever calls knows whether to look for one. */
-export function needsPlace(life: Life): boolean {
-  return life.cellId === null && life.wantedState !== 'deleted' && life.status !== 'failed'
+/** Whether the caller must look for a cell. */
+export function needsPlace(service: ServiceState): boolean {
+  return service.cellId === null && service.wantedState !== 'deleted' && service.status !== 'failed'
 }
 
-/** One look: gives up what is past its deadline, finds a place, tells the cell. Idempotent: a second look changes nothing. */
-export function reconcile(given: Life, around: Surroundings, now: Date): Reconciled {
+/** Gives up what is past its deadline, places, publishes. Idempotent: a second call changes nothing. */
+export function reconcile(given: ServiceState, around: Surroundings, now: Date): Reconciled {
   if (given.status === 'deleted') return deletedAgain(given, around, now)
   if (around.entitlement.isOver && given.wantedState !== 'deleted') {
-    const turn = command(given, 'delete', around.operationId, now)
-    const next = reconcile(turn.life, { ...around, entitlement: { ...around.entitlement, isOver: false } }, now)
-    return { ...next, ...(turn.superseded ? { superseded: turn.superseded } : {}) }
+    const deleted = command(given, 'delete', around.operationId, now)
+    const result = reconcile(deleted.state, { ...around, entitlement: { ...around.entitlement, isOver: false } }, now)
+    return { ...result, ...(deleted.superseded ? { superseded: deleted.superseded } : {}) }
   }
-  const life = given.deadlineAt && given.deadlineAt <= now ? overdue(given, given.deadlineAt, now) : given
-  // What its cell may have of it stays there: silence says nothing, and a report is no intent.
-  if (life.status === 'failed' && life.wantedState !== 'deleted') return { life, dueAt: null, publish: false }
-  const state = stateNeeded(life, around.entitlement.state)
-  const reason = state === 'suspended' ? reasonOf(life, around.entitlement) : null
-  const result = act(life, around, state, reason, now)
-  // Given up and replaced in one look: both must be known.
-  const isReplaced = life.operation !== given.operation && result.life.operation?.id !== life.operation?.id
-  return isReplaced && life.operation ? { ...result, superseded: life.operation } : result
+  const service = given.deadlineAt && given.deadlineAt <= now ? overdue(given, given.deadlineAt, now) : given
+  // What its cell may have of it stays there: silence proves nothing, and a report is no intent.
+  if (service.status === 'failed' && service.wantedState !== 'deleted')
+    return { state: service, dueAt: null, publish: false }
+  const state = stateNeeded(service, around.entitlement.state)
+  const reason = state === 'suspended' ? reasonOf(service, around.entitlement) : null
+  const result = act(service, around, state, reason, now)
+  // An operation that failed and was replaced in one reconciliation: both are saved.
+  const isReplaced = service.operation !== given.operation && result.state.operation?.id !== service.operation?.id
+  return isReplaced && service.operation ? { ...result, superseded: service.operation } : result
 }
 
-function act(life: Life, around: Surroundings, state: DesiredState, reason: StateReason | null, now: Date): Reconciled {
-  if (life.cellId !== null) return tell(life, around, state, reason, now)
-  if (state === 'deleted') return { ...settled(life, now), publish: false }
-  return place(life, around, state, reason, now)
+function act(
+  service: ServiceState,
+  around: Surroundings,
+  state: DesiredState,
+  reason: StateReason | null,
+  now: Date,
+): Reconciled {
+  if (service.cellId !== null) return publishState(service, around, state, reason, now)
+  if (state === 'deleted') return { ...settled(service, now), publish: false }
+  return place(service, around, state, reason, now)
 }
 
-/** For ever, also in a cell that was restored from a backup of a history that this database has lost. */
-function deletedAgain(life: Life, { entitlement }: Surroundings, now: Date): Reconciled {
-  if (!isUntold(life)) return { life, dueAt: null, publish: false }
+/** Deleted is final, also in a cell that was restored from a backup of a history that this database has lost. */
+function deletedAgain(service: ServiceState, { entitlement }: Surroundings, now: Date): Reconciled {
+  if (!isUnpublished(service)) return { state: service, dueAt: null, publish: false }
   const publishedDigest = entitlement.digestOf('deleted', null)
-  const told: Life = {
-    ...life,
+  const published: ServiceState = {
+    ...service,
     desiredState: 'deleted',
     stateReason: null,
-    generation: life.generation + 1,
+    generation: service.generation + 1,
     publishedDigest,
   }
-  return { life: running(told, now), dueAt: null, publish: true }
+  return { state: running(published, now), dueAt: null, publish: true }
 }
 
-/** As the customer wants it, within what is paid for. */
-function stateNeeded(life: Life, entitled: 'active' | 'suspended'): DesiredState {
-  return life.wantedState === 'active' ? entitled : life.wantedState
+/** As the customer wants it, within what billing covers. */
+function stateNeeded(service: ServiceState, entitled: 'active' | 'suspended'): DesiredState {
+  return service.wantedState === 'active' ? entitled : service.wantedState
 }
 
-/** Want of payment is told before the customer's own word: a payment is what would help. */
-function reasonOf(life: Life, { state, reason }: Entitlement): StateReason {
-  if (state === 'suspended' && (reason !== 'plan_not_covered' || life.wantedState !== 'suspended'))
+/** A missing payment is the reason that is shown, also where the customer suspended: a payment is what would help. */
+function reasonOf(service: ServiceState, { state, reason }: Entitlement): StateReason {
+  if (state === 'suspended' && (reason !== 'plan_not_covered' || service.wantedState !== 'suspended'))
     return reason ?? 'suspended'
   return 'suspended'
 }
 
 function place(
-  life: Life,
+  service: ServiceState,
   around: Surroundings,
   state: DesiredState,
   reason: StateReason | null,
   now: Date,
 ): Reconciled {
   if (around.placement === undefined) {
-    const attempts = life.attempts + 1
+    const attempts = service.attempts + 1
     const retryAt = new Date(now.getTime() + Math.min(BACKOFF_MS_MAX, 500 * 2 ** Math.min(attempts, 10)))
-    const operation = life.operation && stepRunning(life.operation, 'place', 'no cell has room', now)
-    const waiting = { ...life, attempts, statusReason: 'no_capacity', operation }
-    return { life: waiting, dueAt: earliest(retryAt, life.deadlineAt), publish: false }
+    const operation = service.operation && stepRunning(service.operation, 'place', 'no cell has room', now)
+    const waiting = { ...service, attempts, statusReason: 'no_capacity', operation }
+    return { state: waiting, dueAt: earliest(retryAt, service.deadlineAt), publish: false }
   }
-  const operation = life.operation && stepDone(life.operation, 'place', around.placement, now)
-  const placed = { ...life, cellId: around.placement, attempts: 0, statusReason: null, operation }
-  return { ...tell({ ...placed, publishedDigest: null }, around, state, reason, now), placed: around.placement }
+  const operation = service.operation && stepDone(service.operation, 'place', around.placement, now)
+  const placed = { ...service, cellId: around.placement, attempts: 0, statusReason: null, operation }
+  return { ...publishState({ ...placed, publishedDigest: null }, around, state, reason, now), placed: around.placement }
 }
 
-function tell(
-  life: Life,
+function publishState(
+  service: ServiceState,
   around: Surroundings,
   state: DesiredState,
   reason: StateReason | null,
   now: Date,
 ): Reconciled {
   const digest = around.entitlement.digestOf(state, reason)
-  // What was told to be deleted is not told again when its plan changes: a restored database would raise its number past that of
+  // A published deletion is not published again when the plan changes: a restored database would raise its generation past that of
   // a cell where it lives.
-  const isToldDeleted = state === 'deleted' && life.desiredState === 'deleted' && life.publishedDigest !== null
-  if (digest === life.publishedDigest || isToldDeleted) {
-    // Told before. A new command that changes nothing is over when the cell has confirmed what it was told.
-    if (isConfirmed(life)) return { ...settled(life, now), publish: false }
-    return { life: running(life, now), dueAt: dueOf(life), publish: false }
+  const isDeletionPublished =
+    state === 'deleted' && service.desiredState === 'deleted' && service.publishedDigest !== null
+  if (digest === service.publishedDigest || isDeletionPublished) {
+    // Published before. A new command that changes nothing ends when the cell has confirmed what was published.
+    if (isConfirmed(service)) return { ...settled(service, now), publish: false }
+    return { state: running(service, now), dueAt: dueOf(service), publish: false }
   }
-  const told: Life = {
-    ...life,
+  const published: ServiceState = {
+    ...service,
     desiredState: state,
     stateReason: reason,
-    generation: life.generation + 1,
+    generation: service.generation + 1,
     publishedDigest: digest,
   }
-  // A change that nobody commanded, such as a payment that came: it gets an operation of its own.
-  const isCommanded = told.operation !== null && isOpen(told.operation)
-  if (isCommanded || told.status === 'failed') return { life: running(told, now), dueAt: dueOf(told), publish: true }
-  const kind = kindOfChange(life.desiredState, state)
-  const turn = opened(told, kind, state === 'deleted' ? 'deleting' : 'updating', around.operationId, now)
-  return { ...turn, life: running(turn.life, now), dueAt: dueOf(turn.life), publish: true }
+  // A change without a command, such as a payment: it gets an operation of its own.
+  const isCommanded = published.operation !== null && isOpen(published.operation)
+  if (isCommanded || published.status === 'failed')
+    return { state: running(published, now), dueAt: dueOf(published), publish: true }
+  const kind = kindOfChange(service.desiredState, state)
+  const next = opened(published, kind, state === 'deleted' ? 'deleting' : 'updating', around.operationId, now)
+  return { ...next, state: running(next.state, now), dueAt: dueOf(next.state), publish: true }
 }
 
 function kindOfChange(before: DesiredState, after: DesiredState): OperationKind {
@@ -156,35 +165,35 @@ function kindOfChange(before: DesiredState, after: DesiredState): OperationKind 
   return before === 'suspended' ? 'resume' : 'update'
 }
 
-function running(life: Life, now: Date): Life {
-  if (!life.operation || !isOpen(life.operation)) return life
-  const detail = `generation ${life.generation}`
-  if (life.operation.steps.some((step) => step.name === 'publish' && step.detail === detail)) return life
-  const told = stepDone(life.operation, 'publish', detail, now)
-  return { ...life, operation: stepRunning(told, 'confirm', life.cellId, now) }
+function running(service: ServiceState, now: Date): ServiceState {
+  if (!service.operation || !isOpen(service.operation)) return service
+  const detail = `generation ${service.generation}`
+  if (service.operation.steps.some((step) => step.name === 'publish' && step.detail === detail)) return service
+  const published = stepDone(service.operation, 'publish', detail, now)
+  return { ...service, operation: stepRunning(published, 'confirm', service.cellId, now) }
 }
 
-/** Past its deadline: it is given up, unless nobody was there to see its cell answer. */
-function overdue(life: Life, deadlineAt: Date, now: Date): Life {
-  if (now.getTime() - deadlineAt.getTime() <= UNWATCHED_MS) return expired(life, now)
-  return { ...life, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }
+/** Past its deadline it is given up, unless management was down and could not hear its cell. */
+function overdue(service: ServiceState, deadlineAt: Date, now: Date): ServiceState {
+  if (now.getTime() - deadlineAt.getTime() <= UNWATCHED_MS) return expired(service, now)
+  return { ...service, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }
 }
 
-function expired(life: Life, now: Date): Life {
-  if (life.status === 'provisioning') {
-    return life.cellId === null
-      ? failed(life, 'no_capacity', 'No cell of the region had room for it. Try again later.', now)
-      : failed(life, 'cell_silent', 'Its cell did not confirm it in time. It can be tried again.', now)
+function expired(service: ServiceState, now: Date): ServiceState {
+  if (service.status === 'provisioning') {
+    return service.cellId === null
+      ? failed(service, 'no_capacity', 'No cell of the region had room for it. Try again later.', now)
+      : failed(service, 'cell_silent', 'Its cell did not confirm it in time. It can be tried again.', now)
   }
-  if (life.status === 'deleting')
-    return failed(life, 'deletion_unconfirmed', 'Its cell has not confirmed yet that everything is erased.', now)
-  // Back to what the cell last said. It is still told the new state, and its late word settles it.
-  const status = life.observedState === 'suspended' ? 'suspended' : 'active'
-  return { ...givenUp(life, 'unconfirmed', 'Its cell did not confirm the change in time.', now), status }
+  if (service.status === 'deleting')
+    return failed(service, 'deletion_unconfirmed', 'Its cell has not confirmed yet that everything is erased.', now)
+  // Back to what the cell last reported. The new state stays published, and a late confirmation settles it.
+  const status = service.observedState === 'suspended' ? 'suspended' : 'active'
+  return { ...givenUp(service, 'unconfirmed', 'Its cell did not confirm the change in time.', now), status }
 }
 
-/** Whatever has a deadline is looked at again when that has passed. */
-function dueOf({ deadlineAt }: Life): Date | null {
+/** What has a deadline is reconciled again when that has passed. */
+function dueOf({ deadlineAt }: ServiceState): Date | null {
   return deadlineAt
 }
 

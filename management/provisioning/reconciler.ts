@@ -7,7 +7,7 @@ import type { Metrics } from '@loci/chassis/metrics.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { claimDue, countOverdue } from './due/store.ts'
-import { lookAt, type Rules } from './provisioning.ts'
+import { type Rules, reconcileService } from './provisioning.ts'
 
 export interface Reconciler {
   jobs: Job[]
@@ -50,7 +50,7 @@ export function createReconciler({
 
   async function lookOnce(one: Due): Promise<void> {
     try {
-      await transaction(pool, (sql) => lookAt(sql, rules, one))
+      await transaction(pool, (sql) => reconcileService(sql, rules, one))
     } catch (error) {
       // It is still due, and is looked at again.
       if (!isStopped)

@@ -20,7 +20,7 @@ import { adoptByStaff, type Unknown } from './adoption.ts'
 import { operationJson } from './operations/json.ts'
 import type { Operation } from './operations/operation.ts'
 import { lockRoom } from './placement/store.ts'
-import { lookWithoutEvents, type Rules, saveTurn } from './provisioning.ts'
+import { type Rules, reconcileWithoutEvents, saveTransition } from './provisioning.ts'
 import { deleteQuarantined, findQuarantined, listQuarantined } from './quarantine/store.ts'
 import { command } from './service-state.ts'
 import { findPlaced } from './store.ts'
@@ -180,20 +180,20 @@ async function move(
   await holdTenant(sql, organizationId, owner.tenantId)
   const placed = await findPlaced(sql, organizationId, id, { lock: true })
   // Its data would have to come along, by export and import. What has failed has none, once its cell has erased it.
-  if (placed?.life.status !== 'failed' || placed.life.wantedState === 'deleted' || placed.life.cellId !== null)
+  if (placed?.state.status !== 'failed' || placed.state.wantedState === 'deleted' || placed.state.cellId !== null)
     throw new ApiError(
       'INVALID_STATE',
       'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data can not be moved yet.',
     )
-  const turn = command(placed.life, 'retry', newId('op', now.getTime()), now)
-  const moved = await saveTurn(sql, organizationId, placed, { ...turn, life: { ...turn.life, cellId } }, now)
+  const next = command(placed.state, 'retry', newId('op', now.getTime()), now)
+  const moved = await saveTransition(sql, organizationId, placed, { ...next, state: { ...next.state, cellId } }, now)
   // In the same transaction: its place is taken before another can be moved into it.
-  const events = await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now })
+  const events = await reconcileWithoutEvents(sql, rules, { organizationId, serviceId: id, now })
   const entry = { ...by, action: 'service.move', subject: id, detail: { cell_id: cellId } }
   await appendAudit(sql, { ...entry, chain: organizationId })
   await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
   await appendEvents(sql, [...moved, ...events], now)
-  return turn.life.operation as Operation
+  return next.state.operation as Operation
 }
 
 function quarantinedJson(one: Awaited<ReturnType<typeof listQuarantined>>[number]) {

@@ -1,24 +1,25 @@
-// The life of a service: what is wanted, what its cell was told, what the cell says. Pure: each function takes a life and a moment
-// and answers the next life and what must be done beside it. The stores and the simulation in tests/ run these same functions.
+// The state of a service: what is wanted, what was published to its cell, what the cell reports. Pure: each function takes a state and a
+// time and returns the next state with what must be written beside it. The stores and the simulation in tests/ run these same functions.
 //
-//   provisioning  new, or tried again. Moves on: its cell confirms → active (or suspended); 15 minutes → failed.
-//   active        as wanted. suspended: as wanted, or for want of payment.
-//   updating      the cell is being told something new. Moves on: confirmed → active or suspended; 15 minutes → back to what the cell
-//                 last said, reason `unconfirmed`; the cell still has it in its feed, and a late confirmation settles it.
-//   failed        nobody pays for it, and nothing is published for it. Moves on: retry → provisioning, told anew; delete → deleting; its
-//                 cell confirms after all what it was told → active (or suspended). `lost_in_restore`: the cell has erased it unasked,
-//                 and only its owner goes on. `recovered`: it lives in its cell and was not known here; retry accepts it.
-//   deleting      Moves on: the cell has erased it → deleted; 15 minutes → failed, reason `deletion_unconfirmed`, and the late
-//                 confirmation ends it. deleted: for ever.
+//   provisioning  new, or retried. Leaves: the cell confirms → active (or suspended); after 15 minutes → failed.
+//   active        as wanted. suspended: as wanted, or because of billing.
+//   updating      a change is published. Leaves: confirmed → active or suspended; after 15 minutes → what the cell last reported, reason
+//                 `unconfirmed`. The change stays in the feed of the cell, and a late confirmation settles it.
+//   failed        not billed, and nothing is published. Leaves: retry → provisioning, published anew; delete → deleting; the cell confirms
+//                 after all what was published → active (or suspended). `lost_in_restore`: the cell erased it unasked; only its owner can
+//                 go on. `recovered`: its cell had it and this database did not; retry accepts it.
+//   deleting      Leaves: the cell has erased it → deleted; after 15 minutes → failed, reason `deletion_unconfirmed`; a late confirmation
+//                 deletes it. deleted: final.
 //
-// Only a look may find that nothing is left to do, for only a look knows what is paid for: a command and a cell's word make the
-// service due at once. A deadline that passed while nobody looked (management was down, or its database is restored) begins anew.
-// A cell that has more than was ever told is believed: what it has lives, and it is told again what is wanted.
+// Only a reconciliation can find that nothing is left to do, because only it knows what billing covers: a command and a report make the
+// service due at once. A deadline that passed while nothing was reconciled (management was down, or its database was restored) starts
+// again. A cell that reports a higher generation than was ever published is believed: its instance lives, and the wanted state is
+// published again.
 //
-// Can never happen: a transitional status without a deadline; a command that is refused because of a state, except deleted; a command
-// that is over before its cell was told of it; a cell that is told an older generation after a newer one; a cell that is told `deleted`
-// because it was silent, or because of its own report. This database can not know what lived in a history that it has lost: only the
-// word of the owner, of billing or of staff erases.
+// Can never happen: a transitional status without a deadline; a command that is refused because of a state, except deleted; an operation
+// that ends before its command was published; an older generation published after a newer one; `deleted` published because a cell was
+// silent, or because of its own report. This database can not know what existed in a history that it has lost: only the owner, billing or
+// staff delete.
 
 import type { InstanceState, StateReason } from '@loci/contract/states.ts'
 import { finish, isOpen, newOperation, type Operation, type OperationKind } from './operations/operation.ts'
@@ -27,7 +28,7 @@ export type Status = 'provisioning' | 'active' | 'updating' | 'suspended' | 'fai
 export type DesiredState = InstanceState
 export type ObservedState = DesiredState | 'failed'
 
-export interface Life {
+export interface ServiceState {
   id: string
   wantedState: DesiredState
   status: Status
@@ -35,9 +36,9 @@ export interface Life {
   cellId: string | null
   desiredState: DesiredState
   stateReason: StateReason | null
-  /** Of what the cell was last told; 0 = nothing yet. */
+  /** Of what was last published; 0 = nothing yet. */
   generation: number
-  /** Of everything that the cell was told under it; null = it must be told (again). */
+  /** Of everything published under this generation; null = it must be published (again). */
   publishedDigest: string | null
   observedGeneration: number
   observedState: ObservedState | null
@@ -49,25 +50,25 @@ export interface Life {
 }
 
 /** What changed, and what must be done in the same transaction. */
-export interface Turn {
-  life: Life
+export interface Transition {
+  state: ServiceState
   /** The operation that was open before, now over. */
   superseded?: Operation
-  /** When somebody must look again; null = nothing is left to do, which only a look can say of one that is not deleted. */
+  /** When to reconcile next; null = nothing is left to do, which only a reconciliation can say of one that is not deleted. */
   dueAt: Date | null
   /** Set when a provisioning has just ended well: how long it took. */
   readyMs?: number
 }
 
 export const DEADLINE_MS = 15 * 60_000
-/** The reason of one that its cell has erased unasked. */
+/** The reason of one that its cell erased unasked. */
 export const LOST = 'lost_in_restore'
 /** The reason of one that a cell had and this database did not: its owner accepts it with retry, or deletes it. */
 export const RECOVERED = 'recovered'
 
 export type Verb = 'suspend' | 'resume' | 'update' | 'delete' | 'retry'
 
-export function newLife(id: string, operationId: string, now: Date): Life {
+export function newServiceState(id: string, operationId: string, now: Date): ServiceState {
   return {
     id,
     wantedState: 'active',
@@ -86,26 +87,26 @@ export function newLife(id: string, operationId: string, now: Date): Life {
   }
 }
 
-/** Accepted in any state but deleted. What is being deleted stays so: a command on it is over as soon as it is given. */
-export function command(life: Life, verb: Verb, operationId: string, now: Date): Turn {
-  if (life.wantedState === 'deleted') {
-    if (verb === 'delete' || verb === 'retry') return again(life, 'delete', operationId, now)
+/** Accepted in any state but deleted. What is being deleted stays so: another command on it ends at once. */
+export function command(service: ServiceState, verb: Verb, operationId: string, now: Date): Transition {
+  if (service.wantedState === 'deleted') {
+    if (verb === 'delete' || verb === 'retry') return restarted(service, 'delete', operationId, now)
     const unheard = finish(newOperation(operationId, kindOf(verb), now), 'superseded', now)
-    return { life, superseded: unheard, dueAt: now }
+    return { state: service, superseded: unheard, dueAt: now }
   }
-  if (verb === 'delete') return removal(life, operationId, now)
-  const isRevival = life.status === 'failed' && (verb === 'retry' || verb === 'resume')
-  const wanted: Life = { ...life, wantedState: wantedBy(verb, life.wantedState) }
-  // Told anew under a higher generation: a cell that could not make it tries again, one that has erased it begins an empty one.
-  const revived: Life = { ...wanted, attempts: 0, publishedDigest: null }
+  if (verb === 'delete') return removal(service, operationId, now)
+  const isRevival = service.status === 'failed' && (verb === 'retry' || verb === 'resume')
+  const wanted: ServiceState = { ...service, wantedState: wantedBy(verb, service.wantedState) }
+  // Published anew under a higher generation: a cell that could not make it tries again, one that erased it makes an empty one.
+  const revived: ServiceState = { ...wanted, attempts: 0, publishedDigest: null }
   if (isRevival) return opened(revived, 'provision', 'provisioning', operationId, now)
-  if (verb === 'retry') return again(life, kindNow(life), operationId, now)
-  if (life.status === 'failed') {
-    // It takes effect when it is tried again; until then there is nothing to change.
+  if (verb === 'retry') return restarted(service, kindNow(service), operationId, now)
+  if (service.status === 'failed') {
+    // It takes effect with the next retry; until then there is nothing to change.
     const operation = finish(newOperation(operationId, kindOf(verb), now), 'succeeded', now)
-    return { life: { ...wanted, operation }, dueAt: now }
+    return { state: { ...wanted, operation }, dueAt: now }
   }
-  return opened(wanted, kindOf(verb), life.status === 'provisioning' ? 'provisioning' : 'updating', operationId, now)
+  return opened(wanted, kindOf(verb), service.status === 'provisioning' ? 'provisioning' : 'updating', operationId, now)
 }
 
 function wantedBy(verb: Verb, before: DesiredState): DesiredState {
@@ -117,38 +118,45 @@ function kindOf(verb: Verb): OperationKind {
   return verb === 'retry' ? 'provision' : verb
 }
 
-function kindNow({ status, wantedState }: Life): OperationKind {
+function kindNow({ status, wantedState }: ServiceState): OperationKind {
   if (status === 'provisioning') return 'provision'
   return wantedState === 'suspended' ? 'suspend' : 'update'
 }
 
-/** What was never placed is nowhere, so it is gone at once. */
-function removal(life: Life, operationId: string, now: Date): Turn {
-  const turn = opened({ ...life, wantedState: 'deleted' }, 'delete', 'deleting', operationId, now)
-  return life.cellId === null ? { ...turn, ...settled(turn.life, now) } : turn
+/** What was never placed exists nowhere, so it is deleted at once. */
+function removal(service: ServiceState, operationId: string, now: Date): Transition {
+  const next = opened({ ...service, wantedState: 'deleted' }, 'delete', 'deleting', operationId, now)
+  return service.cellId === null ? { ...next, ...settled(next.state, now) } : next
 }
 
-/** Looks again at once. An operation that is open goes on as it is; one that is over is begun anew while there is something to do. */
-function again(life: Life, kind: OperationKind, operationId: string, now: Date): Turn {
-  const isSettled = life.deadlineAt === null && life.status !== 'failed' && life.publishedDigest !== null
-  if ((life.operation && isOpen(life.operation)) || (isSettled && isConfirmed(life))) return { life, dueAt: now }
+/** Reconciles at once. An open operation goes on; one that has ended is started again while there is something to do. */
+function restarted(service: ServiceState, kind: OperationKind, operationId: string, now: Date): Transition {
+  const isSettled = service.deadlineAt === null && service.status !== 'failed' && service.publishedDigest !== null
+  if ((service.operation && isOpen(service.operation)) || (isSettled && isConfirmed(service)))
+    return { state: service, dueAt: now }
   const status = kind === 'delete' ? 'deleting' : kind === 'provision' ? 'provisioning' : 'updating'
-  return opened(life, kind, status, operationId, now)
+  return opened(service, kind, status, operationId, now)
 }
 
-export function opened(life: Life, kind: OperationKind, status: Status, operationId: string, now: Date): Turn {
+export function opened(
+  service: ServiceState,
+  kind: OperationKind,
+  status: Status,
+  operationId: string,
+  now: Date,
+): Transition {
   const superseded =
-    life.operation && isOpen(life.operation) ? { superseded: finish(life.operation, 'superseded', now) } : {}
+    service.operation && isOpen(service.operation) ? { superseded: finish(service.operation, 'superseded', now) } : {}
   return {
-    life: {
-      ...life,
+    state: {
+      ...service,
       status,
       statusReason: null,
       operation: newOperation(operationId, kind, now),
       // A service that is still being made must be made in its first fifteen minutes, however often it is changed meanwhile.
       deadlineAt:
-        status === 'provisioning' && life.status === 'provisioning' && life.deadlineAt
-          ? life.deadlineAt
+        status === 'provisioning' && service.status === 'provisioning' && service.deadlineAt
+          ? service.deadlineAt
           : new Date(now.getTime() + DEADLINE_MS),
     },
     ...superseded,
@@ -156,44 +164,46 @@ export function opened(life: Life, kind: OperationKind, status: Status, operatio
   }
 }
 
-export function isUntold({ cellId, publishedDigest }: Life): boolean {
+export function isUnpublished({ cellId, publishedDigest }: ServiceState): boolean {
   return cellId !== null && publishedDigest === null
 }
 
-export function isConfirmed(life: Life): boolean {
-  return life.observedGeneration === life.generation && life.observedState === life.desiredState
+export function isConfirmed(service: ServiceState): boolean {
+  return service.observedGeneration === service.generation && service.observedState === service.desiredState
 }
 
-/** The cell has what it should have. The same life when that was known. */
-export function settled(life: Life, now: Date): Turn {
-  const isGone = life.desiredState === 'deleted' || life.cellId === null
-  const operation = life.operation && isOpen(life.operation) ? finish(life.operation, 'succeeded', now) : life.operation
-  if (isGone && life.wantedState === 'deleted')
-    return { life: { ...life, status: 'deleted', statusReason: null, operation, deadlineAt: null }, dueAt: null }
-  // A release before took failed ones away from their cell; with its confirmation the next try may go anywhere.
+/** The cell has what it should have. The same state when that was known. */
+export function settled(service: ServiceState, now: Date): Transition {
+  const isGone = service.desiredState === 'deleted' || service.cellId === null
+  const operation =
+    service.operation && isOpen(service.operation) ? finish(service.operation, 'succeeded', now) : service.operation
+  if (isGone && service.wantedState === 'deleted')
+    return { state: { ...service, status: 'deleted', statusReason: null, operation, deadlineAt: null }, dueAt: null }
+  // An earlier release removed failed services from their cell; once that is confirmed, a retry may use any cell.
   if (isGone)
     return {
-      life: life.cellId === null ? life : { ...life, cellId: null, publishedDigest: null },
-      dueAt: life.deadlineAt,
+      state: service.cellId === null ? service : { ...service, cellId: null, publishedDigest: null },
+      dueAt: service.deadlineAt,
     }
-  const status = life.desiredState === 'suspended' ? 'suspended' : 'active'
-  const isKnown = life.status === status && life.statusReason === life.stateReason && life.deadlineAt === null
-  if (isKnown && operation === life.operation) return { life, dueAt: null }
-  const isReady = life.operation?.kind === 'provision' && isOpen(life.operation)
+  const status = service.desiredState === 'suspended' ? 'suspended' : 'active'
+  const isKnown =
+    service.status === status && service.statusReason === service.stateReason && service.deadlineAt === null
+  if (isKnown && operation === service.operation) return { state: service, dueAt: null }
+  const isReady = service.operation?.kind === 'provision' && isOpen(service.operation)
   return {
-    life: { ...life, status, statusReason: life.stateReason, operation, deadlineAt: null, attempts: 0 },
+    state: { ...service, status, statusReason: service.stateReason, operation, deadlineAt: null, attempts: 0 },
     dueAt: null,
-    ...(isReady && life.operation ? { readyMs: now.getTime() - life.operation.createdAt.getTime() } : {}),
+    ...(isReady && service.operation ? { readyMs: now.getTime() - service.operation.createdAt.getTime() } : {}),
   }
 }
 
-export function failed(life: Life, reason: string, message: string, now: Date): Life {
-  return { ...givenUp(life, reason, message, now), status: 'failed' }
+export function failed(service: ServiceState, reason: string, message: string, now: Date): ServiceState {
+  return { ...givenUp(service, reason, message, now), status: 'failed' }
 }
 
-export function givenUp(life: Life, reason: string, message: string, now: Date): Life {
+export function givenUp(service: ServiceState, reason: string, message: string, now: Date): ServiceState {
   const error = { code: reason.toUpperCase(), message }
   const operation =
-    life.operation && isOpen(life.operation) ? finish(life.operation, 'failed', now, error) : life.operation
-  return { ...life, statusReason: reason, operation, deadlineAt: null }
+    service.operation && isOpen(service.operation) ? finish(service.operation, 'failed', now, error) : service.operation
+  return { ...service, statusReason: reason, operation, deadlineAt: null }
 }

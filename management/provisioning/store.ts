@@ -1,15 +1,16 @@
-// All SQL of provisioning. Lives are loaded and saved whole; what they may become is decided in lifecycle.ts.
+// The table loci.services: states are read and saved whole; what follows from one is decided in service-state.ts, reconcile.ts and
+// observe.ts. Due rows, placement, quarantine and operations have stores of their own.
 
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { holdOrganization, holdTenant, LOCKS, lockService } from '../acts/locks/store.ts'
 import { PLAN_NAMES, type PlanName } from '../plans.ts'
 import type { Operation } from './operations/operation.ts'
-import { type Life, RECOVERED } from './service-state.ts'
+import { RECOVERED, type ServiceState } from './service-state.ts'
 
-/** A life and what never changes in it, or only by the customer's word. */
+/** A state and what never changes in it, or only by a command of the customer. */
 export interface Placed {
-  life: Life
+  state: ServiceState
   tenantId: string
   serviceType: string
   plan: PlanName
@@ -17,7 +18,7 @@ export interface Placed {
   config: Record<string, unknown>
 }
 
-interface Row extends Omit<Life, 'operation'>, Omit<Placed, 'life'> {
+interface Row extends Omit<ServiceState, 'operation'>, Omit<Placed, 'state'> {
   operation:
     | (Omit<Operation, 'createdAt' | 'updatedAt' | 'finishedAt'> & {
         createdAt: string
@@ -79,18 +80,23 @@ export async function listNews(sql: Sql, organizationId: string, observed: Obser
   return rows.map(({ id }) => id)
 }
 
-function placedOf({ tenantId, serviceType, plan, region, config, operation, ...life }: Row): Placed {
+function placedOf({ tenantId, serviceType, plan, region, config, operation, ...state }: Row): Placed {
   const known = operation && {
     ...operation,
     createdAt: new Date(operation.createdAt),
     updatedAt: new Date(operation.updatedAt),
     finishedAt: operation.finishedAt === null ? null : new Date(operation.finishedAt),
   }
-  return { life: { ...life, operation: known }, tenantId, serviceType, plan, region, config }
+  return { state: { ...state, operation: known }, tenantId, serviceType, plan, region, config }
 }
 
 /** Of the organization in use. */
-export async function saveLife(sql: Sql, organizationId: string, life: Life, now: Date): Promise<void> {
+export async function saveServiceState(
+  sql: Sql,
+  organizationId: string,
+  state: ServiceState,
+  now: Date,
+): Promise<void> {
   await sql.query({
     name: 'provisioning_save',
     text: `update loci.services set wanted_state = $3, status = $4, status_reason = $5, cell_id = $6, desired_state = $7,
@@ -100,26 +106,26 @@ export async function saveLife(sql: Sql, organizationId: string, life: Life, now
       where organization_id = $1 and id = $2`,
     values: [
       organizationId,
-      life.id,
-      life.wantedState,
-      life.status,
-      life.statusReason,
-      life.cellId,
-      life.desiredState,
-      life.stateReason,
-      life.generation,
-      life.publishedDigest,
-      life.observedGeneration,
-      life.observedState,
-      life.operation?.id ?? null,
-      life.deadlineAt,
-      life.attempts,
+      state.id,
+      state.wantedState,
+      state.status,
+      state.statusReason,
+      state.cellId,
+      state.desiredState,
+      state.stateReason,
+      state.generation,
+      state.publishedDigest,
+      state.observedGeneration,
+      state.observedState,
+      state.operation?.id ?? null,
+      state.deadlineAt,
+      state.attempts,
       now,
     ],
   })
 }
 
-export interface Standing {
+export interface TenantCoverage {
   plan: PlanName
   access: TenantAccess
   /** How many services of the tenant that use its quota are as old as this one or older. */
@@ -128,17 +134,17 @@ export interface Standing {
 
 /**
  * Of the organization in use. The tenant's row is held against change: a payment that commits after it was read must find the
- * service still to be looked at, or it would stay as it was.
+ * service still to be reconciled, or it would stay as it was.
  */
-export async function holdStanding(
+export async function holdCoverage(
   sql: Sql,
   organizationId: string,
   tenantId: string,
   serviceId: string,
-): Promise<Standing | undefined> {
+): Promise<TenantCoverage | undefined> {
   await holdTenant(sql, organizationId, tenantId)
-  const { rows } = await sql.query<Standing>({
-    name: 'provisioning_standing',
+  const { rows } = await sql.query<TenantCoverage>({
+    name: 'provisioning_coverage',
     text: `select t.plan, t.access, (
         select count(*)::int from loci.services s
         where s.organization_id = t.organization_id and s.tenant_id = t.id and s.id <= $3
@@ -150,13 +156,13 @@ export async function holdStanding(
 }
 
 /** The highest plan of the tenants of the organization in use, and how many of its services use its quota. Held against change as above. */
-export async function holdOrganizationStanding(
+export async function holdOrganizationCoverage(
   sql: Sql,
   organizationId: string,
 ): Promise<{ plan: PlanName; used: number }> {
   await holdOrganization(sql, organizationId)
   const { rows } = await sql.query<{ plan: PlanName; used: number }>({
-    name: 'provisioning_organization_standing',
+    name: 'provisioning_organization_coverage',
     text: `select (
         select plan from (
           select plan from loci.organizations where id = $1

@@ -17,8 +17,8 @@ import { putDue } from '../provisioning/due/store.ts'
 import type { Operation } from '../provisioning/operations/operation.ts'
 import { saveOperation } from '../provisioning/operations/store.ts'
 import { findReadyMs } from '../provisioning/placement/store.ts'
-import { lookWithoutEvents, type Rules, saveTurn } from '../provisioning/provisioning.ts'
-import { command, newLife, type Verb } from '../provisioning/service-state.ts'
+import { type Rules, reconcileWithoutEvents, saveTransition } from '../provisioning/provisioning.ts'
+import { command, newServiceState, type Verb } from '../provisioning/service-state.ts'
 import { findPlaced, insertService, type NewService, type Placed, updateService } from '../provisioning/store.ts'
 import { slugOf } from '../slugs.ts'
 import { findService, lockOrganizationQuota, lockQuota, type Service, type TenantQuota } from './store.ts'
@@ -76,10 +76,10 @@ export async function createService(
   requireCovered(tenant, request.plan, rules.isBilled)
   requireRoom(tenant, rules.isBilled)
   await requireRoomOfOrganization(sql, caller.organizationId, rules.isBilled, now)
-  const life = newLife(newId('svc', now.getTime()), newId('op', now.getTime()), now)
-  const operation = life.operation as Operation
+  const state = newServiceState(newId('svc', now.getTime()), newId('op', now.getTime()), now)
+  const operation = state.operation as Operation
   const service: NewService = {
-    id: life.id,
+    id: state.id,
     organizationId: caller.organizationId,
     tenantId: tenant.id,
     name: request.name,
@@ -90,7 +90,7 @@ export async function createService(
     cellId: cell?.id ?? null,
     config: request.config ?? {},
     operationId: operation.id,
-    deadlineAt: life.deadlineAt as Date,
+    deadlineAt: state.deadlineAt as Date,
     createdAt: now,
   }
   await insertWithSlug(sql, service, request.slug !== undefined)
@@ -99,7 +99,7 @@ export async function createService(
   const { organizationId, id, tenantId } = service
   const facts = { plan: service.plan, service_type: service.serviceType }
   // Published at once where the cell is known, so that the command of an operator has told the cell when it ends.
-  const placed = cell ? await lookWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : []
+  const placed = cell ? await reconcileWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : []
   const readyMs = await findReadyMs(sql, service.region)
   await record(sql, { caller, requestId }, 'service.make', service, { ...facts, ...(cell && { cell_id: cell.id }) })
   const created = { organizationId, type: 'service.created', subject: id, data: { tenant_id: tenantId, ...facts } }
@@ -243,7 +243,7 @@ async function lockService(
   const { tenantId } = await requireVisible(sql, caller, id)
   const tenant = await lockQuota(sql, caller.organizationId, tenantId)
   const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
-  if (placed.life.status === 'deleted')
+  if (placed.state.status === 'deleted')
     throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
   return { tenant, placed, service: await requireVisible(sql, caller, id) }
 }
@@ -258,21 +258,22 @@ export async function commandService(
 ): Promise<{ operation: Operation; service: Service }> {
   const { caller } = actor
   const { tenant, placed, service } = await lockService(sql, caller, id)
-  const { life } = placed
+  const { state } = placed
   const isRevival =
-    life.status === 'failed' && life.wantedState !== 'deleted' && (verb === 'retry' || verb === 'resume')
+    state.status === 'failed' && state.wantedState !== 'deleted' && (verb === 'retry' || verb === 'resume')
   // What was failed uses the quota again.
   if (isRevival && tenant) {
     requireCovered(tenant, placed.plan, rules.isBilled)
     requireRoom(tenant, rules.isBilled)
     await requireRoomOfOrganization(sql, caller.organizationId, rules.isBilled, now)
   }
-  const turn = command(life, verb, newId('op', now.getTime()), now)
-  const events = await saveTurn(sql, caller.organizationId, placed, turn, now)
+  const next = command(state, verb, newId('op', now.getTime()), now)
+  const events = await saveTransition(sql, caller.organizationId, placed, next, now)
   await record(sql, actor, `service.${verb}`, service, {})
   await appendEvents(sql, events, now)
   // A command on what is being deleted is over at once, and that is what the caller is told of.
-  const operation = turn.life.operation === life.operation ? (turn.superseded ?? life.operation) : turn.life.operation
+  const operation =
+    next.state.operation === state.operation ? (next.superseded ?? state.operation) : next.state.operation
   return { operation: operation as Operation, service }
 }
 
@@ -295,13 +296,13 @@ export async function patchService(
   if (after.plan !== before.plan && tenant) requireCovered(tenant, after.plan, rules.isBilled)
   await updateService(sql, { organizationId: caller.organizationId, id }, after, now)
   const concernsCell = after.plan !== before.plan || JSON.stringify(after.config) !== JSON.stringify(before.config)
-  const turn = concernsCell ? command(placed.life, 'update', newId('op', now.getTime()), now) : undefined
-  const events = turn ? await saveTurn(sql, caller.organizationId, placed, turn, now) : []
+  const next = concernsCell ? command(placed.state, 'update', newId('op', now.getTime()), now) : undefined
+  const events = next ? await saveTransition(sql, caller.organizationId, placed, next, now) : []
   await record(sql, actor, 'service.update', before, { plan: after.plan, name_changed: after.name !== before.name })
   const data = { tenant_id: before.tenantId, plan: after.plan }
   const updated = { organizationId: caller.organizationId, type: 'service.updated', subject: id, data }
   await appendEvents(sql, [...events, updated], now)
-  const operation = turn?.superseded?.kind === 'update' ? turn.superseded : turn?.life.operation
+  const operation = next?.superseded?.kind === 'update' ? next.superseded : next?.state.operation
   return { operation: operation ?? undefined, service: await requireVisible(sql, caller, id) }
 }
 

@@ -156,7 +156,7 @@ const TRIES_MAX = 3
  * The service with the row of its cell locked, for who must tell that cell something: a service that moved between the look and the
  * lock would leave its new cell without the news. Before anything else of the transaction is locked, as every change of a feed.
  */
-export async function lockHome(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
+export async function lockServiceAndCell(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
   let service = await findService(sql, organizationId, id)
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     if (!service || service.cellId === null) return service

@@ -21,7 +21,7 @@ import { readForCaller, requireOwnService, requireOwnTenant, requireStillKey } f
 import { operationsOf } from '../access/roles.ts'
 import { appendEvent } from '../acts/events/store.ts'
 import { requirePlaced } from '../services/services.ts'
-import { findService, lockHome, type Service } from '../services/store.ts'
+import { findService, lockServiceAndCell, type Service } from '../services/store.ts'
 import { noSuchToken, registerChild } from './children.ts'
 import {
   findTenantPlan,
@@ -173,7 +173,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
           // Every cell before the first audit entry: the order of locks.
           const services: Service[] = []
           for (const serviceId of serviceIds)
-            services.push((await lockHome(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
+            services.push((await lockServiceAndCell(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
           for (const service of services) {
             await revokeToken(sql, service, token_id, by.actor, by.requestId)
             await tellOf(sql, service, 'token.revoked', token_id)

@@ -7,7 +7,7 @@ import { appendEvents } from '@loci/management/acts/events/store.ts'
 import { holdTenant, lockCell } from '@loci/management/acts/locks/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
 import { createSealer } from '@loci/management/keys/sealing.ts'
-import { lookWithoutEvents, saveTurn } from '@loci/management/provisioning/provisioning.ts'
+import { reconcileWithoutEvents, saveTransition } from '@loci/management/provisioning/provisioning.ts'
 import { command } from '@loci/management/provisioning/service-state.ts'
 import { findPlaced } from '@loci/management/provisioning/store.ts'
 import { createService, requireService, requireServiceRequest } from '@loci/management/services/services.ts'
@@ -209,8 +209,14 @@ async function suspend(sql: Sql, { organizationId, tenantId, id, cellId }: Servi
   const placed = await findPlaced(sql, organizationId, id, { lock: true })
   if (!placed) throw new Error(`${id} is not there any more`)
   const now = new Date()
-  const saved = await saveTurn(sql, organizationId, placed, command(placed.life, 'suspend', newId('op'), now), now)
-  const events = await lookWithoutEvents(sql, { isBilled: false }, { organizationId, serviceId: id, now })
+  const saved = await saveTransition(
+    sql,
+    organizationId,
+    placed,
+    command(placed.state, 'suspend', newId('op'), now),
+    now,
+  )
+  const events = await reconcileWithoutEvents(sql, { isBilled: false }, { organizationId, serviceId: id, now })
   await appendEvents(sql, [...saved, ...events], now)
 }
 

@@ -18,7 +18,7 @@ export interface Instance {
 /** What survives a crash. */
 export interface Stored {
   /** Of the database that this was last written in: a copy in another database finds another one around it. */
-  life: number
+  state: number
   /** Null: it does not know how far it had read. */
   epoch: number | null
   after: number
@@ -31,7 +31,7 @@ export interface Cell {
   readonly id: string
   stored: Stored
   /** Of the database it has now (system identifier, timeline, oid). */
-  life: number
+  state: number
   /** Observations that nobody has taken yet. */
   untold: Set<string>
   /** Neither pulls nor reports until then. */
@@ -51,8 +51,8 @@ export interface Observation {
 export function newCell(id: string): Cell {
   return {
     id,
-    stored: { life: 1, epoch: null, after: 0, instances: new Map(), lived: new Set() },
-    life: 1,
+    stored: { state: 1, epoch: null, after: 0, instances: new Map(), lived: new Set() },
+    state: 1,
     untold: new Set(),
     silentUntilMs: 0,
     muteUntilMs: 0,
@@ -60,13 +60,13 @@ export function newCell(id: string): Cell {
   }
 }
 
-export function copyStored({ life, epoch, after, instances, lived }: Stored): Stored {
-  return { life, epoch, after, instances: new Map(instances), lived: new Set(lived) }
+export function copyStored({ state: service, epoch, after, instances, lived }: Stored): Stored {
+  return { state: service, epoch, after, instances: new Map(instances), lived: new Set(lived) }
 }
 
 /** Restored from a backup: what stands in it, its place in the feed included, is of an earlier time. */
-export function isRestored({ life, stored }: Cell): boolean {
-  return stored.life !== life
+export function isRestored({ state: service, stored }: Cell): boolean {
+  return stored.state !== service
 }
 
 /** A process that starts again tells everything that it has. */
@@ -85,7 +85,7 @@ export interface Page {
 export function applyPage(cell: Cell, page: Page, canMake: () => boolean): void {
   const isAfresh = cell.stored.epoch === null || isRestored(cell)
   for (const item of page.items) apply(cell, item, isAfresh, canMake)
-  if (page.isFull) cell.stored.life = cell.life
+  if (page.isFull) cell.stored.state = cell.state
   cell.stored.epoch = page.epoch
   cell.stored.after = page.next
   if (page.isFull) restart(cell)

@@ -2,11 +2,11 @@
 // whole, are lost whole, or commit and lose their reply. Reads see what is committed at that moment, as under read committed.
 
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
-import type { DesiredState, Life } from '@loci/management/provisioning/service-state.ts'
+import type { DesiredState, ServiceState } from '@loci/management/provisioning/service-state.ts'
 import type { Process } from './schedule.ts'
 
 export interface ServiceRow {
-  life: Life
+  state: ServiceState
   tenantId: string
   /** Stands for plan and config: a number that rises with each change. */
   config: number

@@ -4,9 +4,9 @@
 import { finish, newOperation, type Operation } from '@loci/management/provisioning/operations/operation.ts'
 import {
   type DesiredState,
-  type Life,
   RECOVERED,
-  type Turn,
+  type ServiceState,
+  type Transition,
   type Verb,
 } from '@loci/management/provisioning/service-state.ts'
 import type { Random } from '../seeded.ts'
@@ -35,7 +35,7 @@ export interface Desk {
   latencyMs(): number
 }
 
-export function* lookAt(desk: Desk, id: string): Process {
+export function* reconcileService(desk: Desk, id: string): Process {
   const { control, random, rules, schedule } = desk
   const tx = control.begin()
   try {
@@ -46,8 +46,8 @@ export function* lookAt(desk: Desk, id: string): Process {
       yield* commit(desk, tx)
       return
     }
-    const placement = rules.needsPlace(seen.life) ? choose(desk) : undefined
-    const cellId = seen.life.cellId ?? placement
+    const placement = rules.needsPlace(seen.state) ? choose(desk) : undefined
+    const cellId = seen.state.cellId ?? placement
     const seenRoom = cellId === undefined ? undefined : control.tables.cells.get(cellId)
     yield desk.latencyMs()
     if (rules.locksPlaces) {
@@ -56,7 +56,7 @@ export function* lookAt(desk: Desk, id: string): Process {
       yield* tx.lock(`service ${id}`)
     }
     const row = rules.locksPlaces ? control.tables.services.get(id) : seen
-    if (!row || row.life.cellId !== seen.life.cellId) {
+    if (!row || row.state.cellId !== seen.state.cellId) {
       tx.change(({ due }) => void due.set(id, schedule.ms()))
       yield* commit(desk, tx)
       return
@@ -64,7 +64,7 @@ export function* lookAt(desk: Desk, id: string): Process {
     const room = rules.locksPlaces && cellId !== undefined ? control.tables.cells.get(cellId) : seenRoom
     const entitlement = entitlementOf(row, desk.tenants.get(row.tenantId))
     const result = rules.reconcile(
-      row.life,
+      row.state,
       {
         entitlement,
         placement: placement !== undefined && room && room.placed < room.capacity ? placement : undefined,
@@ -73,9 +73,9 @@ export function* lookAt(desk: Desk, id: string): Process {
       schedule.now(),
     )
     yield desk.latencyMs()
-    saveTurn(desk, tx, row, result)
-    const { life } = result
-    if (result.publish && life.cellId !== null) publish(desk, tx, row, life, result.placed !== undefined)
+    saveTransition(desk, tx, row, result)
+    const { state: service } = result
+    if (result.publish && service.cellId !== null) publish(desk, tx, row, service, result.placed !== undefined)
     yield* commit(desk, tx)
   } finally {
     tx.abort()
@@ -89,16 +89,21 @@ function choose({ control, random, schedule, heardAtMs }: Desk): string | undefi
   return eligible.length === 0 ? undefined : random.pick(eligible)[0]
 }
 
-/** management/provisioning/provisioning.ts, saveTurn(). */
-function saveTurn(desk: Desk, tx: Transaction, before: ServiceRow, { life, superseded, dueAt }: Turn): void {
+/** management/provisioning/provisioning.ts, saveTransition(). */
+function saveTransition(
+  desk: Desk,
+  tx: Transaction,
+  before: ServiceRow,
+  { state: service, superseded, dueAt }: Transition,
+): void {
   if (superseded) saveOperation(desk, tx, superseded)
-  if (life.operation && life.operation !== before.life.operation) saveOperation(desk, tx, life.operation)
+  if (service.operation && service.operation !== before.state.operation) saveOperation(desk, tx, service.operation)
   tx.change((tables) => {
-    desk.judge.onSave(before.life, life, before.tenantId)
-    tables.services.set(life.id, { ...before, life })
-    count(tables, before.tenantId, before.life, life)
-    if (dueAt === null) tables.due.delete(life.id)
-    else tables.due.set(life.id, dueAt.getTime())
+    desk.judge.onSave(before.state, service, before.tenantId)
+    tables.services.set(service.id, { ...before, state: service })
+    count(tables, before.tenantId, before.state, service)
+    if (dueAt === null) tables.due.delete(service.id)
+    else tables.due.set(service.id, dueAt.getTime())
   })
 }
 
@@ -109,20 +114,26 @@ function saveOperation({ judge }: Desk, tx: Transaction, operation: Operation): 
   })
 }
 
-function count({ used }: Tables, tenantId: string, before: Life | undefined, after: Life): void {
+function count({ used }: Tables, tenantId: string, before: ServiceState | undefined, after: ServiceState): void {
   const change = Number(usesQuota(after)) - (before ? Number(usesQuota(before)) : 0)
   if (change !== 0) used.set(tenantId, (used.get(tenantId) ?? 0) + change)
 }
 
 /** management/acts/feed/store.ts, publishInstance(). */
-function publish({ judge, tenants }: Desk, tx: Transaction, row: ServiceRow, life: Life, isPlacement: boolean): void {
-  const cellId = life.cellId as string
+function publish(
+  { judge, tenants }: Desk,
+  tx: Transaction,
+  row: ServiceRow,
+  service: ServiceState,
+  isPlacement: boolean,
+): void {
+  const cellId = service.cellId as string
   const { digestOf } = entitlementOf(row, tenants.get(row.tenantId))
-  const body = digestOf(life.desiredState, life.stateReason)
+  const body = digestOf(service.desiredState, service.stateReason)
   tx.change(({ cells }) => {
     const cell = cells.get(cellId)
     if (!cell) return
-    const { id: svc, generation, desiredState: state } = life
+    const { id: svc, generation, desiredState: state } = service
     const before = cell.items.get(svc)
     const feedSeq = cell.feedSeq + 1
     const item = { seq: feedSeq, svc, tenantId: row.tenantId, generation, state, body }
@@ -145,12 +156,12 @@ export function* create(desk: Desk, id: string, tenantId: string): Process {
   const tx = control.begin()
   try {
     yield* tx.lock(`tenant ${tenantId}`)
-    const life = rules.newLife(id, desk.newOperationId(), schedule.now())
-    const row: ServiceRow = { life, tenantId, config: 0, lastWord: 'active' }
-    saveOperation(desk, tx, life.operation as Operation)
+    const service = rules.newServiceState(id, desk.newOperationId(), schedule.now())
+    const row: ServiceRow = { state: service, tenantId, config: 0, lastWord: 'active' }
+    saveOperation(desk, tx, service.operation as Operation)
     tx.change((tables) => {
       tables.services.set(id, row)
-      count(tables, tenantId, undefined, life)
+      count(tables, tenantId, undefined, service)
       if (rules.putsDue) tables.due.set(id, schedule.ms())
     })
     yield* commit(desk, tx)
@@ -166,17 +177,17 @@ export function* give(desk: Desk, id: string, verb: Verb): Process {
   const tx = control.begin()
   try {
     const seen = control.tables.services.get(id)
-    if (!seen || seen.life.status === 'deleted') return
+    if (!seen || seen.state.status === 'deleted') return
     yield* tx.lock(`tenant ${seen.tenantId}`)
     yield* tx.lock(`service ${id}`)
     const row = control.tables.services.get(id)
-    if (!row || row.life.status === 'deleted') return
-    const turn = rules.command(row.life, verb, desk.newOperationId(), schedule.now())
-    judge.onCommand(row.life, verb, turn)
+    if (!row || row.state.status === 'deleted') return
+    const turn = rules.command(row.state, verb, desk.newOperationId(), schedule.now())
+    judge.onCommand(row.state, verb, turn)
     yield desk.latencyMs()
     const changed = { ...row, config: verb === 'update' ? row.config + 1 : row.config, lastWord: wordOf(row, verb) }
     if (verb === 'delete') tx.change(() => judge.onDeletionAsked(id))
-    saveTurn(desk, tx, changed, turn)
+    saveTransition(desk, tx, changed, turn)
     if (!rules.putsDue) tx.change(({ due }) => void due.delete(id))
     yield* commit(desk, tx)
   } finally {
@@ -202,8 +213,8 @@ export function* bill(desk: Desk, tenantId: string, change: Partial<Tenant>): Pr
       const before = tenants.get(tenantId) as Tenant
       // Past sixty days there is no way back: what comes later is of another subscription.
       if (before.gate !== 'delete') tenants.set(tenantId, { ...before, ...change })
-      for (const [id, { tenantId: owner, life }] of services)
-        if (owner === tenantId && life.status !== 'deleted')
+      for (const [id, { tenantId: owner, state: service }] of services)
+        if (owner === tenantId && service.status !== 'deleted')
           due.set(id, Math.min(due.get(id) ?? Infinity, schedule.ms()))
     })
     yield* commit(desk, tx)
@@ -229,15 +240,16 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
         if (!isKnown) find(desk, tx, cellId, one)
         continue
       }
-      const { observedGeneration, observedState } = row.life
+      const { observedGeneration, observedState } = row.state
       if (isKnown && observedGeneration === one.generation && observedState === one.state) continue
-      const turn = rules.observe(row.life, { cellId, generation: one.generation, state: one.state }, schedule.now())
+      const turn = rules.observe(row.state, { cellId, generation: one.generation, state: one.state }, schedule.now())
       // The feed can not take it away: it says nothing of it, or what it says is older than what the cell has.
-      const isStray = turn.life.cellId !== cellId && one.state !== 'deleted' && one.generation > (item?.generation ?? 0)
+      const isStray =
+        turn.state.cellId !== cellId && one.state !== 'deleted' && one.generation > (item?.generation ?? 0)
       const key = `${cellId}/${one.svc}`
       tx.change(({ quarantine }) => void (isStray ? quarantine.add(key) : quarantine.delete(key)))
-      if (row.life.cellId !== cellId && turn.life.cellId !== cellId) continue
-      saveTurn(desk, tx, row, turn)
+      if (row.state.cellId !== cellId && turn.state.cellId !== cellId) continue
+      saveTransition(desk, tx, row, turn)
       if (turn.dueAt !== null && turn.dueAt <= schedule.now()) again.push(one.svc)
     }
     yield* commit(desk, tx)
@@ -255,7 +267,7 @@ function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, gene
   const now = schedule.now()
   const operation = finish(newOperation(desk.newOperationId(), 'provision', now), 'succeeded', now)
   const has = state === 'suspended' ? 'suspended' : 'active'
-  const life: Life = {
+  const service: ServiceState = {
     id: svc,
     wantedState: 'active',
     status: 'failed',
@@ -278,8 +290,8 @@ function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, gene
       return
     }
     tables.quarantine.delete(key)
-    tables.services.set(svc, { life, tenantId, config: 0, lastWord: 'active' })
-    count(tables, tenantId, undefined, life)
+    tables.services.set(svc, { state: service, tenantId, config: 0, lastWord: 'active' })
+    count(tables, tenantId, undefined, service)
     tables.due.set(svc, schedule.ms())
   })
 }

@@ -2,16 +2,22 @@
 // remembers what a restore makes the database forget.
 
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
-import { type Life, LOST, RECOVERED, type Turn, type Verb } from '@loci/management/provisioning/service-state.ts'
+import {
+  LOST,
+  RECOVERED,
+  type ServiceState,
+  type Transition,
+  type Verb,
+} from '@loci/management/provisioning/service-state.ts'
 import { type Cell, type Instance, isRestored } from './cell.ts'
 import type { Item, Tables } from './control.ts'
 import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'
 
 export interface Judge {
   findings: string[]
-  onSave(before: Life, after: Life, tenantId: string): void
+  onSave(before: ServiceState, after: ServiceState, tenantId: string): void
   onOperation(before: Operation | undefined, after: Operation): void
-  onCommand(before: Life, verb: Verb, turn: Turn): void
+  onCommand(before: ServiceState, verb: Verb, turn: Transition): void
   onDeletionAsked(id: string): void
   /** Somebody who has the key of its cell says something of it that is not so. */
   onLie(id: string): void
@@ -63,8 +69,8 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (before && before.finishedAt !== null && (before.status !== after.status || after.finishedAt === null))
         find('operation', `${after.id} ended ${before.status} and became ${after.status}`)
     },
-    onCommand(before, verb, { life }) {
-      const isTaken = verb !== 'delete' || life.wantedState === 'deleted'
+    onCommand(before, verb, { state: service }) {
+      const isTaken = verb !== 'delete' || service.wantedState === 'deleted'
       if (!isTaken) find('command', `${verb} of ${before.id} (${before.status}) was not taken`)
     },
     onDeletionAsked: (id) => void askedDeletion.add(id),
@@ -77,10 +83,10 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
       if (placed > capacity) find('overfull', `${cellId} has ${placed} places taken of ${capacity}`)
     },
     onCommit(tables) {
-      for (const { life } of tables.services.values()) {
-        if (!isTransitional(life)) continue
-        if (life.deadlineAt === null) find('stuck', `${life.id} is ${life.status} without a deadline`)
-        if (!tables.due.has(life.id)) find('stuck', `${life.id} is ${life.status} and nobody will look`)
+      for (const { state: service } of tables.services.values()) {
+        if (!isTransitional(service)) continue
+        if (service.deadlineAt === null) find('stuck', `${service.id} is ${service.status} without a deadline`)
+        if (!tables.due.has(service.id)) find('stuck', `${service.id} is ${service.status} and nobody will look`)
       }
       const homes = new Map<string, string>()
       for (const [cellId, { items }] of tables.cells)
@@ -100,9 +106,9 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
         find('erased', `${cellId} erased ${svc}, which had lived there and which nobody wanted deleted`)
     },
     onServed(cell, { svc, state, generation }, { epoch, services, cells: rows }) {
-      const life = services.get(svc)?.life
+      const service = services.get(svc)?.state
       const item = rows.get(cell.id)?.items.get(svc)
-      const isGone = life?.status === 'deleted' && life.cellId === cell.id && erased.has(`${cell.id}/${svc}`)
+      const isGone = service?.status === 'deleted' && service.cellId === cell.id && erased.has(`${cell.id}/${svc}`)
       if (state === 'deleted' || !isGone || item?.state !== 'deleted' || item.generation < generation) return
       // What was published after its resync, or in an epoch that it has not heard of, it may not have read yet.
       if (isRestored(cell) || (cell.stored.epoch === epoch && item.seq <= cell.stored.after))
@@ -111,25 +117,25 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
     onCalm(tables, nowMs) {
       // What began meanwhile has its own fifteen minutes: a cell may have come back just now and told of a service nobody knew.
       const isYoung = (operation: Operation) => operation.createdAt.getTime() > nowMs - OPERATION_MS
-      for (const { life } of tables.services.values()) {
-        if (life.operation && isYoung(life.operation)) continue
-        if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status}`)
-        if (hasOpenOperation(life)) find('stuck', `the ${life.operation?.kind} of ${life.id} has not ended`)
+      for (const { state: service } of tables.services.values()) {
+        if (service.operation && isYoung(service.operation)) continue
+        if (isTransitional(service)) find('stuck', `${service.id} is still ${service.status}`)
+        if (hasOpenOperation(service)) find('stuck', `the ${service.operation?.kind} of ${service.id} has not ended`)
       }
       for (const operation of tables.operations.values())
         if (operation.finishedAt === null && !isYoung(operation))
           find('stuck', `the operation ${operation.id} has not ended`)
     },
     onEnd(tables) {
-      for (const { life, ...row } of tables.services.values()) {
-        if (isTransitional(life)) find('stuck', `${life.id} is still ${life.status} in the end`)
-        if (tables.due.has(life.id)) find('stuck', `${life.id} (${life.status}) is still due`)
-        if (life.status === 'failed' && !life.statusReason)
-          find('unexplained', `${life.id} has failed without a reason`)
-        if (isConfirmedLate(life, cells))
-          find('stuck', `${life.id} has failed and ${life.cellId} has it as it was told`)
-        if (life.status !== 'failed' && life.status !== 'deleted')
-          findDisagreement(life, expectedOf({ life, ...row }, tenants.get(row.tenantId)), cells, find)
+      for (const { state: service, ...row } of tables.services.values()) {
+        if (isTransitional(service)) find('stuck', `${service.id} is still ${service.status} in the end`)
+        if (tables.due.has(service.id)) find('stuck', `${service.id} (${service.status}) is still due`)
+        if (service.status === 'failed' && !service.statusReason)
+          find('unexplained', `${service.id} has failed without a reason`)
+        if (isConfirmedLate(service, cells))
+          find('stuck', `${service.id} has failed and ${service.cellId} has it as it was told`)
+        if (service.status !== 'failed' && service.status !== 'deleted')
+          findDisagreement(service, expectedOf({ state: service, ...row }, tenants.get(row.tenantId)), cells, find)
       }
       findStrays(tables, cells, find)
     },
@@ -140,25 +146,34 @@ type Find = (kind: string, text: string) => void
 
 function findMiscounts({ services, used }: Tables, find: Find): void {
   const counted = new Map<string, number>()
-  for (const { tenantId, life } of services.values())
-    counted.set(tenantId, (counted.get(tenantId) ?? 0) + Number(usesQuota(life)))
+  for (const { tenantId, state: service } of services.values())
+    counted.set(tenantId, (counted.get(tenantId) ?? 0) + Number(usesQuota(service)))
   for (const [tenantId, count] of counted)
     if ((used.get(tenantId) ?? 0) !== count)
       find('quota', `${tenantId} uses ${count} and the counter says ${used.get(tenantId) ?? 0}`)
 }
 
-function findDisagreement(life: Life, expected: { state: string; body: string }, cells: Cell[], find: Find): void {
-  if (life.status !== expected.state) find('disagrees', `${life.id} is ${life.status} and should be ${expected.state}`)
-  const instance = cells.find(({ id }) => id === life.cellId)?.stored.instances.get(life.id)
+function findDisagreement(
+  service: ServiceState,
+  expected: { state: string; body: string },
+  cells: Cell[],
+  find: Find,
+): void {
+  if (service.status !== expected.state)
+    find('disagrees', `${service.id} is ${service.status} and should be ${expected.state}`)
+  const instance = cells.find(({ id }) => id === service.cellId)?.stored.instances.get(service.id)
   if (instance?.state !== expected.state || instance.body !== expected.body)
     find(
       'disagrees',
-      `${life.cellId} has ${life.id} ${instance?.state} (${instance?.body}) and should have it ${expected.state} (${expected.body})`,
+      `${service.cellId} has ${service.id} ${instance?.state} (${instance?.body}) and should have it ${expected.state} (${expected.body})`,
     )
 }
 
 /** Its cell was silent too long, and speaks again: nobody should have to ask for it. */
-function isConfirmedLate({ id, cellId, status, statusReason, generation, desiredState }: Life, cells: Cell[]): boolean {
+function isConfirmedLate(
+  { id, cellId, status, statusReason, generation, desiredState }: ServiceState,
+  cells: Cell[],
+): boolean {
   if (status !== 'failed' || statusReason === LOST || statusReason === RECOVERED || desiredState === 'deleted')
     return false
   const instance = cells.find((cell) => cell.id === cellId)?.stored.instances.get(id)
@@ -170,10 +185,10 @@ function findStrays({ services, quarantine }: Tables, cells: Cell[], find: Find)
   for (const { id: cellId, stored } of cells)
     for (const { svc, state, isPurged } of stored.instances.values()) {
       if ((state === 'deleted' && isPurged) || quarantine.has(`${cellId}/${svc}`)) continue
-      const life = services.get(svc)?.life
+      const service = services.get(svc)?.state
       // Of a failed one the cell keeps what it has, for its owner to decide.
-      const isOwned = life?.cellId === cellId && life.status !== 'deleted' && life.wantedState !== 'deleted'
-      if (!isOwned) find('orphaned', `${cellId} has ${svc} ${state}, which is ${life?.status} in ${life?.cellId}`)
+      const isOwned = service?.cellId === cellId && service.status !== 'deleted' && service.wantedState !== 'deleted'
+      if (!isOwned) find('orphaned', `${cellId} has ${svc} ${state}, which is ${service?.status} in ${service?.cellId}`)
       const other = homes.get(svc)
       if (other) find('doubled', `${other} and ${cellId} both have ${svc}`)
       homes.set(svc, cellId)

@@ -2,10 +2,16 @@
 
 import { observe } from '@loci/management/provisioning/observe.ts'
 import { needsPlace, type Reconciled, reconcile, type Surroundings } from '@loci/management/provisioning/reconcile.ts'
-import { command, type Life, LOST, newLife, type Turn } from '@loci/management/provisioning/service-state.ts'
+import {
+  command,
+  LOST,
+  newServiceState,
+  type ServiceState,
+  type Transition,
+} from '@loci/management/provisioning/service-state.ts'
 
 export interface Rules {
-  newLife: typeof newLife
+  newServiceState: typeof newServiceState
   command: typeof command
   reconcile: typeof reconcile
   observe: typeof observe
@@ -21,7 +27,7 @@ export interface Rules {
 }
 
 export const REAL: Rules = {
-  newLife,
+  newServiceState,
   command,
   reconcile,
   observe,
@@ -32,56 +38,61 @@ export const REAL: Rules = {
   noticesRestore: true,
 }
 
-const isPast = ({ deadlineAt }: Life, now: Date) => deadlineAt !== null && deadlineAt <= now
+const isPast = ({ deadlineAt }: ServiceState, now: Date) => deadlineAt !== null && deadlineAt <= now
 
 export const SABOTAGE: Record<string, Partial<Rules>> = {
   'no deadline': {
-    reconcile(life, around, now) {
-      const before = isPast(life, now) ? new Date((life.deadlineAt as Date).getTime() - 1) : now
-      const result = reconcile(life, around, before)
+    reconcile(service, around, now) {
+      const before = isPast(service, now) ? new Date((service.deadlineAt as Date).getTime() - 1) : now
+      const result = reconcile(service, around, before)
       return { ...result, dueAt: result.dueAt && new Date(Math.max(result.dueAt.getTime(), now.getTime() + 60_000)) }
     },
   },
   'no due row': { putsDue: false },
   'generation not raised on republish': {
-    reconcile: (life, around, now) =>
-      changed(reconcile(life, around, now), { generation: Math.max(1, life.generation) }),
+    reconcile: (service, around, now) =>
+      changed(reconcile(service, around, now), { generation: Math.max(1, service.generation) }),
   },
   'old report settles': {
-    observe: (life, { cellId, state, generation }, now) =>
-      observe(life, { cellId, state, generation: Math.max(generation, life.generation) }, now),
+    observe: (service, { cellId, state, generation }, now) =>
+      observe(service, { cellId, state, generation: Math.max(generation, service.generation) }, now),
   },
   'adopt forgotten': {
-    observe: (life, told, now) => (told.generation > life.generation ? { life, dueAt: now } : observe(life, told, now)),
+    observe: (service, told, now) =>
+      told.generation > service.generation ? { state: service, dueAt: now } : observe(service, told, now),
   },
   'silence erases': { reconcile: takingAway },
   'loss becomes intent': { observe: believing },
   'late confirmation ignored': {
-    observe: (life, told, now) => (life.status === 'failed' ? { life, dueAt: now } : observe(life, told, now)),
+    observe: (service, told, now) =>
+      service.status === 'failed' ? { state: service, dueAt: now } : observe(service, told, now),
   },
   'restored cell not noticed': { noticesRestore: false },
   'placement without lock': { locksPlaces: false },
   'tenant not locked': { locksTenants: false },
 }
 
-function changed(result: Reconciled, change: Partial<Life>): Reconciled {
-  return result.publish ? { ...result, life: { ...result.life, ...change } } : result
+function changed(result: Reconciled, change: Partial<ServiceState>): Reconciled {
+  return result.publish ? { ...result, state: { ...result.state, ...change } } : result
 }
 
 /** As it was: what a silent cell may have of a failed provisioning is taken away from it. */
-function takingAway(life: Life, around: Surroundings, now: Date): Reconciled {
-  const result = reconcile(life, around, now)
-  const { status, wantedState, cellId, desiredState, generation } = result.life
+function takingAway(service: ServiceState, around: Surroundings, now: Date): Reconciled {
+  const result = reconcile(service, around, now)
+  const { status, wantedState, cellId, desiredState, generation } = result.state
   if (status !== 'failed' || wantedState === 'deleted' || cellId === null || desiredState === 'deleted') return result
   const publishedDigest = around.entitlement.digestOf('deleted', null)
-  const told: Life = { ...result.life, desiredState: 'deleted', stateReason: null, generation: generation + 1 }
-  return { ...result, life: { ...told, publishedDigest }, publish: true }
+  const told: ServiceState = { ...result.state, desiredState: 'deleted', stateReason: null, generation: generation + 1 }
+  return { ...result, state: { ...told, publishedDigest }, publish: true }
 }
 
 /** As it was: what a cell says it has erased is what its owner wants. */
-function believing(life: Life, told: Parameters<typeof observe>[1], now: Date): Turn {
-  const turn = observe(life, told, now)
-  if (turn.life.statusReason !== LOST || life.status === 'provisioning') return turn
+function believing(service: ServiceState, told: Parameters<typeof observe>[1], now: Date): Transition {
+  const turn = observe(service, told, now)
+  if (turn.state.statusReason !== LOST || service.status === 'provisioning') return turn
   const deadlineAt = new Date(now.getTime() + 15 * 60_000)
-  return { ...turn, life: { ...turn.life, wantedState: 'deleted', status: 'deleting', statusReason: null, deadlineAt } }
+  return {
+    ...turn,
+    state: { ...turn.state, wantedState: 'deleted', status: 'deleting', statusReason: null, deadlineAt },
+  }
 }

@@ -16,7 +16,7 @@ import {
   told,
 } from './cell.ts'
 import { type CellRow, newControlDatabase, Refused, type Tables, type Transaction } from './control.ts'
-import { bill, claim, create, type Desk, FIRST_EPOCH, give, lookAt, takeReport } from './desk.ts'
+import { bill, claim, create, type Desk, FIRST_EPOCH, give, reconcileService, takeReport } from './desk.ts'
 import { newJudge } from './judge.ts'
 import { REAL, type Rules } from './sabotage.ts'
 import { type Bell, newBell, newSchedule, type Process } from './schedule.ts'
@@ -82,7 +82,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
     heardAtMs: (id) => cells.find((cell) => cell.id === id)?.heardAtMs ?? 0,
     faults: (tx) => commitFaults(tx),
     look(id) {
-      if (random.chance(isFaulty ? 0.6 : 1)) schedule.spawn(lookAt(desk, id), random.below(200))
+      if (random.chance(isFaulty ? 0.6 : 1)) schedule.spawn(reconcileService(desk, id), random.below(200))
     },
     newOperationId() {
       operations += 1
@@ -120,7 +120,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       for (const id of claim(desk)) {
         if (isFaulty && random.chance(0.05)) break
         try {
-          yield* lookAt(desk, id)
+          yield* reconcileService(desk, id)
         } catch (error) {
           if (error instanceof Crashed) break
           if (!(error instanceof Refused)) throw error
@@ -325,7 +325,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       else if (dice < 0.58) {
         const backup = copyStored(random.pick(backups))
         cell.stored = isWatched ? { ...backup, epoch: null, after: 0 } : backup
-        cell.life += 1
+        cell.state += 1
         restart(cell)
       }
     }
@@ -335,14 +335,16 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
   function* thief(): Process {
     while (isFaulty) {
       yield random.below(20 * MINUTE_MS)
-      const lives = [...control.tables.services.values()].filter(({ life }) => life.wantedState !== 'deleted')
+      const lives = [...control.tables.services.values()].filter(
+        ({ state: service }) => service.wantedState !== 'deleted',
+      )
       if (!isFaulty || lives.length === 0) continue
-      const { life, tenantId } = random.pick(lives)
-      const lie = { svc: life.id, tenantId, generation: life.generation + random.below(2) }
-      judge.onLie(life.id)
+      const { state: service, tenantId } = random.pick(lives)
+      const lie = { svc: service.id, tenantId, generation: service.generation + random.below(2) }
+      judge.onLie(service.id)
       try {
         for (const state of random.chance(0.5) ? (['failed'] as const) : (['deleted', 'failed'] as const))
-          if (life.cellId !== null) yield* takeReport(desk, life.cellId, [{ ...lie, state }])
+          if (service.cellId !== null) yield* takeReport(desk, service.cellId, [{ ...lie, state }])
       } catch (error) {
         if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
       }

@@ -2,7 +2,7 @@
 
 import { isOpen } from '@loci/management/provisioning/operations/operation.ts'
 import type { Entitlement } from '@loci/management/provisioning/reconcile.ts'
-import type { DesiredState, Life } from '@loci/management/provisioning/service-state.ts'
+import type { DesiredState, ServiceState } from '@loci/management/provisioning/service-state.ts'
 import type { ServiceRow } from './control.ts'
 
 /** What a tenant has paid for. Not of the control database: the provider says it again after a restore. */
@@ -28,14 +28,14 @@ export function expectedOf(row: ServiceRow, tenant: Tenant | undefined): { state
   return { state, body: entitlement.digestOf(state, reason) }
 }
 
-export function usesQuota({ status }: Life): boolean {
+export function usesQuota({ status }: ServiceState): boolean {
   return status !== 'failed' && status !== 'deleting' && status !== 'deleted'
 }
 
-export function isTransitional({ status }: Life): boolean {
+export function isTransitional({ status }: ServiceState): boolean {
   return status === 'provisioning' || status === 'updating' || status === 'deleting'
 }
 
-export function hasOpenOperation({ operation }: Life): boolean {
+export function hasOpenOperation({ operation }: ServiceState): boolean {
   return operation !== null && isOpen(operation)
 }
