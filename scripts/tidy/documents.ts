@@ -8,6 +8,8 @@ import type { Tree } from './source.ts'
 /** In bytes. Who wants to add a paragraph to a full document takes another one out, or writes a page of its own. */
 const SIZES_MAX: Readonly<Record<string, number>> = {
   'README.md': 6_000,
+  'ARCHITECTURE.md': 18_000,
+  'CONTRIBUTING.md': 14_500,
   'SECURITY.md': 10_500,
   'docs/tour.md': 8_000,
   'docs/testing.md': 8_000,
@@ -77,6 +79,18 @@ export function checkQuotes(tree: Tree): Problem[] {
     }
   }
   return problems
+}
+
+/** What is stored where, table by table: whoever adds one says what it holds. */
+export function checkTables(tree: Tree): Problem[] {
+  const page = 'ARCHITECTURE.md'
+  const named = new Set(tree.get(page)?.match(/(?<=`)\w+(?=`)/g))
+  return [...tree].flatMap(([file, text]) => {
+    if (!file.endsWith('/schema.sql')) return []
+    const tables = [...text.matchAll(/^CREATE (?:UNLOGGED )?TABLE loci\.(\w+)/gm)].map(([, table = '']) => table)
+    const missing = tables.filter((table) => !named.has(table))
+    return missing.map((table) => ({ path: page, line: 1, text: `does not say what '${table}' of ${file} holds` }))
+  })
 }
 
 export function checkDocumentSizes(tree: Tree): Problem[] {

@@ -60,7 +60,7 @@ export async function plantMutant(edits: Edit[]): Promise<Mutant> {
 }
 
 /** The newest migration of the copy carries the digest of its functions, sabotaged or not. */
-function carryDigest(root: string, program: string): void {
+export function carryDigest(root: string, program: string): void {
   const { migrations, functions } = schemaIn(join(root, program), join(root, 'libs/acts'))
   const newest = join(migrations, readdirSync(migrations).sort().at(-1) as string)
   const hash = createHash('sha256')
@@ -70,7 +70,7 @@ function carryDigest(root: string, program: string): void {
 }
 
 /** Everybody else's packages as they are; ours from the copy. */
-function linkModules(root: string): void {
+export function linkModules(root: string): void {
   const from = join(ROOT, 'node_modules')
   mkdirSync(join(root, 'node_modules/@loci'), { recursive: true })
   for (const name of readdirSync(from))
