@@ -4,11 +4,13 @@ import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
+import { overloaded } from '@loci/chassis/limiter.ts'
 import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { type AppOptions, createChassis, serve } from '@loci/chassis/serve.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
+import { sharePool } from '@loci/postgres/shares.ts'
 import { pingDatabase, readProblem } from '@loci/postgres/watch.ts'
 import { adminAccess } from './access/admin.ts'
 import { createAuthority } from './access/authority.ts'
@@ -54,6 +56,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
   })
   const pool = open('loci-daemon', settings.databaseConnectionsMax)
+  const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
   // Probes, the feed and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-daemon-background', 2)
   // Nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with nobody.
@@ -94,7 +97,13 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({ access, pool, quota: createQuota(readUsage), act: createInstanceActs(pool, sealingKeys) }),
+    ...kvRoutes({
+      access,
+      pool,
+      quota: createQuota(readUsage),
+      shares,
+      act: createInstanceActs(pool, shares, sealingKeys),
+    }),
     ...kvReportRoutes({ access, pool, sealing: sealingKeys }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]

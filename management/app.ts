@@ -3,12 +3,14 @@
 import { addressSet } from '@loci/chassis/addresses.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { createLastUses } from '@loci/chassis/last-uses.ts'
+import { overloaded } from '@loci/chassis/limiter.ts'
 import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { type AppOptions, createChassis, type Serving, serve } from '@loci/chassis/serve.ts'
 import { createWaiting } from '@loci/chassis/waiting.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
+import { sharePool } from '@loci/postgres/shares.ts'
 import { readProblem } from '@loci/postgres/watch.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
@@ -63,6 +65,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     wake: (topic, ...ids) => wakes[topic]?.(...ids),
   })
   const pool = open('loci-management', settings.databaseConnectionsMax)
+  const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
   // Probes, waiting polls and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-management-background', 10)
   const sealer = createSealer(sealingKeys)
@@ -80,7 +83,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     staffEmails: settings.staffEmails,
     ...{ sealingKeys, isBilled, rates, failures, uses, trustedProxies },
   })
-  const { act, creations } = createCustomerActs(pool, sealingKeys)
+  const { act, creations } = createCustomerActs(pool, shares, sealingKeys)
   const rules = { isBilled, regions }
   const reconciler = createReconciler({ pool: background, rules, log, metrics })
   // What a commit of this process wakes at once; other processes find it by polling.

@@ -3,15 +3,17 @@
 import { createActs, type RunAct, tooManyAnswers } from '@loci/acts/idempotency/idempotency.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller } from '../access/capability-access.ts'
 import { answers, countAnswers, enterInstance } from './store.ts'
 
 /** Per instance: who needs more keys a day than this has a loop. */
 const ANSWERS_MAX = 10_000
 
-export function createInstanceActs(pool: Pool, sealing: SealingKey[]): RunAct<Caller> {
+export function createInstanceActs(pool: Pool, shares: PoolShares, sealing: SealingKey[]): RunAct<Caller> {
   return createActs<Caller>({
     pool,
+    shares,
     sealing,
     answers,
     scopeOf: ({ instance, database, holder }, route, key) => [instance.id, database, route, holder, key],

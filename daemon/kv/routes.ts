@@ -15,6 +15,7 @@ import {
 import { createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
 import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
@@ -35,6 +36,7 @@ import {
 interface KvOptions {
   access: CapabilityAccess
   pool: Pool
+  shares: PoolShares
   quota: Quota
   act: RunAct<Caller>
 }
@@ -45,7 +47,7 @@ const ENTRY_BODY_BYTES_MAX = 800 * 1024
 /** Entries in one statement. */
 const BATCH_MAX = 64
 
-export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
+export function kvRoutes({ access, pool, shares, quota, act }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
   // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
   const writes = createBatches<{ write: Write; databasesMax: number }, WriteOutcome>({
@@ -164,7 +166,7 @@ export function kvRoutes({ access, pool, quota, act }: KvOptions): Route[] {
           limit: query.limit,
         }
         expectRows(query.limit)
-        const page = await readPage(pool, caller.instance.id, caller.database, request)
+        const page = await readPage(shares.of(caller.instance.id), caller.instance.id, caller.database, request)
         countRows(page.rows.length)
         const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
         const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })

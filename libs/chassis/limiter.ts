@@ -212,7 +212,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return limiter
 }
 
-function overloaded(): ApiError {
+export function overloaded(): ApiError {
   return new ApiError('OVERLOADED', 'The process has more work than it takes on. Nothing was done; try again.')
 }
 

@@ -9,6 +9,7 @@ import { type Call, type Reply, reply } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Act } from '../audit/audit.ts'
 
@@ -73,6 +74,8 @@ export interface Answers {
 
 export interface ActsOptions<Caller> {
   pool: Pool
+  /** Acts of one owner wait for each other in the database: each in a connection of its own, they could hold all of them. */
+  shares: PoolShares
   sealing: SealingKey[]
   answers: Answers
   scopeOf(caller: Caller, route: string, key: string): string[]
@@ -90,13 +93,14 @@ export interface ActsOptions<Caller> {
 export const REPEAT_ERRORS = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
 
 export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
-  const { pool, sealing, answers, scopeOf, actorOf, enter, requireRoom } = options
+  const { pool, shares, sealing, answers, scopeOf, actorOf, enter, requireRoom } = options
   return {
     act(call, work, { request = requestOf(call), fill } = {}) {
       const { caller, requestId } = call
       const key = idempotencyKeyOf(call.headers)
       const act = { actor: actorOf(caller), requestId }
-      return transaction(pool, async (sql) => {
+      const owner = scopeOf(caller, call.route, '')[0] as string
+      return transaction(shares.of(owner), async (sql) => {
         await enter(sql, caller)
         if (key === undefined) return replyOf(await work(sql, act))
         const scope = scopeOf(caller, call.route, key)

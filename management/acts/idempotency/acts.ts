@@ -4,6 +4,7 @@ import { type Acts, createActs, type RunAct } from '@loci/acts/idempotency/idemp
 import { createAnswers } from '@loci/acts/idempotency/store.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller } from '../../access/caller.ts'
 import { useOrganization } from '../../access/store.ts'
 import { createAnswerCounts } from './counts.ts'
@@ -12,11 +13,13 @@ import { findAnswer } from './store.ts'
 /** `creations`: of services, where the seed orders the stored answer for another body too. */
 export function createCustomerActs(
   pool: Pool,
+  shares: PoolShares,
   sealing: SealingKey[],
 ): { act: RunAct<Caller>; creations: Acts<Caller> } {
   const counts = createAnswerCounts()
   const options = {
     pool,
+    shares,
     sealing,
     answers: { ...createAnswers(['organization_id', 'caller', 'route', 'key']), find: findAnswer },
     scopeOf: ({ organizationId, id }: Caller, route: string, key: string) => [organizationId, id, route, key],

@@ -1,0 +1,95 @@
+// The connections of a pool, shared by caller. The limiter has more slots than there are connections, so a caller with its share of the
+// slots could hold every connection: 32 keyed batches of one instance each wait for the row of that instance in a transaction of their own.
+
+import type { Client, Pool, Statement } from './pool.ts'
+
+export interface PoolShares {
+  /** The pool, of whose connections this caller has at most its share; beyond it calls wait for one of its own. */
+  of(caller: string): Pool
+}
+
+interface Share {
+  held: number
+  waiting: { resolve(): void }[]
+}
+
+/** A quarter of the connections, as of the slots; fewer than four would keep one caller from what a small pool can do. */
+const SHARE = 4
+const EACH_MIN = 4
+/** As long as a statement waits for a lock. */
+const WAIT_MS = 1_250
+
+/** `refusal` is thrown when none of the caller's own became free in time: nothing was sent. */
+export function sharePool(
+  pool: Pool,
+  {
+    connectionsMax,
+    refusal,
+    each = Math.max(EACH_MIN, Math.floor(connectionsMax / SHARE)),
+    waitMs = WAIT_MS,
+  }: { connectionsMax: number; refusal(): Error; each?: number; waitMs?: number },
+): PoolShares {
+  const shares = new Map<string, Share>()
+
+  function enter(caller: string): Promise<void> | undefined {
+    const share = shares.get(caller) ?? { held: 0, waiting: [] }
+    shares.set(caller, share)
+    if (share.held < each) {
+      share.held += 1
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      const waiter = {
+        resolve() {
+          clearTimeout(timer)
+          resolve()
+        },
+      }
+      const timer = setTimeout(() => {
+        share.waiting.splice(share.waiting.indexOf(waiter), 1)
+        reject(refusal())
+      }, waitMs)
+      share.waiting.push(waiter)
+    })
+  }
+
+  function leave(caller: string): void {
+    const share = shares.get(caller) as Share
+    const next = share.waiting.shift()
+    if (next) next.resolve()
+    else share.held -= 1
+    if (share.held === 0) shares.delete(caller)
+  }
+
+  async function clientOf(caller: string): Promise<Client> {
+    await enter(caller)
+    let isLent = true
+    const lent = await pool.client().catch((error) => {
+      leave(caller)
+      throw error
+    })
+    return {
+      ...lent,
+      release(broken) {
+        lent.release(broken)
+        if (isLent) leave(caller)
+        isLent = false
+      },
+    }
+  }
+
+  return {
+    of: (caller) => ({
+      ...pool,
+      client: () => clientOf(caller),
+      async query<Row extends object>(statement: Statement) {
+        const client = await clientOf(caller)
+        try {
+          return await client.query<Row>(statement)
+        } finally {
+          client.release()
+        }
+      },
+    }),
+  }
+}
