@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
-import { checkDocumentSizes, checkLinks, checkNamedFiles, checkQuotes, checkTables } from './tidy/documents.ts'
+import { checkDocumentSizes, checkInventory, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
 import { checkNames, checkPlaces, warnLongFiles } from './tidy/files.ts'
 import {
   checkEnvironment,
@@ -56,7 +56,7 @@ const problems = [
   ...checkLinks(tree),
   ...checkNamedFiles(tree),
   ...checkQuotes(tree),
-  ...checkTables(tree),
+  ...checkInventory(tree),
   ...checkDocumentSizes(tree),
 ]
 

@@ -1,4 +1,4 @@
-import { checkDocumentSizes, checkLinks, checkNamedFiles, checkQuotes, checkTables } from './documents.ts'
+import { checkDocumentSizes, checkInventory, checkLinks, checkNamedFiles, checkQuotes } from './documents.ts'
 import { type Example, rule } from './testing/rule.ts'
 
 const links: Example[] = [
@@ -57,13 +57,23 @@ rule('quotes', quotes, (tree) => checkQuotes(tree))
 const schema = 'CREATE TABLE loci.notes (\n);\nCREATE UNLOGGED TABLE loci.rates (\n);\n'
 const tables: Example[] = [
   [
+    'a folder that is not named',
+    { 'daemon/letters/store.ts': '', 'ARCHITECTURE.md': '`kv`' },
+    /does not name the folder 'letters'/,
+  ],
+  [
+    'a folder that is named',
+    { 'daemon/api-keys/a.ts': '', 'daemon/testing/a.ts': '', 'ARCHITECTURE.md': '`api-keys`' },
+    undefined,
+  ],
+  [
     'one that is not described',
     { 'daemon/schema.sql': schema, 'ARCHITECTURE.md': '| `rates` |' },
     /does not say what 'notes'/,
   ],
   ['both described', { 'daemon/schema.sql': schema, 'ARCHITECTURE.md': '| `rates`, `notes` |' }, undefined],
 ]
-rule('tables', tables, (tree) => checkTables(tree))
+rule('inventory', tables, (tree) => checkInventory(tree))
 
 const sizes: Example[] = [
   ['a README of 6,001 bytes', { 'README.md': 'a'.repeat(6_001) }, /6001 bytes, more than the 6000/],

@@ -81,16 +81,22 @@ export function checkQuotes(tree: Tree): Problem[] {
   return problems
 }
 
-/** What is stored where, table by table: whoever adds one says what it holds. */
-export function checkTables(tree: Tree): Problem[] {
+/** The folders of each program, and what is stored where: whoever adds a folder or a table says what it is. */
+export function checkInventory(tree: Tree): Problem[] {
   const page = 'ARCHITECTURE.md'
-  const named = new Set(tree.get(page)?.match(/(?<=`)\w+(?=`)/g))
-  return [...tree].flatMap(([file, text]) => {
+  const named = new Set(tree.get(page)?.match(/(?<=`)[\w-]+(?=`)/g))
+  const folders = new Set(
+    [...tree.keys()].flatMap((file) => /^(?:daemon|management)\/([\w-]+)\/.*\.ts$/.exec(file)?.[1] ?? []),
+  )
+  const unnamed = [...folders].filter((folder) => folder !== 'testing' && !named.has(folder))
+  const rooms = unnamed.map((folder) => ({ path: page, line: 1, text: `does not name the folder '${folder}'` }))
+  const tables = [...tree].flatMap(([file, text]) => {
     if (!file.endsWith('/schema.sql')) return []
     const tables = [...text.matchAll(/^CREATE (?:UNLOGGED )?TABLE loci\.(\w+)/gm)].map(([, table = '']) => table)
     const missing = tables.filter((table) => !named.has(table))
     return missing.map((table) => ({ path: page, line: 1, text: `does not say what '${table}' of ${file} holds` }))
   })
+  return [...rooms, ...tables]
 }
 
 export function checkDocumentSizes(tree: Tree): Problem[] {
