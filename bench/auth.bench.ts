@@ -92,7 +92,7 @@ for (const [links, token] of chains) {
   const arrival = {
     method: 'GET',
     target: '/',
-    answer: { header() {} },
+    answer: { header() {}, append() {} },
     headers: { 'x-loci-capability': token, 'x-loci-database': 'default' },
     peer: '127.0.0.1',
     requestId: 'req_x',

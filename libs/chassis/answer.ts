@@ -10,10 +10,10 @@ import {
   isOutcomeUnknown,
   isSchemaGap,
 } from './api-error.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, listOf } from './exchange.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
-import type { Route } from './route.ts'
+import type { HeaderValues, Route } from './route.ts'
 
 export interface AnswerOptions {
   letterCase: 'camel' | 'snake'
@@ -22,7 +22,7 @@ export interface AnswerOptions {
   routes: Route[]
 }
 
-export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+export const NO_HEADERS: HeaderValues = Object.freeze({})
 /** RFC 9110, 15.5.2: a 401 names a way to authenticate. */
 const CHALLENGE = 'Bearer realm="loci"'
 
@@ -54,20 +54,24 @@ export function write(
   exchange: Exchange,
   status: number,
   body: unknown,
-  headers: Readonly<Record<string, string>>,
+  headers: HeaderValues,
 ): void {
   const { request, response, requestId } = exchange
   if (response.headersSent || response.destroyed) return
   const payload = typeof body === 'string' || Buffer.isBuffer(body) || isStream(body) ? body : JSON.stringify(body)
-  const head: Record<string, string | number> = {
+  const head: Record<string, string | string[] | number> = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
   }
-  if (exchange.addedHeaders) Object.assign(head, exchange.addedHeaders)
-  if (headers !== NO_HEADERS) Object.assign(head, headers)
+  const { addedHeaders } = exchange
+  if (addedHeaders) Object.assign(head, addedHeaders)
+  if (headers !== NO_HEADERS) {
+    Object.assign(head, headers)
+    if (addedHeaders?.['set-cookie']) head['set-cookie'] = listOf(addedHeaders['set-cookie'], headers['set-cookie'])
+  }
   // A body that nobody read would be taken for the next request, or would have to be read to its end first.
   const isBodyLeft = (status === 413 || status === 408 || exchange.awaitsContinue) && !request.complete
   if (lifecycle.state === 'draining' || exchange.isLast || isBodyLeft) head.connection = 'close'
@@ -80,7 +84,7 @@ export function write(
   if (status === 204 || status === 304) {
     delete head['content-type']
     delete head['content-length']
-  }
+  } else if (payload === '') delete head['content-type']
   exchange.answering(Number(head['content-length'] ?? 0))
   response.writeHead(status, head)
   response.end(payload)

@@ -65,7 +65,11 @@ function malformed(message: string): ApiError {
 
 /** `unbuilt` names what the path will belong to, where that is known and not there yet. */
 export function noRoute({ allow, isMalformed }: Mismatch, unbuilt?: string): ApiError {
-  if (isMalformed) return new ApiError('VALIDATION_ERROR', 'The path is not percent-encoded UTF-8.')
+  if (isMalformed)
+    return new ApiError(
+      'VALIDATION_ERROR',
+      'The path is not percent-encoded UTF-8, or has segments that no path here has.',
+    )
   if (allow.length === 0 && unbuilt)
     return new ApiError('NOT_FOUND', `${unbuilt}. /docs shows what there is, /openapi.json lists it.`)
   if (allow.length === 0)

@@ -5,6 +5,7 @@ import { queryInteger } from '@loci/contract/wire.ts'
 import { z } from 'zod'
 import { docsPage } from './docs-page.ts'
 import { documentOf } from './documents.ts'
+import { html as answerWith } from './pages.ts'
 import { open } from './probes.ts'
 import { type Access, route } from './route.ts'
 
@@ -54,7 +55,8 @@ test('the page has no script, whatever a description contains', () => {
 })
 
 test('its policy forbids everything but its own style', () => {
-  const { html, contentSecurityPolicy } = page()
+  const { html, policy } = page()
+  const contentSecurityPolicy = String(answerWith(html, policy).headers['content-security-policy'])
   const [, style] = /<style>([\s\S]*?)<\/style>/.exec(html) as RegExpExecArray
   const digest = createHash('sha256').update(String(style)).digest('base64')
   const directives = contentSecurityPolicy.split('; ')

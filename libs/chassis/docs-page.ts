@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
 import { credentialHeader, curlLine, type ExampleDocument, type SecurityScheme } from './docs-example.ts'
+import type { Policy } from './pages.ts'
 
 interface Parameter {
   name: string
@@ -43,7 +44,7 @@ code,pre{font:14px/1.45 ui-monospace,monospace}code{overflow-wrap:anywhere}pre{o
 .m{display:inline-block;min-width:4.5em;font-weight:700}.r{display:inline-flex;flex-wrap:wrap;gap:0 1rem;justify-content:space-between;width:calc(100% - 1.5rem);vertical-align:top}p.s{margin:.1rem 0 0}
 .t{overflow-x:auto}table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}:target{outline:2px solid Highlight;outline-offset:4px}`
 
-export function docsPage(document: Record<string, unknown>): { html: string; contentSecurityPolicy: string } {
+export function docsPage(document: Record<string, unknown>): { html: string; policy: Policy } {
   const { title, version, description } = document.info as { title: string; version: string; description: string }
   const entries: Entry[] = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
     ([path, item]) =>
@@ -80,7 +81,7 @@ ${Object.entries(schemas)
   const digest = createHash('sha256').update(STYLE).digest('base64')
   return {
     html,
-    contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    policy: { 'style-src': `'sha256-${digest}'` },
   }
 }
 

@@ -28,7 +28,8 @@ function describe({ spec }: Route): RouteDescription {
   if (spec.subservice) errors.add('SUBSERVICE_DISABLED')
   return {
     method: spec.method,
-    path: spec.path,
+    // OpenAPI has no word for a tail.
+    path: spec.path.replace('...}', '}'),
     summary: spec.summary,
     tag: spec.tag,
     access: {

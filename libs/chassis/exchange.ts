@@ -20,7 +20,7 @@ export interface Exchange extends AnswerHeaders {
   readonly route: string
   readonly deadlineAt: number
   /** Those that access or the handler have added so far. */
-  readonly addedHeaders: Record<string, string> | undefined
+  readonly addedHeaders: Record<string, string | string[]> | undefined
   /** The route that it reached. */
   readonly matched: Route | undefined
   readonly request: IncomingMessage
@@ -148,6 +148,11 @@ export function openExchange(
   return exchange
 }
 
+/** All values of a header that may be repeated. */
+export function listOf(...values: (string | readonly string[] | undefined)[]): string[] {
+  return values.flatMap((value) => value ?? [])
+}
+
 function count(socket: CountedSocket, change: 1 | -1): void {
   socket.lociUnanswered = (socket.lociUnanswered ?? 0) + change
 }
@@ -175,7 +180,7 @@ class OpenExchange implements Exchange {
   readonly response: ServerResponse
   readonly route: string
   readonly matched: Route | undefined
-  addedHeaders: Record<string, string> | undefined = undefined
+  addedHeaders: Record<string, string | string[]> | undefined = undefined
   readonly #deadline: DeadlineClass
   readonly #startedAt: number
   readonly #traceId: string | undefined
@@ -228,6 +233,11 @@ class OpenExchange implements Exchange {
   header(name: string, value: string): void {
     this.addedHeaders ??= {}
     this.addedHeaders[name] = value
+  }
+
+  append(name: string, value: string): void {
+    this.addedHeaders ??= {}
+    this.addedHeaders[name] = listOf(this.addedHeaders[name], value)
   }
 
   yieldSlot(): void {

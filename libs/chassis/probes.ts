@@ -6,6 +6,7 @@ import { cachedFor } from './cached.ts'
 import { docsPage } from './docs-page.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Metrics } from './metrics.ts'
+import { html } from './pages.ts'
 import { type Access, type Route, reply, route } from './route.ts'
 
 /** Nobody is asked (CONTRACT 1). */
@@ -103,7 +104,7 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
 /** `document` is called once, on the first request, when every route is known. */
 export function documentRoutes(document: () => Record<string, unknown>): Route[] {
   let json: string | undefined
-  let page: { html: string; contentSecurityPolicy: string } | undefined
+  let page: ReturnType<typeof docsPage> | undefined
   return [
     route(
       {
@@ -130,11 +131,7 @@ export function documentRoutes(document: () => Record<string, unknown>): Route[]
       },
       () => {
         page ??= docsPage(document())
-        return reply(200, page.html, {
-          'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': page.contentSecurityPolicy,
-          'cache-control': 'no-cache',
-        })
+        return html(page.html, page.policy, { 'cache-control': 'no-cache' })
       },
     ),
   ]

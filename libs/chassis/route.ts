@@ -24,7 +24,12 @@ export interface Arrival {
 /** Headers that the answer gets whether it succeeds or is refused: rate limits, for one. Names in lower case. */
 export interface AnswerHeaders {
   header(name: string, value: string): void
+  /** One more value of a header that may be repeated, such as Set-Cookie; it stands beside those of the reply. */
+  append(name: string, value: string): void
 }
+
+/** By name in lower case; a list is the header repeated. */
+export type HeaderValues = Readonly<Record<string, string | string[]>>
 
 /** One access class, as the program's access/ folder defines it. */
 export interface Access<Caller> {
@@ -111,9 +116,9 @@ export interface Call<Caller, Params, Query, Body> {
 export class Reply {
   readonly status: number
   readonly body: unknown
-  readonly headers: Record<string, string>
+  readonly headers: HeaderValues
 
-  constructor(status: number, body: unknown, headers: Record<string, string>) {
+  constructor(status: number, body: unknown, headers: HeaderValues) {
     this.status = status
     this.body = body
     this.headers = headers
@@ -121,13 +126,16 @@ export class Reply {
 }
 
 /** A string body needs its own content-type header; everything else becomes JSON. */
-export function reply(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
+export function reply(status: number, body: unknown, headers: HeaderValues = {}): Reply {
   return new Reply(status, body, headers)
 }
 
 export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   method: Method
-  /** Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. */
+  /**
+   * Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. The last may be a tail, which takes the rest of the path with its
+   * slashes: `/console/{path...}`. Its segments are decoded, and none is empty, `.`, `..` or has a slash in it.
+   */
   path: string
   access: Access<Caller>
   summary: string

@@ -78,3 +78,30 @@ test('a parameter that is not percent-encoded UTF-8 is malformed', () => {
 test('two routes for one method and path can not be registered', () => {
   assert.throws(() => createRouter([at('GET', '/a/{b}'), at('GET', '/a/{c}')]), /registered twice/)
 })
+
+// Mutants: decode the tail as a whole (a%2Fb becomes a path of two); let `..` pass; look at the tail before the parameter.
+test('a tail takes the rest of a path, decoded segment by segment, and nothing that climbs', () => {
+  const { find } = createRouter([
+    at('GET', '/files/{path...}'),
+    at('GET', '/files/{name}'),
+    at('GET', '/files/{name}/about'),
+    at('PUT', '/files/{path...}'),
+    at('GET', '/{org}/docs/{path...}'),
+  ])
+  const match = (method: string, path: string) => {
+    const one = find(method, path)
+    return 'route' in one ? [one.route.spec.path, { ...one.params }] : one.isMalformed ? 'malformed' : one.allow
+  }
+  assert.deepEqual(match('GET', '/files/a'), ['/files/{name}', { name: 'a' }])
+  assert.deepEqual(match('PUT', '/files/a'), ['/files/{path...}', { path: 'a' }])
+  assert.deepEqual(match('GET', '/files/a/about'), ['/files/{name}/about', { name: 'a' }])
+  assert.deepEqual(match('GET', '/files/a/b%20c/d.txt'), ['/files/{path...}', { path: 'a/b c/d.txt' }])
+  assert.deepEqual(match('HEAD', '/files/a/b'), ['/files/{path...}', { path: 'a/b' }])
+  assert.deepEqual(match('GET', '/acme/docs/x/y'), ['/{org}/docs/{path...}', { org: 'acme', path: 'x/y' }])
+  for (const bad of ['a/../b', 'a/..', './a', 'a//b', 'a/', 'a/%2e%2e/b', 'a%2Fb/c', 'a%5Cb/c', 'a%00/b', 'a/%ff'])
+    assert.equal(match('GET', `/files/${bad}`), 'malformed', bad)
+  assert.deepEqual(match('POST', '/files/a/b'), ['GET', 'HEAD', 'PUT'])
+  assert.deepEqual(match('GET', '/files/'), [])
+  assert.deepEqual(match('GET', `/files/${'a/'.repeat(40)}a`), ['/files/{path...}', { path: `${'a/'.repeat(40)}a` }])
+  assert.throws(() => createRouter([at('GET', '/{path...}/more')]), /tail before its end/)
+})

@@ -1,5 +1,5 @@
 // Which route answers a method and a path. A template's parameters are whole segments, so a tree of segments is all it takes; a
-// literal segment wins over a parameter, but only where it has the method: `POST /entries/batch` must not hide the entry that
+// literal segment wins over a parameter and that over a tail, but only where it has the method: `POST /entries/batch` must not hide the entry that
 // is called batch from `PUT /entries/{key}`. Paths are taken as they are: no folding of case, slashes or percent-encoding.
 
 import type { Route } from './route.ts'
@@ -23,6 +23,8 @@ export interface Router {
 interface Node {
   literals: Map<string, Node>
   parameter: Node | undefined
+  /** Of a template that ends in `{name...}`: takes everything that is left. */
+  tail: Node | undefined
   routes: Map<string, Served>
 }
 
@@ -31,6 +33,7 @@ interface Served {
   route: Route
   names: string[]
   segments: number[]
+  hasTail: boolean
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -45,6 +48,7 @@ export function createRouter(routes: Route[]): Router {
     const { path } = route.spec
     const segments = path.split('/').slice(1)
     if (segments.length > SEGMENTS_MAX) throw new Error(`${path} has more than ${SEGMENTS_MAX} segments`)
+    if (segments.slice(0, -1).some(isTail)) throw new Error(`${path} has a tail before its end`)
     const node = segments.reduce(descend, root)
     const served = servedBy(route, segments)
     for (const method of methodsOf(route)) {
@@ -70,7 +74,9 @@ export function createRouter(routes: Route[]): Router {
 
 function servedBy(route: Route, parts: string[]): Served {
   const segments = [...parts.keys()].filter((at) => parts[at]?.startsWith('{'))
-  return { route, names: segments.map((at) => (parts[at] as string).slice(1, -1)), segments }
+  const hasTail = isTail(parts.at(-1) as string)
+  const names = segments.map((at) => (parts[at] as string).replace(/^\{|(?:\.\.\.)?\}$/g, ''))
+  return { route, names, segments, hasTail }
 }
 
 /** HEAD is GET without its body. A stream is all body: HEAD of one would hold it open for nobody. */
@@ -78,11 +84,19 @@ function methodsOf({ spec: { method, deadline } }: Route): string[] {
   return method === 'GET' && deadline !== 'stream' ? ['GET', 'HEAD'] : [method]
 }
 
+function isTail(segment: string): boolean {
+  return segment.startsWith('{') && segment.endsWith('...}')
+}
+
 function newNode(): Node {
-  return { literals: new Map(), parameter: undefined, routes: new Map() }
+  return { literals: new Map(), parameter: undefined, tail: undefined, routes: new Map() }
 }
 
 function descend(node: Node, segment: string): Node {
+  if (isTail(segment)) {
+    node.tail ??= newNode()
+    return node.tail
+  }
   if (segment.startsWith('{')) {
     node.parameter ??= newNode()
     return node.parameter
@@ -102,15 +116,25 @@ function seek(node: Node, method: string, path: string, from: number, depth: num
   begins[depth] = from
   const literal = node.literals.get(path.slice(from, to))
   const found = literal && (slash < 0 ? literal.routes.get(method) : seek(literal, method, path, slash + 1, depth + 1))
-  if (found || !node.parameter || to === from) return found
-  return slash < 0 ? node.parameter.routes.get(method) : seek(node.parameter, method, path, slash + 1, depth + 1)
+  if (found || to === from) return found
+  const named =
+    node.parameter &&
+    (slash < 0 ? node.parameter.routes.get(method) : seek(node.parameter, method, path, slash + 1, depth + 1))
+  if (named || !node.tail) return named
+  return node.tail.routes.get(method)
 }
 
-/** Of the path that was sought last. Undefined when a parameter is not percent-encoded UTF-8. */
-function paramsOf({ names, segments }: Served, path: string): Record<string, string> | undefined {
+/** Of the path that was sought last. Undefined when a parameter is not percent-encoded UTF-8, or a tail climbs or hides a slash. */
+function paramsOf({ names, segments, hasTail }: Served, path: string): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (let at = 0; at < names.length; at += 1) {
     const from = begins[segments[at] as number] as number
+    if (hasTail && at === names.length - 1) {
+      const rest = tailOf(path.slice(from))
+      if (rest === undefined) return undefined
+      params[names[at] as string] = rest
+      break
+    }
     const slash = path.indexOf('/', from)
     const text = slash < 0 ? path.slice(from) : path.slice(from, slash)
     try {
@@ -120,6 +144,16 @@ function paramsOf({ names, segments }: Served, path: string): Record<string, str
     }
   }
   return params
+}
+
+/** Decoded segment by segment, so that nothing that was no slash in the path is one in the parameter. */
+function tailOf(text: string): string | undefined {
+  try {
+    const segments = text.split('/').map(decodeURIComponent)
+    return segments.every((segment) => !/^\.{0,2}$|[/\\\0]/.test(segment)) ? segments.join('/') : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function mismatchOf(root: Node, path: string): Mismatch {
@@ -137,5 +171,6 @@ function candidates(node: Node, segments: string[], at: number): Node[] {
   return [
     ...(literal ? candidates(literal, segments, at + 1) : []),
     ...(node.parameter && segment !== '' ? candidates(node.parameter, segments, at + 1) : []),
+    ...(node.tail && segment !== '' ? candidates(node.tail, segments, segments.length) : []),
   ]
 }

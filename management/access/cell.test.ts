@@ -32,7 +32,13 @@ function accessTo(cells: Map<string, string[]>) {
     trustedProxies: addressSet([]),
   })
   const outcome = async (token: string): Promise<string> => {
-    const arrival = { method: 'GET', target: '/', peer: '127.0.0.1', requestId: 'req', answer: { header() {} } }
+    const arrival = {
+      method: 'GET',
+      target: '/',
+      peer: '127.0.0.1',
+      requestId: 'req',
+      answer: { header() {}, append() {} },
+    }
     const headers = { authorization: `Bearer ${token}` }
     try {
       return (await access.authorize({ ...arrival, headers })).cellId

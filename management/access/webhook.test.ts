@@ -9,7 +9,7 @@ const SECRET = 'a-secret-of-the-provider'
 function ask(authorization: string | string[] | undefined, secrets: string[] = [SECRET]): 'ok' | number {
   const arrival = { method: 'POST', target: '/', headers: { authorization }, peer: '', requestId: '' }
   try {
-    void webhookAccess(secrets).authorize({ ...arrival, answer: { header() {} } })
+    void webhookAccess(secrets).authorize({ ...arrival, answer: { header() {}, append() {} } })
     return 'ok'
   } catch (error) {
     return (error as ApiError).status
@@ -49,7 +49,7 @@ test('every refusal has one text, and the missing webhook the seed’s', () => {
   const textOf = (authorization: string, secrets: string[]) => {
     const arrival = { method: 'POST', target: '/', headers: { authorization }, peer: '', requestId: '' }
     try {
-      return webhookAccess(secrets).authorize({ ...arrival, answer: { header() {} } })
+      return webhookAccess(secrets).authorize({ ...arrival, answer: { header() {}, append() {} } })
     } catch (error) {
       assert.ok(error instanceof ApiError)
       return error.message

@@ -33,6 +33,8 @@ const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: strin
   { pattern: /^libs\/contract\/working-memory\.ts$/, why: 'what the specification says of slots; their feature comes' },
   { pattern: /^libs\/contract\/sessions\.ts$/, why: 'what the specification says of sign-in; its feature comes' },
   { pattern: /^libs\/contract\/headers\.ts$/, names: ['cookieNames'], why: 'sign-in, as sessions.ts' },
+  { pattern: /^libs\/chassis\/cookies\.ts$/, why: 'sign-in, as sessions.ts' },
+  { pattern: /^libs\/chassis\/pages\.ts$/, names: ['redirect'], why: 'sign-in and the console' },
 ]
 
 /** One problem per knot of files, type-only imports included: they run, but nobody can read one file without the other. */

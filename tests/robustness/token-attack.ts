@@ -122,7 +122,7 @@ export async function attack(
         headers,
         peer: '127.0.0.1',
         requestId: 'r',
-        answer: { header() {} },
+        answer: { header() {}, append() {} },
       }),
     )
     if (caller && !isWithin(caller, capability, route.operation as string))
