@@ -23,6 +23,7 @@ import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
 import { dueJobs } from './databases/due.ts'
+import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
 import { createQuota } from './databases/quota.ts'
 import { listTotals } from './databases/store.ts'
 import { daemonDocument } from './document.ts'
@@ -90,6 +91,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ping: () => pingDatabase(background),
   })
 
+  const keys = createInstanceKeys(pool, sealingKeys)
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
@@ -97,14 +99,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({
-      access,
-      pool,
-      quota: createQuota(readUsage),
-      shares,
-      act: createInstanceActs(pool, shares, sealingKeys),
-    }),
-    ...kvReportRoutes({ access, pool, sealing: sealingKeys }),
+    ...kvRoutes({ access, pool, quota: createQuota(readUsage), shares, act: createInstanceActs(pool, shares, keys) }),
+    ...kvReportRoutes({ access, pool, keys }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
   metrics.gauge(
@@ -120,7 +116,14 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     unbuilt: states.unbuilt,
     pools: [pool, background, beat],
     prepare: (waiting) =>
-      prepareDatabase({ sql: background, program: 'daemon', schema: SCHEMA, sealingKeys, ...waiting }),
+      prepareDatabase({
+        sql: background,
+        program: 'daemon',
+        schema: SCHEMA,
+        sealingKeys,
+        problems: keyProblems,
+        ...waiting,
+      }),
     async warm(signal) {
       await keepAuditPartitions(background)
       switches.accept(await listSwitches(background))
@@ -140,6 +143,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
       ...dueJobs(background, { expiry: expireEntries }),
+      ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),
       ...feedJobs({

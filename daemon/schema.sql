@@ -146,6 +146,15 @@ CREATE TABLE loci.idempotency (
 
 ALTER TABLE ONLY loci.idempotency FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.instance_keys (
+    instance_id text NOT NULL,
+    sealed text NOT NULL,
+    sealed_with text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE loci.instance_keys IS 'without row-level security: sealed, and resealed for all instances at once';
+
 CREATE UNLOGGED TABLE loci.instance_rates (
     instance_id text NOT NULL,
     replica text NOT NULL,
@@ -326,6 +335,9 @@ ALTER TABLE ONLY loci.entries
 ALTER TABLE ONLY loci.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (instance_id, database, route, holder, key);
 
+ALTER TABLE ONLY loci.instance_keys
+    ADD CONSTRAINT instance_keys_pkey PRIMARY KEY (instance_id);
+
 ALTER TABLE ONLY loci.instance_rates
     ADD CONSTRAINT instance_rates_pkey PRIMARY KEY (instance_id, replica);
 
@@ -372,6 +384,8 @@ CREATE INDEX due_by_time ON loci.due USING btree (kind, at);
 CREATE INDEX entries_expiring ON loci.entries USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, created_at);
+
+CREATE INDEX instance_keys_by_seal ON loci.instance_keys USING btree (sealed_with);
 
 CREATE INDEX instances_changed ON loci.instances USING btree (change_seq);
 
@@ -446,6 +460,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.instance_keys TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.instance_rates TO loci_app;
 

@@ -3,12 +3,12 @@
 import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
+import { type Sealer, SealingKeyMissing } from '@loci/chassis/sealing.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { countApiKeysBeyond } from './access/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { noteEpoch } from './acts/feed/store.ts'
 import { keepKeys, requireOpenable } from './keys/keys.ts'
-import { type Sealer, SealingKeyMissing } from './keys/sealing.ts'
 
 const RECENT_MS = 60_000
 

@@ -69,3 +69,72 @@ export async function claimDue(sql: Sql, kind: string, limit: number): Promise<D
   })
   return rows
 }
+
+export interface SealedKey {
+  instanceId: string
+  sealed: string
+  sealedWith: string
+}
+
+export async function findKey(sql: Sql, instanceId: string): Promise<SealedKey | undefined> {
+  const { rows } = await sql.query<SealedKey>({
+    name: 'instance_key_find',
+    text: `select instance_id as "instanceId", sealed, sealed_with as "sealedWith" from loci.instance_keys where instance_id = $1`,
+    values: [instanceId],
+  })
+  return rows[0]
+}
+
+/** The key that the instance has from now on: this one, or the one that another replica made first. */
+export function insertKey(pool: Pool, { instanceId, sealed, sealedWith }: SealedKey): Promise<SealedKey | undefined> {
+  return withInstance(pool, instanceId, async (sql) => {
+    await sql.query({
+      name: 'instance_key_insert',
+      text: 'insert into loci.instance_keys (instance_id, sealed, sealed_with) values ($1, $2, $3) on conflict do nothing',
+      values: [instanceId, sealed, sealedWith],
+    })
+    return findKey(sql, instanceId)
+  })
+}
+
+/** Sealing keys that are in use and not among these, and how many keys each seals. */
+export async function listForeignSeals(
+  sql: Sql,
+  sealingIds: string[],
+): Promise<{ sealedWith: string; keys: number }[]> {
+  const { rows } = await sql.query<{ sealedWith: string; keys: number }>({
+    name: 'instance_keys_foreign',
+    text: `select sealed_with as "sealedWith", count(*)::int as keys from loci.instance_keys
+      where sealed_with <> all($1) group by 1 order by 1`,
+    values: [sealingIds],
+  })
+  return rows
+}
+
+/** Sealed with one of these sealing keys that is not the first, which must have been in use for ten minutes. */
+export async function listOldKeys(sql: Sql, sealingIds: string[], limit: number): Promise<SealedKey[]> {
+  const { rows } = await sql.query<SealedKey>({
+    name: 'instance_keys_old',
+    text: `select instance_id as "instanceId", sealed, sealed_with as "sealedWith" from loci.instance_keys
+      where sealed_with = any($2) and exists (select from loci.sealing_checks where id = $1 and first_seen_at < now() - interval '10 minutes')
+      limit $3`,
+    values: [sealingIds[0], sealingIds.slice(1), limit],
+  })
+  return rows
+}
+
+export async function replaceSeals(sql: Sql, keys: (SealedKey & { before: string })[]): Promise<void> {
+  if (keys.length === 0) return
+  await sql.query({
+    name: 'instance_keys_reseal',
+    text: `update loci.instance_keys k set sealed = n.sealed, sealed_with = n.sealed_with
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as n(instance_id, before, sealed, sealed_with)
+      where k.instance_id = n.instance_id and k.sealed = n.before`,
+    values: [
+      keys.map(({ instanceId }) => instanceId),
+      keys.map(({ before }) => before),
+      keys.map(({ sealed }) => sealed),
+      keys.map(({ sealedWith }) => sealedWith),
+    ],
+  })
+}

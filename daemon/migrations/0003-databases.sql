@@ -21,6 +21,16 @@ create table loci.databases (
   primary key (instance_id, name)
 );
 
+-- A random key for each instance, sealed with LOCI_SEALING_KEYS.
+create table loci.instance_keys (
+  instance_id text primary key,
+  sealed text not null,
+  sealed_with text not null,
+  created_at timestamptz not null default now()
+);
+create index instance_keys_by_seal on loci.instance_keys (sealed_with);
+comment on table loci.instance_keys is 'without row-level security: sealed, and resealed for all instances at once';
+
 create table loci.entries (
   instance_id text not null,
   database text not null,
@@ -92,4 +102,4 @@ create type loci.walked as (key text, state text, bytes bigint, is_expired boole
 -- failed: how many reads had failed when the piece was left over as a second half.
 create type loci.walk_piece as (prefix text, first int, last int, failed int);
 
-grant select, insert, update, delete on loci.databases, loci.entries, loci.idempotency, loci.probes, loci.verified to loci_app;
+grant select, insert, update, delete on loci.databases, loci.instance_keys, loci.entries, loci.idempotency, loci.probes, loci.verified to loci_app;

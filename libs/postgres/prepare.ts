@@ -15,6 +15,8 @@ export interface PrepareOptions {
   program: DatabaseProgram
   schema: Schema
   sealingKeys: CheckedKey[]
+  /** What else speaks against serving with these keys. */
+  problems?: (sql: Sql, sealingKeys: CheckedKey[]) => Promise<string[]>
   signal: AbortSignal
   /** Called when the reason for waiting changes, and again every minute while it lasts; not at every try. */
   onWaiting(reason: string): void
@@ -29,18 +31,15 @@ const RETRY_MS = 500
 
 /** Waits as long as it takes: a database that is being restored or migrated is no reason to crash in a loop. */
 export async function prepareDatabase({
-  sql,
-  program,
-  schema,
-  sealingKeys,
-  signal,
   onWaiting,
   repeatMs = 60_000,
+  signal,
+  ...asked
 }: PrepareOptions): Promise<Prepared | 'stopped'> {
   let told = ''
   let toldAt = 0
   for (;;) {
-    const outcome = await attempt(sql, program, schema, sealingKeys)
+    const outcome = await attempt(asked)
     if (typeof outcome !== 'string') return outcome
     if (outcome !== told || performance.now() - toldAt >= repeatMs) {
       onWaiting(outcome)
@@ -52,12 +51,13 @@ export async function prepareDatabase({
   }
 }
 
-async function attempt(
-  sql: Sql,
-  program: DatabaseProgram,
-  schema: Schema,
-  sealingKeys: CheckedKey[],
-): Promise<Prepared | string> {
+async function attempt({
+  sql,
+  program,
+  schema,
+  sealingKeys,
+  problems = async () => [],
+}: Omit<PrepareOptions, 'signal' | 'onWaiting' | 'repeatMs'>): Promise<Prepared | string> {
   try {
     const wrong = await wrongDatabase(sql, program, 'LOCI_DATABASE_URL')
     if (wrong) return { refused: [wrong] }
@@ -68,6 +68,8 @@ async function attempt(
     if (audit.problems.length > 0) return { refused: audit.problems }
     const otherKeys = await noteSealingKeys(sql, sealingKeys)
     if (otherKeys.length > 0) return { refused: otherKeys }
+    const more = await problems(sql, sealingKeys)
+    if (more.length > 0) return { refused: more }
     return {
       refused: undefined,
       warnings: audit.warnings,

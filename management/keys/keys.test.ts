@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { verifyCapability } from '@loci/capability/capability.ts'
 import { privateKeyOf, publicKeyOf } from '@loci/capability/jws.ts'
+import { createSealer, SealingKeyMissing } from '@loci/chassis/sealing.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Service } from '../services/store.ts'
 import { ACTOR, type TestManagement, testManagement } from '../testing/management.ts'
 import { mintToken } from '../tokens/tokens.ts'
 import { keepKeys, rotateKeys } from './keys.ts'
-import { createSealer, SealingKeyMissing } from './sealing.ts'
 
 interface KeySet {
   keys: { kid: string; x: string }[]

@@ -16,11 +16,11 @@ import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { newKeyPair, privateKeyOf } from '@loci/capability/jws.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Sealer } from '@loci/chassis/sealing.ts'
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { publish, publishToAll, readEpoch } from '../acts/feed/store.ts'
-import type { Sealer } from './sealing.ts'
 import {
   activate,
   findActiveKey,

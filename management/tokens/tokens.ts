@@ -7,6 +7,7 @@ import { BYTES_MAX, mintRoot, type RootClaims, seal } from '@loci/capability/cap
 import { newKeyPair, type PrivateJwk, type PublicJwk, publicKeyOf } from '@loci/capability/jws.ts'
 import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Sealer } from '@loci/chassis/sealing.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import {
@@ -19,7 +20,6 @@ import {
 } from '@loci/contract/operations.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { requireSigningKey } from '../keys/keys.ts'
-import type { Sealer } from '../keys/sealing.ts'
 import { PLAN_NAMES, PLANS, type PlanName, TOKEN_SECONDS_MAX } from '../plans.ts'
 import type { Service } from '../services/store.ts'
 import { foldOldest, lockFeeds, revoke } from './revocations/revocations.ts'

@@ -1,12 +1,12 @@
 // No feed loses or reorders a change. Thousands of overlapping transactions on management's feed and on the cell's own numbers, each
 // with a reader that remembers only how far it has read; then revocations and instances through the running programs to both replicas.
 
+import { createSealer } from '@loci/chassis/sealing.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { useOrganization } from '@loci/management/access/store.ts'
 import { appendEvents } from '@loci/management/acts/events/store.ts'
 import { holdTenant, lockCell } from '@loci/management/acts/locks/store.ts'
 import { requireCell } from '@loci/management/cells/cells.ts'
-import { createSealer } from '@loci/management/keys/sealing.ts'
 import { reconcileWithoutEvents, saveTransition } from '@loci/management/provisioning/provisioning.ts'
 import { command } from '@loci/management/provisioning/service-state.ts'
 import { findPlaced } from '@loci/management/provisioning/store.ts'

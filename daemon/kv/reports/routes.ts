@@ -2,10 +2,10 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
-import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { kvConsistency, kvConsistencyQuery, kvHealth } from '@loci/contract/kv.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../../access/capability-access.ts'
+import type { InstanceKeys } from '../../databases/instance-keys.ts'
 import { type Mode, type Position, verifyEntries } from './consistency.ts'
 import { kvHealthOf } from './health.ts'
 import { openPosition, sealPosition } from './position.ts'
@@ -13,14 +13,14 @@ import { openPosition, sealPosition } from './position.ts'
 interface KvReportOptions {
   access: CapabilityAccess
   pool: Pool
-  sealing: SealingKey[]
+  keys: InstanceKeys
 }
 
 /** In requests of the plan's rate: a walk reads up to 10,000 rows and takes up to a second of the database. */
 const CONSISTENCY_COST = 50
 const WALKS_MAX = 2
 
-export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Route[] {
+export function kvReportRoutes({ access, pool, keys }: KvReportOptions): Route[] {
   const walks = createWalks()
   return [
     route(
@@ -46,18 +46,19 @@ export function kvReportRoutes({ access, pool, sealing }: KvReportOptions): Rout
         answers: { 200: kvConsistency },
       },
       async ({ caller, query }) => {
-        const from = query.cursor === undefined ? undefined : positionOf(query.cursor, query.mode, caller.instance.id)
+        const from =
+          query.cursor === undefined ? undefined : await positionOf(query.cursor, query.mode, caller.instance.id)
         const { report, next } = await walks.run(caller.instance.id, () =>
           verifyEntries(pool, caller, query.mode, from),
         )
-        const nextCursor = next ? sealPosition(sealing, caller.instance.id, query.mode, next) : null
+        const nextCursor = next ? sealPosition((await keys.of(caller.instance.id)).key, query.mode, next) : null
         return { ...report, coverage: { complete: nextCursor === null, nextCursor } }
       },
     ),
   ]
 
-  function positionOf(cursor: string, mode: Mode, instanceId: string): Position {
-    const position = openPosition(sealing, instanceId, mode, cursor)
+  async function positionOf(cursor: string, mode: Mode, instanceId: string): Promise<Position> {
+    const position = openPosition((await keys.of(instanceId)).key, mode, cursor)
     if (!position)
       throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours, or of another mode. Begin without one.')
     return position

@@ -76,7 +76,8 @@ export interface ActsOptions<Caller> {
   pool: Pool
   /** Acts of one owner wait for each other in the database: each in a connection of its own, they could hold all of them. */
   shares: PoolShares
-  sealing: SealingKey[]
+  /** What fingerprints are keyed with, the newest first; the same objects while they are the same keys. */
+  keysOf(caller: Caller): SealingKey[] | Promise<SealingKey[]>
   answers: Answers
   scopeOf(caller: Caller, route: string, key: string): string[]
   /** What the audit names. */
@@ -93,24 +94,25 @@ export interface ActsOptions<Caller> {
 export const REPEAT_ERRORS = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
 
 export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
-  const { pool, shares, sealing, answers, scopeOf, actorOf, enter, requireRoom } = options
+  const { pool, shares, keysOf, answers, scopeOf, actorOf, enter, requireRoom } = options
   return {
-    act(call, work, { request = requestOf(call), fill } = {}) {
+    async act(call, work, { request = requestOf(call), fill } = {}) {
       const { caller, requestId } = call
       const key = idempotencyKeyOf(call.headers)
       const act = { actor: actorOf(caller), requestId }
+      const keys = key === undefined ? [] : await keysOf(caller)
       const owner = scopeOf(caller, call.route, '')[0] as string
       return transaction(shares.of(owner), async (sql) => {
         await enter(sql, caller)
         if (key === undefined) return replyOf(await work(sql, act))
         const scope = scopeOf(caller, call.route, key)
-        const newest = sealing[0] as SealingKey
+        const newest = keys[0] as SealingKey
         const fingerprint = fingerprintOf(newest, scope, request)
         const isFirst = await answers.claim(sql, scope, fingerprint, newest.id).catch((error) => {
           // The first one holds the row and is still at work when our wait for it ends.
           throw (error as { code?: unknown }).code === '55P03' ? inProgress() : error
         })
-        if (!isFirst) return replayed(sql, await answers.find(sql, scope), scope, { request, fill }, call.headers)
+        if (!isFirst) return replayed(sql, await answers.find(sql, scope), scope, keys, { request, fill }, call.headers)
         await requireRoom(sql, caller)
         const outcome = await work(sql, act)
         await answers.keep(sql, scope, outcome)
@@ -124,7 +126,7 @@ export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
       const stored = await answers.find(pool, scope)
       if (!stored) return undefined
       await first()
-      return replayed(pool, stored, scope, { request, fill }, call.headers)
+      return replayed(pool, stored, scope, await keysOf(call.caller), { request, fill }, call.headers)
     },
   }
 
@@ -132,12 +134,13 @@ export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
     sql: Sql,
     stored: StoredAnswer | undefined,
     scope: string[],
+    keys: SealingKey[],
     { request, fill }: ActOptions,
     headers: Headers,
   ): Promise<Reply> {
     if (!stored) throw inProgress()
     // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
-    const sealedWith = sealing.find(({ id }) => id === stored.sealedWith)
+    const sealedWith = keys.find(({ id }) => id === stored.sealedWith)
     const isSame = sealedWith && timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope, request))
     if (!isSame && (options.onOtherBody !== 'mark' || headers['idempotency-strict'] === 'true'))
       throw new ApiError(

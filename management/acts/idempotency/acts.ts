@@ -20,7 +20,7 @@ export function createCustomerActs(
   const options = {
     pool,
     shares,
-    sealing,
+    keysOf: () => sealing,
     answers: { ...createAnswers(['organization_id', 'caller', 'route', 'key']), find: findAnswer },
     scopeOf: ({ organizationId, id }: Caller, route: string, key: string) => [organizationId, id, route, key],
     actorOf: ({ id }: Caller) => id,

@@ -2,7 +2,7 @@
 // that a sealing key is changed by putting a new one in front and taking the old one away when nothing is sealed with it.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import type { SealingKey } from './setting-values.ts'
 
 export interface Sealer {
   /** `context` is bound in: what was sealed for one key id can not be put in place of another's. */
