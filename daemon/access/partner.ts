@@ -96,8 +96,8 @@ export function partnerAccess({
       })
       if (!credential.routes.includes(route)) throw notAllowed(route)
       requireServiceType(instance, kind)
-      const said = arrival.headers[HEADER.database]
-      if (said !== undefined && said !== credential.database)
+      const asked = arrival.headers[HEADER.database]
+      if (asked !== undefined && asked !== credential.database)
         throw new ApiError('DATABASE_MISMATCH', 'The partner credential is bound to another database.')
       requireServed(instance, kind.effect)
       return {

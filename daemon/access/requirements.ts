@@ -23,8 +23,8 @@ export function requireIdentity(headers: Headers, { org, ten, svc }: { org: stri
     [HEADER.tenant, ten],
     [HEADER.service, svc],
   ] as const) {
-    const said = headers[name]
-    if (said !== undefined && said !== own)
+    const sent = headers[name]
+    if (sent !== undefined && sent !== own)
       throw new ApiError('IDENTITY_MISMATCH', `The header ${name} differs from the credential.`)
   }
 }
@@ -59,11 +59,11 @@ export function requireServiceType({ serviceType }: Instance, needed: OperationK
 
 /** Covered in every one of the domains; without a header the only literal database of the first one, else `default`. */
 export function databaseOf(headers: Headers, ks: readonly string[], domains: readonly Domain[]): string {
-  const said = headers[HEADER.database]
-  if (said !== undefined && (typeof said !== 'string' || !isDatabaseName(said)))
+  const sent = headers[HEADER.database]
+  if (sent !== undefined && (typeof sent !== 'string' || !isDatabaseName(sent)))
     throw new ApiError('VALIDATION_ERROR', `The header ${HEADER.database} must be 1 to 64 of a-z, 0-9, _ and -.`)
   const [first] = domains
-  const database = said ?? (first && onlyDatabase(ks, first)) ?? 'default'
+  const database = sent ?? (first && onlyDatabase(ks, first)) ?? 'default'
   const missing = domains.find((domain) => !covers(ks, domain, database))
   if (missing !== undefined)
     throw new ApiError('DATABASE_MISMATCH', `The credential does not cover ${missing}/${database}.`)

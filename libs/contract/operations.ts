@@ -8,9 +8,9 @@ export type Domain = (typeof DOMAINS)[number]
 export type Effect = 'read' | 'write' | 'delete' | 'operate'
 
 /**
- * What goes on while an instance is suspended (unless its reason serves nothing: states.ts), and while the cell has not
- * heard from management for too long. `operate` is what an operator reads or deletes; an operator's route that writes
- * has the effect `write`.
+ * What goes on while an instance is suspended (unless its reason serves nothing: states.ts), and while the cell has
+ * been without contact to management for too long. `operate` is what an operator reads or deletes; an operator's route
+ * that writes has the effect `write`.
  */
 export const EFFECTS: Readonly<Record<Effect, { whileSuspended: boolean; whileFeedIsStale: boolean }>> = {
   read: { whileSuspended: true, whileFeedIsStale: true },
