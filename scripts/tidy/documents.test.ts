@@ -73,6 +73,15 @@ const tables: Example[] = [
   ],
   ['both described', { 'daemon/schema.sql': schema, 'ARCHITECTURE.md': '| `rates`, `notes` |' }, undefined],
 ]
+const metric = "metrics.gauge(\n  'loci_ready', 'help', () => 1)"
+tables.push(
+  ['a metric that is not described', { 'libs/chassis/serve.ts': metric }, /does not say what 'loci_ready'/],
+  [
+    'a metric that is described',
+    { 'libs/chassis/serve.ts': metric, 'docs/operations/what-to-do-when.md': '| `loci_ready` |' },
+    undefined,
+  ],
+)
 rule('inventory', tables, (tree) => checkInventory(tree))
 
 const sizes: Example[] = [

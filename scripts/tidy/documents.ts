@@ -81,7 +81,7 @@ export function checkQuotes(tree: Tree): Problem[] {
   return problems
 }
 
-/** The folders of each program, and what is stored where: whoever adds a folder or a table says what it is. */
+/** Folders of the programs, tables and metrics: whoever adds one says what it is. */
 export function checkInventory(tree: Tree): Problem[] {
   const page = 'ARCHITECTURE.md'
   const named = new Set(tree.get(page)?.match(/(?<=`)[\w-]+(?=`)/g))
@@ -96,7 +96,17 @@ export function checkInventory(tree: Tree): Problem[] {
     const missing = tables.filter((table) => !named.has(table))
     return missing.map((table) => ({ path: page, line: 1, text: `does not say what '${table}' of ${file} holds` }))
   })
-  return [...rooms, ...tables]
+  return [...rooms, ...tables, ...checkMetrics(tree)]
+}
+
+function checkMetrics(tree: Tree): Problem[] {
+  const page = 'docs/operations/what-to-do-when.md'
+  return [...tree].flatMap(([file, text]) => {
+    if (!/^(?:libs|daemon|management)\/.*(?<!\.test)\.ts$/.test(file)) return []
+    const names = [...text.matchAll(/\.(?:gauge|counter)\(\s*'(loci_\w+)'/g)].map(([, name = '']) => name)
+    const missing = names.filter((name) => !tree.get(page)?.includes(`\`${name}`))
+    return missing.map((name) => ({ path: page, line: 1, text: `does not say what '${name}' of ${file} means` }))
+  })
 }
 
 export function checkDocumentSizes(tree: Tree): Problem[] {
