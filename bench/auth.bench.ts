@@ -1,5 +1,5 @@
-// npm run bench -- auth: what a credential costs the daemon, in processor time of its own thread. A cached one is looked up at every
-// request; a cold one is verified once per replica and again when it has fallen out of the cache.
+// npm run bench -- auth: what a credential costs the daemon, in processor time of its own thread. A cached one is
+// looked up at every request; a cold one is verified once per replica and again when it has fallen out of the cache.
 
 import {
   attenuate,

@@ -1,6 +1,7 @@
-// npm run bench -- databases [--databases N] [--rounds N]: does an instance with 100,000 databases cost what one with ten costs? Makes
-// them over HTTP, a thousand at a time in turns with a new instance, and then writes into one and the other in turns. Both counts
-// that used to grow with the number of databases are in it: the quota of databases at each creation, the usage at each write.
+// npm run bench -- databases [--databases N] [--rounds N]: does an instance with 100,000 databases cost what one with
+// ten costs? Makes them over HTTP, a thousand at a time in turns with a new instance, and then writes into one and the
+// other in turns. Both counts that used to grow with the number of databases are in it: the quota of databases at each
+// creation, the usage at each write.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
-// npm run bench -- http [--seconds N] [--rounds N] [--profile]: what the whole chassis costs. GET of a small JSON through
-// request id, limiter, log and metrics, as a ratio of bare node:http that answers the same bytes; both in turns. Beside them, for what
-// the router costs, a path with a parameter.
+// npm run bench -- http [--seconds N] [--rounds N] [--profile]: what the whole chassis costs. GET of a small JSON
+// through request id, limiter, log and metrics, as a ratio of bare node:http that answers the same bytes; both in
+// turns. Beside them, for what the router costs, a path with a parameter.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -133,8 +133,8 @@ function verdict(bare: Run[], chassis: Run[]): boolean {
 }
 
 /**
- * A server that did not get its core was slowed by others on the machine. Such rounds flatter us (0.75 instead of 0.46 was
- * seen): bare keeps two cores busy with its generator and loses more.
+ * A server that did not get its core was slowed by others on the machine. Such rounds flatter us (0.75 instead of 0.46
+ * was seen): bare keeps two cores busy with its generator and loses more.
  */
 function isQuiet({ serverCpu }: Run): boolean {
   return serverCpu > 0.85

@@ -28,8 +28,9 @@ const STEPS = ['place', 'publish', 'confirm']
 const DIGEST = 'yJ3xVtqkRkqf7c1ZB2cQ0mR6T8nUe5wLh4sXa9dPvGo'
 
 /**
- * Its ids come with the statement that chooses the organization, so that they cost no statement of their own. They grow with the
- * time, as ours do. What is due is due tomorrow: management must not place these while the next ones are measured.
+ * Its ids come with the statement that chooses the organization, so that they cost no statement of their own. They grow
+ * with the time, as ours do. What is due is due tomorrow: management must not place these while the next ones are
+ * measured.
  */
 const SCRIPT = (parties: number) => `\\set n random(0, ${parties - 1})
 \\set r random(100000, 999999)

@@ -50,8 +50,9 @@ function tenantsSql({ organizationId }: Fill, tenants: string[], others: number)
 }
 
 /**
- * As a replica writes it: without triggers and checks of keys, which would take longer than everything that is measured. A fifth is
- * kv, one in fifty has failed; a kv that has failed is rarer than the two make likely, which is what misleads a planner.
+ * As a replica writes it: without triggers and checks of keys, which would take longer than everything that is
+ * measured. A fifth is kv, one in fifty has failed; a kv that has failed is rarer than the two make likely, which is
+ * what misleads a planner.
  */
 function servicesSql(
   { organizationId, oneIn, another }: Fill,

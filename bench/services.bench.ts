@@ -1,6 +1,7 @@
-// npm run bench -- services [--only list|create] [--services N] [--requests N] [--seconds N] [--rounds N]: the list of an organization
-// that has a tenth of 10^6 services, against the same list in a database of 10^3; and a creation through HTTP as a ratio of pgbench
-// that runs the same SQL bare. PostgreSQL is on disk, over the same socket, in turns.
+// npm run bench -- services [--only list|create] [--services N] [--requests N] [--seconds N] [--rounds N]: the list of
+// an organization that has a tenth of 10^6 services, against the same list in a database of 10^3; and a creation
+// through HTTP as a ratio of pgbench that runs the same SQL bare. PostgreSQL is on disk, over the same socket, in
+// turns.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -69,7 +70,8 @@ function verdict(isGood: boolean, line: string): void {
   console.log(`${isGood ? 'ok    ' : 'FAILED'} ${line}`)
 }
 
-// ── lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── lists
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Party {
   world: World
@@ -205,7 +207,8 @@ async function alternate(askers: Asker[]): Promise<Times[]> {
   })
 }
 
-// ── creations ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── creations
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function creations(world: World): Promise<void> {
   const callers = await addCallers(world, { organizations: ORGANIZATIONS, each: KEYS_EACH, name: 'makers' })

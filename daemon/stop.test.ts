@@ -15,7 +15,8 @@ import { testSettings } from './testing/daemon.ts'
 /** What the making of partitions waits for: a daemon that warms up stands still as long as somebody else has it. */
 const PARTITIONS_LOCK = ADVISORY_LOCKS.auditPartitions
 
-// Mutants: call warm() in serve.ts once, outside the job (ends with 70); let close() not abort (the stopped one waits for ever).
+// Mutants: call warm() in serve.ts once, outside the job (ends with 70); let close() not abort (the stopped one waits
+// for ever).
 test('a daemon whose database blinks while it warms up waits, and one that is told to stop then ends well', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })

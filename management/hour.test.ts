@@ -1,6 +1,7 @@
-// One free organization that tries for an hour: how much it can leave in the control database. The number of acts follows from the rates,
-// asked at simulated time; the bytes of an act are measured on the dearest acts there are, over every table that has a row of the
-// organization, found in the catalog. docs/operations/organizations.md states the bounds.
+// One free organization that tries for an hour: how much it can leave in the control database. The number of acts
+// follows from the rates, asked at simulated time; the bytes of an act are measured on the dearest acts there are, over
+// every table that has a row of the organization, found in the catalog. docs/operations/organizations.md states the
+// bounds.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -63,7 +64,10 @@ async function writesInAnHour(plan: PlanName, seconds = 3_600): Promise<number> 
   return granted
 }
 
-/** What the rows of the organization take, with a part of the indexes that is theirs by bytes. Every table with a column that says whose. */
+/**
+ * What the rows of the organization take, with a part of the indexes that is theirs by bytes. Every table with a column
+ * that says whose.
+ */
 async function bytesOf({ organizationId }: TestParty): Promise<number> {
   const tables = await management.sql<{ name: string; owner: string }>(
     `select c.relname as name, a.attname as owner from pg_class c join pg_attribute a on a.attrelid = c.oid

@@ -1,5 +1,5 @@
-// Small jobs that keep tables short: partitions ahead of time, rows that have had their time. Each by itself, so that one that fails
-// holds up none of the others.
+// Small jobs that keep tables short: partitions ahead of time, rows that have had their time. Each by itself, so that
+// one that fails holds up none of the others.
 
 import { keepAuditPartitions } from '@loci/acts/audit/store.ts'
 import type { Job } from '@loci/chassis/jobs.ts'

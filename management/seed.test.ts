@@ -1,5 +1,6 @@
-// What the specification says of management, statement by statement: `// seed N` names them (docs/seed-statements.json), and
-// docs/seed-coverage.md lists which test asserts which. What needs a test of its own stands with its feature.
+// What the specification says of management, statement by statement: `// seed N` names them
+// (docs/seed-statements.json), and docs/seed-coverage.md lists which test asserts which. What needs a test of its own
+// stands with its feature.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
-// node scripts/conformance.ts [--only group,…] [--check id,…] [--slow] [--no-skips] [--suite PATH]: the conformance suite beside this
-// checkout against a whole loci. Runs the groups that are built; its output, the list of what it skipped included, is the suite's own, and
-// so is the exit code.
+// node scripts/conformance.ts [--only group,…] [--check id,…] [--slow] [--no-skips] [--suite PATH]: the conformance
+// suite beside this checkout against a whole loci. Runs the groups that are built; its output, the list of what it
+// skipped included, is the suite's own, and so is the exit code.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'

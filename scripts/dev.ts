@@ -1,5 +1,5 @@
-// npm run dev: a whole loci on free loopback ports, to be used by hand or, with `-- --world FILE`, by the conformance suite.
-// Everything of it is thrown away at the end.
+// npm run dev: a whole loci on free loopback ports, to be used by hand or, with `-- --world FILE`, by the conformance
+// suite. Everything of it is thrown away at the end.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,9 @@
-// The sdk's types of one program, made from its OpenAPI document. scripts/documents.ts writes them and checks that they are current.
+// The sdk's types of one program, made from its OpenAPI document. scripts/documents.ts writes them and checks that they
+// are current.
 //
-// What is given and what is answered are typed differently. In answers an enum is open, because clients must take values that they
-// do not know (CONTRACT 0); in requests it is closed, and an optional field may also be undefined, which JSON leaves out.
+// What is given and what is answered are typed differently. In answers an enum is open, because clients must take
+// values that they do not know (CONTRACT 0); in requests it is closed, and an optional field may also be undefined,
+// which JSON leaves out.
 
 type Schema = { [keyword: string]: unknown }
 type Direction = 'given' | 'answer'

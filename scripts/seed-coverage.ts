@@ -1,6 +1,6 @@
-// Which test asserts which statement of the specification. A test says so in a comment right above it, `// seed 166 167`, by the numbers
-// of docs/seed-statements.json; docs/seed-coverage.md is made from both. A statement that is built and that no test names is a problem,
-// and so is a number that nobody knows: a promise without a test is a wish.
+// Which test asserts which statement of the specification. A test says so in a comment right above it, `// seed 166
+// 167`, by the numbers of docs/seed-statements.json; docs/seed-coverage.md is made from both. A statement that is built
+// and that no test names is a problem, and so is a number that nobody knows: a promise without a test is a wish.
 
 export interface Statement {
   id: number

@@ -1,7 +1,7 @@
-// `npm test [-- <part of a path> ...]`: every *.test.ts beside the code, on one throwaway Postgres.
-// `--name <pattern>`: only the tests whose name matches. `--times 10 --beside 2`: ten runs with two busy processes beside them.
-// Passing tests are silent; failures come in full; a skipped test is named with its reason.
-// Last line: `N passed, N failed`, with `, N skipped` when there are any. The system tests are `npm run test:system`.
+// `npm test [-- <part of a path> ...]`: every *.test.ts beside the code, on one throwaway Postgres. `--name <pattern>`:
+// only the tests whose name matches. `--times 10 --beside 2`: ten runs with two busy processes beside them. Passing
+// tests are silent; failures come in full; a skipped test is named with its reason. Last line: `N passed, N failed`,
+// with `, N skipped` when there are any. The system tests are `npm run test:system`.
 
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -32,7 +32,8 @@ type Outcome = {
   details: { duration_ms: number; type?: string; error?: Error & { failureType?: string } }
 }
 
-// Both are guards against what hangs, and far above what a loaded machine needs: a test of 3 s took 24 s at a load of ten.
+// Both are guards against what hangs, and far above what a loaded machine needs: a test of 3 s took 24 s at a load of
+// ten.
 const TEST_MS_MAX = 300_000
 /** No file may hang the run: a test that leaves a handle open is never reported as failing by node itself. */
 const RUN_MS_MAX = 45 * 60_000

@@ -1,7 +1,8 @@
-// Typed calls of both programs: one request, its retries, its error. It uses fetch and nothing else, so it runs in browsers too.
+// Typed calls of both programs: one request, its retries, its error. It uses fetch and nothing else, so it runs in
+// browsers too.
 //
-// A request is repeated only where a repeat can not do harm: GET, PUT, DELETE, and a POST whose route honours an Idempotency-Key,
-// which the client makes and keeps over its attempts. Everything else is sent once.
+// A request is repeated only where a repeat can not do harm: GET, PUT, DELETE, and a POST whose route honours an
+// Idempotency-Key, which the client makes and keeps over its attempts. Everything else is sent once.
 
 import { HEADER } from '@loci/contract/headers.ts'
 import { DAEMON_KEYED, type DaemonOperations } from './daemon.ts'
@@ -160,7 +161,8 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
   if (given.body !== undefined) headers['content-type'] = 'application/json'
   if (keyed) {
     headers[HEADER.idempotencyKey] = given.idempotencyKey ?? newKey()
-    // The seed's services route answers the same key with another body as if it were the same; strict makes that an error.
+    // The seed's services route answers the same key with another body as if it were the same; strict makes that an
+    // error.
     headers['idempotency-strict'] = 'true'
   }
   for (const [field, value] of Object.entries(given.headers ?? {})) headers[field.toLowerCase()] = value
@@ -200,7 +202,7 @@ function baseOf(url: string): string {
   return parsed.origin + parsed.pathname.replace(/\/+$/, '')
 }
 
-/** Made before fetch sees them: its own complaint would quote the credential, and look like a failure of the network. */
+/** Checked before fetch sees them: its own error would quote the credential and look like a network failure. */
 function headersOf(fields: HeaderFields): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(fields)) {

@@ -1,4 +1,5 @@
-// npm run test:system -- <name> [--short]: tests of real processes under faults. Each ends with the line `N passed, N failed`.
+// npm run test:system -- <name> [--short]: tests of real processes under faults. Each ends with the line `N passed, N
+// failed`.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'

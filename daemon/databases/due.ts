@@ -1,6 +1,7 @@
-// Work that is due later is a row (loci.due: instance, database, kind, at), written in the transaction that makes it necessary. Every
-// replica claims what is due; a claim moves the row 5 s ahead, so the rows of a killed worker come back by themselves and no process is
-// the scheduler. The handler of the kind moves its row to the next time, or deletes it, in the transaction of its work.
+// Work that is due later is a row (loci.due: instance, database, kind, at), written in the transaction that makes it
+// necessary. Every replica claims what is due; a claim moves the row 5 s ahead, so the rows of a killed worker come
+// back by themselves and no process is the scheduler. The handler of the kind moves its row to the next time, or
+// deletes it, in the transaction of its work.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -12,7 +13,7 @@ type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase'
 type DueHandlers = Partial<Record<DueKind, (sql: Sql, due: Due) => Promise<unknown>>>
 
 const DUE_MS = 1_000
-/** Of every DUE_MS. A million entries that expire together are removed in about a minute, and half of the time is left to others. */
+/** Per DUE_MS; half of the time is left to others. A million entries that expire together take about a minute. */
 const WORK_MS = 500
 /** Few, so that replicas share what is due, and a claim is over before its 5 s are. */
 const CLAIMED_MAX = 20
@@ -21,7 +22,7 @@ export function dueJobs(sql: Sql, handlers: DueHandlers): Job[] {
   return [{ name: 'due work', everyMs: DUE_MS, run: () => workDue(sql, handlers, WORK_MS) }]
 }
 
-/** Goes on while something is due and the time is not over: each handler commits by itself, and between two of them others write. */
+/** Runs while something is due and time is left. Each handler commits by itself, so others can write in between. */
 export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number): Promise<void> {
   const endsAt = performance.now() + workMs
   let failure: unknown

@@ -15,7 +15,8 @@ const batch = (tenant: TestTenant, key: string) =>
     { headers: { 'idempotency-key': key } },
   )
 
-// Mutants: `first_seen_at` not looked at; the key derived from the newest sealing key; resealKeys() that does nothing (the start is refused).
+// Mutants: `first_seen_at` not looked at; the key derived from the newest sealing key; resealKeys() that does nothing
+// (the start is refused).
 test('a repeat is answered after a change of sealing keys, also when the old one is gone', async () => {
   const next = { id: 'next', key: randomBytes(32) }
   await using first = await testDaemon()

@@ -1,7 +1,9 @@
-// A random key for each instance: what fingerprints of requests and cursors of its callers are made with. It is kept sealed, so a change
-// of LOCI_SEALING_KEYS seals it anew and changes nothing that was made with it; a key derived from the sealing key would go with that.
+// A random key for each instance: what fingerprints of requests and cursors of its callers are made with. It is kept
+// sealed, so a change of LOCI_SEALING_KEYS seals it anew and changes nothing that was made with it; a key derived from
+// the sealing key would go with that.
 //
-//   made      with the first need of it, sealed with the oldest of the sealing keys, which every replica of a rolling change knows
+//   made      with the first need of it, sealed with the oldest of the sealing keys, which every replica of a rolling
+//   change knows
 //   resealed  with the newest, once the database has known that for ten minutes
 //   erased    with its instance
 //
@@ -18,13 +20,13 @@ import { findKey, insertKey, listForeignSeals, listOldKeys, replaceSeals } from 
 
 export interface InstanceKeys {
   /**
-   * The same object while it is known. Not from inside a transaction: it may need a connection of its own. Throws when the instance is
-   * gone.
+   * The same object while it is known. Not from inside a transaction: it may need a connection of its own. Throws when
+   * the instance is gone.
    */
   of(instanceId: string): Promise<SealingKey>
 }
 
-/** An instance that was erased and made again has another key: a replica that knows the first one forgets it after this. */
+/** A recreated instance has another key: a replica that knows the old one drops it after this. */
 const FRESH_MS = 60_000
 const CACHE_BYTES_MAX = 4 * 1024 ** 2
 const KEY_BYTES = 32
@@ -68,7 +70,7 @@ export function instanceKeyJobs(sql: Sql, sealing: SealingKey[]): Job[] {
   return [{ name: 'instance keys', everyMs: RESEAL_MS, run: () => resealKeys(sql, sealing) }]
 }
 
-/** Seals with the newest key what is sealed with another; a key that this replica does not know is left to one that does. */
+/** Reseals with the newest key. A key that this replica does not know is left to one that does. */
 export async function resealKeys(sql: Sql, sealing: SealingKey[]): Promise<void> {
   const sealer = createSealer(sealing)
   for (;;) {

@@ -1,6 +1,6 @@
-// The plan's records and bytes of an instance, over all domains. Its totals are read at most once a second while they are far from
-// the limit and at every write when it is near, so a quota is exact but for the writes that are on their way at the same moment.
-// What has expired uses up nothing, also before it is swept: nobody is refused because of it.
+// The plan's records and bytes of an instance, over all domains. Its totals are read at most once a second while they
+// are far from the limit and at every write when it is near, so a quota is exact but for the writes that are on their
+// way at the same moment. What has expired uses up nothing, also before it is swept: nobody is refused because of it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Sql } from '@loci/postgres/pool.ts'

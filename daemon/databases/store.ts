@@ -3,7 +3,7 @@
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 
-/** The rest of the transaction sees the rows of the instance, and its erasure waits for the end. False: the instance is gone. */
+/** Until the transaction ends it sees the instance's rows, and erasure waits. False: the instance is gone. */
 export async function enterInstance(sql: Sql, instanceId: string): Promise<boolean> {
   const { rows } = await sql.query<{ isThere: boolean }>({
     name: 'instance_enter',

@@ -6,9 +6,9 @@ import { openPool } from '@loci/postgres/pool.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant } from '../testing/tenant.ts'
 
-// Keyed writes of one instance update its row, so they wait for each other, each in a transaction: as many as it has slots held every
-// connection, and everybody else waited with them.
-// Mutants: `transaction(pool, …)` in createActs(); EACH_MIN = 100.
+// Keyed writes of one instance update its row, so they wait for each other, each in a transaction: as many as it has
+// slots held every connection, and everybody else waited with them. Mutants: `transaction(pool, …)` in createActs();
+// EACH_MIN = 100.
 test('acts of one instance hold a part of the connections, and another instance is served meanwhile', async () => {
   await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 8 } })
   const [busy, quiet] = [await addTenant(daemon), await addTenant(daemon)]

@@ -23,8 +23,8 @@ export function versionOf(ifMatch: string | string[] | undefined): number | null
 }
 
 /**
- * The first text behind all that begin with the prefix, in order of code points (UTF-8 sorts the same way); null when there is
- * none. Surrogates are no characters of their own, so the step over them is from U+D7FF to U+E000.
+ * The first text behind all that begin with the prefix, in order of code points (UTF-8 sorts the same way); null when
+ * there is none. Surrogates are no characters of their own, so the step over them is from U+D7FF to U+E000.
  */
 export function prefixEnd(prefix: string): string | null {
   const points = Array.from(prefix)

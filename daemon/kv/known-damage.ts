@@ -1,5 +1,6 @@
-// Which keys this replica has lately found on pages that can not be read. Searching for them is work, and each failed read is a
-// warning in the server's log; reading between known ones is neither. Only a help for the search: each key is tried again.
+// Which keys this replica has lately found on pages that can not be read. Searching for them is work, and each failed
+// read is a warning in the server's log; reading between known ones is neither. Only a help for the search: each key is
+// tried again.
 
 const KEPT_MS = 60_000
 const DATABASES_MAX = 200
@@ -29,7 +30,7 @@ export function rememberUnreadable(instanceId: string, database: string, keys: s
   known.set(place, found)
 }
 
-/** As Postgres orders "C": by the bytes of UTF-8, which is the order of code points. JavaScript's own is that of UTF-16. */
+/** As Postgres orders "C": by UTF-8 bytes, which is code point order. JavaScript compares UTF-16 units. */
 function inOrder(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,4 +1,5 @@
-// Who is at the other end. The socket's peer is a fact; a forwarding header is a claim, believed only from a trusted proxy.
+// Who is at the other end. The socket's peer is a fact; a forwarding header is a claim, believed only from a trusted
+// proxy.
 
 import { BlockList, isIP } from 'node:net'
 
@@ -83,8 +84,8 @@ export function hasForwardingHeader(headers: Headers): boolean {
 }
 
 /**
- * The client's address: the socket peer, or, when the peer is a trusted proxy, the first address of X-Forwarded-For from
- * the right that is not one itself. `undefined` when the peer is trusted and the header is missing or malformed.
+ * The client's address: the socket peer, or, when the peer is a trusted proxy, the first address of X-Forwarded-For
+ * from the right that is not one itself. `undefined` when the peer is trusted and the header is missing or malformed.
  */
 export function clientAddress(peer: string, headers: Headers, trusted: AddressSet): string | undefined {
   const address = unmapped(peer)

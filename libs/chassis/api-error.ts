@@ -80,7 +80,7 @@ export class DeadlinePassed extends Error {
   override name = 'DeadlinePassed'
 }
 
-/** The commit was sent and never answered, or the handler did not end in time: nobody knows whether the work took effect. */
+/** The commit was not answered, or the handler passed its deadline: the outcome of the work is unknown. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof DeadlinePassed || (error instanceof Error && error.name === 'CommitUnknownError')
 }
@@ -101,8 +101,9 @@ const FAILED = 'The request failed. The request id finds it in the log.'
 const SENDERS_FAULT = new Set([400, 401, 403, 404, 405, 413])
 
 /**
- * What the caller is told. `hasBegun`: the handler was called. Before that nothing was done, whatever failed; 4xx and 503 are
- * promises that nothing was done, so from then on an unknown outcome of a write must be neither (CONTRACT 0, Outcomes).
+ * What the caller is told. `hasBegun`: the handler was called. Before that nothing was done, whatever failed; 4xx and
+ * 503 are promises that nothing was done, so from then on an unknown outcome of a write must be neither (CONTRACT 0,
+ * Outcomes).
  */
 export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean): ApiError {
   const refusal = isOutcomeUnknown(error)
@@ -134,7 +135,7 @@ function unknownOutcome(
   )
 }
 
-/** Anything thrown → what the caller is told. `INTERNAL_ERROR` means a bug of ours: its message never carries the cause. */
+/** Anything thrown → the error answer. `INTERNAL_ERROR` is a bug: its message never carries the cause. */
 export function toApiError(error: unknown, failureMessage = FAILED): ApiError {
   if (error instanceof ApiError) return error
   const code = codeOf(error)
@@ -166,9 +167,11 @@ function fromSqlState(code: string): Kind | undefined {
     return ['DATA_DAMAGED', 'The stored data can not be read and is not shown as truth.']
   if (code === '55P03' || code === '40001' || code === '40P01')
     return ['OVERLOADED', 'Too many writers want the same rows. Nothing was done; try again.']
-  // 08 connection, 28 and 3D a role, password or database that is not right any more, 53 resources, 57 operator intervention (shutdown, statement timeout), 25006 read-only standby after a fail-over.
+  // 08 connection, 28 and 3D a role, password or database that is not right any more, 53 resources, 57 operator
+  // intervention (shutdown, statement timeout), 25006 read-only standby after a fail-over.
   if (/^(08|28|3D|53|57)/.test(code) || code === '25006') return STORE_DOWN
-  // A data exception is input that our schemas let through: the caller is told it is the request, and the log has the rest.
+  // A data exception is input that our schemas let through: the caller is told it is the request, and the log has the
+  // rest.
   if (code.startsWith('22')) return BAD_REQUEST
   return undefined
 }

@@ -1,9 +1,9 @@
-// One answer for everybody who asks within a moment. What an open route costs is decided by strangers; made this way it costs one
-// answer a second, however many ask, and never a connection of the database for each.
+// One answer for everybody who asks within a moment. What an open route costs is decided by strangers; made this way it
+// costs one answer a second, however many ask, and never a connection of the database for each.
 
 import { ApiError } from './api-error.ts'
 
-/** Those that may wait for an answer that is being made. A probe comes every few seconds from a few places: more is a flood. */
+/** Callers that may wait for one computation. Probes come every few seconds from a few places; more is a flood. */
 const WAITING_MAX = 256
 
 /** Made anew when it is older than `ms`; whoever comes meanwhile waits for the same one. A failure is not kept. */

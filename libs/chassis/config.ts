@@ -1,5 +1,5 @@
-// Reads the configuration of a program: flags > LOCI_* > file > default. All problems are told in one message, and a program
-// with a problem does not start (exit 78): there is no mode in which a broken or weak setting merely warns.
+// Reads the configuration of a program: flags > LOCI_* > file > default. All problems are told in one message, and a
+// program with a problem does not start (exit 78): there is no mode in which a broken or weak setting merely warns.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -143,7 +143,7 @@ function rejectUnknown(env: Environment, file: Map<string, string>, problems: st
       problems.push(`the configuration file has '${key}', which is not a setting${suggestion(key, keys)}`)
 }
 
-/** Kubernetes puts these into every pod beside a Service called loci or loci-something: `LOCI_PORT=tcp://10.0.0.1:80`. */
+/** Kubernetes adds these to every pod beside a Service called loci or loci-…: `LOCI_PORT=tcp://10.0.0.1:80`. */
 export function isKubernetesLink(name: string): boolean {
   return /^LOCI(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_[A-Z]+(_(PROTO|PORT|ADDR))?)?)$/.test(
     name,

@@ -15,7 +15,10 @@ const routes = [
   route({ ...spec, method: 'GET', path: '/held' }, () => new Promise((resolve) => held.push(() => resolve({})))),
 ]
 
-/** A connection from an address of loopback that asks for `path` and is kept; resolves with what came first, or `closed`. */
+/**
+ * A connection from an address of loopback that asks for `path` and is kept; resolves with what came first, or
+ * `closed`.
+ */
 async function ask(url: string, from: string, path = '/x'): Promise<{ socket: Socket; answer: Promise<string> }> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), localAddress: from })

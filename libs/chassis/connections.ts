@@ -1,5 +1,5 @@
-// Who holds the connections of a listener. Without a bound one address held all 10,000 with a cheap request a minute on each, and
-// everybody else, probes included, was closed without an answer.
+// Who holds the connections of a listener. Without a bound one address held all 10,000 with a cheap request a minute on
+// each, and everybody else, probes included, was closed without an answer.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,7 +12,7 @@ interface ConnectionBounds {
   isTls: boolean
 }
 
-/** Of all, for one address (an IPv6 host has a /64 of them). A trusted proxy stands for many and has none of its own. */
+/** The share of one address (IPv6: of a /64). Trusted proxies stand for many clients and are not limited. */
 const ADDRESS_PART = 0.1
 /** From here on the idlest are closed, before newcomers would have to be. */
 const CROWDED_PART = 0.9

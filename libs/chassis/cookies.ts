@@ -6,7 +6,7 @@ import type { AnswerHeaders } from './route.ts'
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** Undefined when there is none. Two of one name are a 400: who set the other one, a subdomain perhaps, must not choose for us. */
+/** Undefined if absent. Two of one name are a 400: a subdomain may have set the other one. */
 export function readCookie(headers: Headers, name: string): string | undefined {
   const { cookie } = headers
   if (typeof cookie !== 'string') return undefined

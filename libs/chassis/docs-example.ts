@@ -1,4 +1,5 @@
-// What a reader of /docs can paste: a curl line for a route, with the header that it needs and a body that its schema takes.
+// What a reader of /docs can paste: a curl line for a route, with the header that it needs and a body that its schema
+// takes.
 
 export interface SecurityScheme {
   type: string

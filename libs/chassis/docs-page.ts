@@ -1,6 +1,6 @@
-// GET /docs: the OpenAPI document as one page. It is drawn here and needs no script: nothing is loaded from anywhere, so an
-// operator without internet reads it too, and its content security policy can forbid everything but its own style. Schemas are not
-// folded: a link into a closed box would need a script to open it.
+// GET /docs: the OpenAPI document as one page. It is drawn here and needs no script: nothing is loaded from anywhere,
+// so an operator without internet reads it too, and its content security policy can forbid everything but its own
+// style. Schemas are not folded: a link into a closed box would need a script to open it.
 
 import { createHash } from 'node:crypto'
 import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
@@ -33,7 +33,8 @@ interface Entry {
   operation: Operation
 }
 
-// What everybody needs first, what only those who run the place need last; what stands in neither list between them, by name.
+// What everybody needs first, what only those who run the place need last; what stands in neither list between them, by
+// name.
 const FIRST = ['kv', 'services', 'tokens', 'operations', 'tenants', 'events', 'api-keys', 'organizations']
 const LAST = ['cells', 'quarantine', 'admin', 'health', 'documents']
 

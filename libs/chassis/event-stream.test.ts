@@ -120,7 +120,8 @@ async function streamServer() {
 
 const idsOf = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id)
 
-// Mutants: begin at readEnd() whatever Last-Event-ID says; let isAllowed() decide nothing; keep streams open when the process drains.
+// Mutants: begin at readEnd() whatever Last-Event-ID says; let isAllowed() decide nothing; keep streams open when the
+// process drains.
 test('a stream goes on after Last-Event-ID, and ends with its credential and with the process', async () => {
   const { server, lifecycle, waiting, log } = await streamServer()
   await using _ = server

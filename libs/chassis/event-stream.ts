@@ -1,12 +1,15 @@
 // Server-sent events of something that is numbered. A stream is
 //
-//   open    pages are read and pushed as long as there are more, then it waits for news; a comment every 15 s keeps it alive
-//   ending  nothing more is pushed: its credential has changed, or the process drains. What was pushed may still be read, for
+//   open    pages are read and pushed as long as there are more, then it waits for news; a comment every 15 s keeps it
+//   alive
+//   ending  nothing more is pushed: its credential has changed, or the process drains. What was pushed may still be
+//   read, for
 //           a second
 //   closed  read to the end, or cut: the client left, the store failed, or what was pushed lay unread for too long
 //
-// Never: pushed to after ending, waiting for a client with more than the buffer's bytes unread, open without its credential
-// having been checked in the last seconds. A client that was cut comes back with Last-Event-ID and misses nothing.
+// Never: pushed to after ending, waiting for a client with more than the buffer's bytes unread, open without its
+// credential having been checked in the last seconds. A client that was cut comes back with Last-Event-ID and misses
+// nothing.
 
 import { Readable } from 'node:stream'
 import { eventPosition } from '@loci/contract/events.ts'
@@ -22,7 +25,7 @@ export interface StreamPage {
   next: number
   /** There are more already. */
   more: boolean
-  /** Events between the asked position and the first of these are no longer kept, or the position is of another history. */
+  /** Events after the requested position are no longer kept, or the position is of another history. */
   truncated: boolean
 }
 
@@ -143,7 +146,7 @@ export function openStream(options: StreamOptions): EventStream {
     await options.isAllowed().then((isAllowed) => isAllowed || end(), fail)
   }
 
-  /** A store that does not answer cannot say whether the credential still holds. The client reconnects and is answered then. */
+  /** The store does not answer, so whether the credential still holds is unknown. The client reconnects. */
   function fail(error: unknown): void {
     if (!over.signal.aborted) options.onError(error)
     cut()

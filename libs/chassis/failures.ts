@@ -1,5 +1,6 @@
-// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1). Beyond the limit
-// an address is also suspect: what comes from it with a credential that is not known to be good gets few slots (limiter.ts).
+// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1).
+// Beyond the limit an address is also suspect: what comes from it with a credential that is not known to be good gets
+// few slots (limiter.ts).
 
 import { hash } from 'node:crypto'
 import { networkOf } from './addresses.ts'
@@ -15,8 +16,8 @@ export interface Failures {
 
 const MINUTE_MS = 60_000
 /**
- * Bounds memory under a flood from many addresses. Beyond it newcomers are counted together until the minute is over: to forget
- * everybody instead would let a flood free whoever was slowed.
+ * Bounds memory under a flood from many addresses. Beyond it newcomers are counted together until the minute is over:
+ * to forget everybody instead would let a flood free whoever was slowed.
  */
 const ADDRESSES_MAX = 50_000
 const NEWCOMERS = 'newcomers'
@@ -64,7 +65,7 @@ export function createFailures(perMinute: number, now: () => number = () => perf
   }
 }
 
-/** Credentials that were good when they last came, and whose slots they took. It decides who waits, never who may come in. */
+/** Credentials that were valid at their last use, and their share. Decides who waits, never who is admitted. */
 export interface KnownCredentials {
   shareOf(text: string): string | undefined
   keep(text: string, share: string): void

@@ -39,8 +39,8 @@ const routes = [
   ),
 ]
 
-// Mutants: `if (shape.isClosed)` never true (closed bodies drop what is far from every known name); `b.startsWith(a)` gone
-// (`ttl`); the recursion into arrays gone (`list.1.ttl_ms`).
+// Mutants: `if (shape.isClosed)` never true (closed bodies drop what is far from every known name); `b.startsWith(a)`
+// gone (`ttl`); the recursion into arrays gone (`list.1.ttl_ms`).
 
 test('a closed body refuses every name that it does not know, and says which was meant or which there are', async () => {
   await using server = await testHttpServer(routes)

@@ -1,9 +1,10 @@
 // Names in a body or a query that the schema does not know (CONTRACT 0, "Unknown fields").
 //
-// A closed object (z.strictObject) refuses every unknown name: it makes or changes a credential, a member, an invitation, a
-// revocation or a limit, and dropping a field there grants more than was asked for. Every other object refuses a name that
-// looks like one of its own, because the caller meant that one, and ignores the rest. Records, z.unknown() and z.looseObject
-// are kept as they are. Which bodies are closed stands in one list per program: CLOSED of access/unknown-fields.test.ts.
+// A closed object (z.strictObject) refuses every unknown name: it makes or changes a credential, a member, an
+// invitation, a revocation or a limit, and dropping a field there grants more than was asked for. Every other object
+// refuses a name that looks like one of its own, because the caller meant that one, and ignores the rest. Records,
+// z.unknown() and z.looseObject are kept as they are. Which bodies are closed stands in one list per program: CLOSED of
+// access/unknown-fields.test.ts.
 
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
@@ -31,7 +32,7 @@ interface Found {
 }
 
 const PROBLEMS_MAX = 20
-/** Per body: 20,000 unknown names cost 52 ms of everybody's one thread. Whoever sends that many has misspelt none of them. */
+/** Per body: 20,000 unknown names cost 52 ms of the only thread, and are no misspellings. */
 const UNKNOWN_MAX = 500
 /** A shorter beginning fits too much. */
 const BEGINNING_MIN = 3
@@ -41,8 +42,8 @@ const NAME_SHOWN_MAX = 64
 const shapes = new WeakMap<z.ZodType, { shape: Shape }>()
 
 /**
- * Runs before the schema itself: "did you mean `value`?" says more than "value is required". Measured: 0.03 µs for the body of
- * a small PUT of an entry, whose schema takes 0.1; 4.3 µs for a batch of a hundred, whose schema takes 22.
+ * Runs before the schema itself: "did you mean `value`?" says more than "value is required". Measured: 0.03 µs for the
+ * body of a small PUT of an entry, whose schema takes 0.1; 4.3 µs for a batch of a hundred, whose schema takes 22.
  */
 export function requireKnownNames(schema: z.ZodType, value: unknown, place: string): void {
   const shape = cachedShape(schema)
@@ -110,7 +111,7 @@ function collect(shape: Shape, value: unknown, path: string, found: Found): void
   }
 }
 
-/** Differs only in case, `_` or `-`, by at most two letters (one in names of three), or is the beginning of the known name. */
+/** Differs only in case, `_` or `-`, by at most two letters (one in names of three), or is a prefix of the name. */
 function isMisspelling(name: string, known: string): boolean {
   // Most unknown names are far too long or too short; a letter may still be lost beside the separators.
   if (name.length > 2 * known.length + 2) return false

@@ -25,7 +25,8 @@ function counting(change: Partial<Job> & { takes?: () => Promise<unknown> }) {
   return { seen, job }
 }
 
-// Mutants: forget in createWakeup() that it was woken before a wait (1 run); run at once when woken, without waiting for the run (2 at once).
+// Mutants: forget in createWakeup() that it was woken before a wait (1 run); run at once when woken, without waiting
+// for the run (2 at once).
 test('a wake-up during a run starts one more run, after it', async () => {
   const wakeup = createWakeup()
   const gates: (() => void)[] = []

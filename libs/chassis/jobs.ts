@@ -2,9 +2,11 @@
 //
 //   waiting   for its interval, counted from the end of the last run, or until it is woken
 //   running   never twice at once; a wake-up during a run starts the next run at once
-//   stopped   its run said 'done', or the process stops: the signal of the run is aborted, the run ends, `last` is called
+//   stopped   its run said 'done', or the process stops: the signal of the run is aborted, the run ends, `last` is
+//   called
 //
-// Never: a failed run ends the process or the job. A failure is logged when its reason changes, and once a minute while it lasts.
+// Never: a failed run ends the process or the job. A failure is logged when its reason changes, and once a minute while
+// it lasts.
 
 import type { Log } from './log.ts'
 
@@ -22,7 +24,7 @@ export interface Job {
   wakeup?: Wakeup
   /** After a failure: this long, doubled with each further one, at most `msMax`. Otherwise the interval. */
   backoff?: { ms: number; msMax: number }
-  /** The log line of a failure. A function knows the errors it names: they are logged by their message, without a stack. */
+  /** The log line of a failure. With a function, the error is logged by its message, without a stack. */
   failure?: string | ((error: unknown) => string)
   /** When the process stops, after the last run: what would be lost otherwise. */
   last?(): Promise<void>

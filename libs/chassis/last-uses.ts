@@ -1,5 +1,5 @@
-// When each credential was last used, until it is written down: the newest moment of each, at most once a minute each, and never on
-// the way of a request.
+// When each credential was last used, until it is written down: the newest moment of each, at most once a minute each,
+// and never on the way of a request.
 
 import type { Job } from './jobs.ts'
 
@@ -19,7 +19,7 @@ export interface LastUses {
 }
 
 const EACH_MS = 60_000
-/** Beyond it new ones are not noted until some were taken: a moment of last use is not worth the memory of the process. */
+/** Beyond it new ones are dropped until some were saved: a time of last use is not worth the memory. */
 const NOTED_MAX = 100_000
 
 export function createLastUses(nowMs: () => number = Date.now): LastUses {

@@ -2,7 +2,8 @@
 //
 //   starting   the process runs; configuration is read, nothing is connected yet
 //   migrating  the database's schema is older than this code (or the database does not answer); waits, touches nothing
-//   warming    the schema is there; caches and switches are being read. A daemon comes back to it when its database is not the one that
+//   warming    the schema is there; caches and switches are being read. A daemon comes back to it when its database is
+//   not the one that
 //              it was (a restore, a fail-over): what it knows is of another time until it was told everything again
 //   ready      serves
 //   degraded   serves, but a dependency or an optional part is down and no other replica would do better
@@ -10,7 +11,8 @@
 //   stopped    nothing runs any more
 //   failed     can not serve and will not by itself; the process ends with a non-zero code
 //
-//   starting → migrating → warming ⇄ ready ⇄ degraded → draining → stopped; degraded → warming; any → failed; any but stopped → draining.
+//   starting → migrating → warming ⇄ ready ⇄ degraded → draining → stopped; degraded → warming; any → failed; any but
+//   stopped → draining.
 //   Never: back from draining, ready before warming, a state that was left without an entry in `transitions`.
 
 import { ApiError } from './api-error.ts'

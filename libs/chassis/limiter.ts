@@ -1,32 +1,36 @@
-// Bounds the work in progress. Without it every request is accepted, each gets slower, and at ten times the load nobody is
-// answered in time (p99 15 s measured); shedding by event-loop delay let the queue of the database grow just the same.
+// Bounds the work in progress. Without it every request is accepted, each gets slower, and at ten times the load nobody
+// is answered in time (p99 15 s measured); shedding by event-loop delay let the queue of the database grow just the
+// same.
 //
-// A slot is taken before any work and given back when the work has ended, or while it waits for its body. Waiters queue in order, at
-// most `queueMax` of them and at most `queueMs` long; whoever finds no room is told 503 OVERLOADED, and nothing was done.
+// A slot is taken before any work and given back when the work has ended, or while it waits for its body. Waiters queue
+// in order, at most `queueMax` of them and at most `queueMs` long; whoever finds no room is told 503 OVERLOADED, and
+// nothing was done.
 //
 //   anonymous   taken before access, when nobody knows yet who calls
 //   assigned    counts for its caller (an instance, an organization), who never holds more than a quarter of all
 //   crowded     the caller has its quarter: waits, without a slot, for one of its own to come back
 //   returning   gave its slot back while its body arrived: served before those who wait for their first
-//   suspects    come from an address that is over its failures, with a credential that is not known to be good: until access has
-//               decided they all together hold a sixteenth of the slots. 900 connections with invented API keys filled slots and queue,
-//               and half of everybody else's requests were refused (measured).
+//   suspects    come from an address that is over its failures, with a credential that is not known to be good: until
+//   access has
+//               decided they all together hold a sixteenth of the slots. 900 connections with invented API keys filled
+//               slots and queue, and half of everybody else's requests were refused (measured).
 //
-// To refuse costs about as much as a small read. At ten times the load, refusing at once took the time of those who had a slot
-// (goodput 8 to 24 % of capacity, measured). So only so many are refused per second and the others wait for their refusal, which
-// costs nothing: on a connection that waits nothing new arrives. No more wait for it than memory has room for.
+// To refuse costs about as much as a small read. At ten times the load, refusing at once took the time of those who had
+// a slot (goodput 8 to 24 % of capacity, measured). So only so many are refused per second and the others wait for
+// their refusal, which costs nothing: on a connection that waits nothing new arrives. No more wait for it than memory
+// has room for.
 
 import { ApiError } from './api-error.ts'
 
 export interface Limiter {
   /**
-   * Undefined when a slot was free (the usual case, no promise made), a promise when waiting. Throws or rejects OVERLOADED.
-   * Where it is known before access for whom, it counts for that caller, or for SUSPECTS, from the start.
+   * Undefined when a slot was free (the usual case, no promise made), a promise when waiting. Throws or rejects
+   * OVERLOADED. Where it is known before access for whom, it counts for that caller, or for SUSPECTS, from the start.
    */
   acquire(caller?: string): Promise<void> | undefined
   /**
-   * The slot that is held counts for this caller from now on: undefined. Or the caller has its share already: then the slot is
-   * given back, and the promise resolves with another one. When it throws OVERLOADED, the slot is still held.
+   * The slot that is held counts for this caller from now on: undefined. Or the caller has its share already: then the
+   * slot is given back, and the promise resolves with another one. When it throws OVERLOADED, the slot is still held.
    */
   assign(caller: string): Promise<void> | undefined
   /** A slot for a request that has given its own back, before those who have none yet. */
@@ -51,7 +55,7 @@ export const SUSPECTS = 'suspects'
 const SHARE = 4
 /** Of a share: what all suspects may hold. Each asks the database, which has fewer connections than there are slots. */
 const SUSPECTS_SHARE = 4
-/** Administration, cells and the billing webhook: short work of few callers. A cell's replicas may all come at once, and share a quarter. */
+/** For admin, cell and webhook routes: short work of few callers. A cell's replicas share a quarter. */
 const RESERVED = { runningMax: 8, queueMax: 128 }
 const REFUSALS_PER_SECOND = 500
 const REFUSALS_AT_ONCE_MAX = 50
@@ -87,7 +91,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const shareOf = (caller: string) => (caller === SUSPECTS ? suspectsMax : shareMax)
   const hasShare = (caller: string) => heldBy(caller) >= shareOf(caller)
 
-  // One timer for all and not one per waiter. What was moved into a crowd may stand behind younger ones, so those are looked through.
+  // One timer for all and not one per waiter. What was moved into a crowd may stand behind younger ones, so those are
+  // looked through.
   function expire(): void {
     isTimed = false
     const until = performance.now() - queueMs

@@ -60,7 +60,8 @@ test('what is no HTTP is 400 in our own shape, with a request id, and the connec
     'POST /x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n',
   ]) {
     const text = await sendBytes(server.url, bytes)
-    // The last two may be answered by the route before the parser meets what is wrong; never by a 5xx, never by silence.
+    // The last two may be answered by the route before the parser meets what is wrong; never by a 5xx, never by
+    // silence.
     const { status, id } = refusalIn(text)
     assert.ok(status >= 400 && status < 500, `${status} for ${JSON.stringify(bytes)}`)
     assert.ok(isId('req', id), text)
@@ -200,7 +201,8 @@ test('what can not be read after a request under way is not answered in its plac
   assert.match(text, /connection: close/i)
 })
 
-// Mutant: isLast = false in exchange.ts. Node's parser reads nothing after such a request: what follows was dropped in silence.
+// Mutant: isLast = false in exchange.ts. Node's parser reads nothing after such a request: what follows was dropped in
+// silence.
 test('a wish for another protocol is answered, and the connection is closed', async () => {
   await using server = await testHttpServer(routes)
   const text = await sendBytes(

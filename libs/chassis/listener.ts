@@ -1,5 +1,5 @@
-// The bare HTTP listener: every timeout explicit, every limit set, and what the HTTP parser itself refuses (400, 408, 431)
-// answered in the service's own error shape with a request id.
+// The bare HTTP listener: every timeout explicit, every limit set, and what the HTTP parser itself refuses (400, 408,
+// 431) answered in the service's own error shape with a request id.
 
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -25,14 +25,15 @@ const HEADERS_MS = 5_000
 const HANDSHAKE_MS = 5_000
 /** Longer than the 60 s after which common load balancers drop an idle connection, so that they close it and not we. */
 const KEEP_ALIVE_MS = 65_000
-/** No byte either way. Long polls end after 35 s and streams send a heartbeat every 15 s; a reader slower than this is gone. */
+/** No byte in either direction. Long polls end after 35 s, streams send a heartbeat every 15 s. */
 const SILENCE_MS = 60_000
 const CONNECTIONS_MAX = 10_000
 
 export function createListener(options: ListenerOptions): Server {
   const settings: ServerOptions = {
     headersTimeout: HEADERS_MS,
-    // One for all routes would end an import after it or let a drip of 20 bytes live as long: the sweep ends bodies by their route.
+    // One for all routes would end an import after it or let a drip of 20 bytes live as long: the sweep ends bodies by
+    // their route.
     requestTimeout: 0,
     // Node looks for overdue headers only this often; with its default of 30 s a drip lived for 88 s (measured).
     connectionsCheckingInterval: 1_000,

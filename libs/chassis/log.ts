@@ -1,6 +1,6 @@
-// Logs are JSON lines on standard output. Two fences keep credentials and content out of them: a line has only the fields of
-// the allow-list below (redaction by path leaked in 12 of 13 shapes that were tried), and the finished line goes through a
-// scrubber, because libraries put what they were given into their error messages.
+// Logs are JSON lines on standard output. Two fences keep credentials and content out of them: a line has only the
+// fields of the allow-list below (redaction by path leaked in 12 of 13 shapes that were tried), and the finished line
+// goes through a scrubber, because libraries put what they were given into their error messages.
 
 import { pino } from 'pino'
 
@@ -37,7 +37,7 @@ export interface Log {
   warn(fields: LogFields, message: string): void
   error(fields: LogFields, message: string): void
   fatal(fields: LogFields, message: string): void
-  /** The one line per request. Every field is of our own making, so it is printed without the fences and costs a third. */
+  /** One line per request. All fields are ours, so it is printed without redaction, at a third of the cost. */
   request(line: RequestLine): void
   flush(): void
 }
@@ -95,7 +95,8 @@ interface LogSink {
 
 /** `sink` is standard output unless a test listens in. */
 export function createLog({ level, program, sink }: { level: LogLevel; program: string; sink?: LogSink }): Log {
-  // Writes are collected (a write per line costs a system call per request) and flushed every second, on fatal and on exit.
+  // Writes are collected (a write per line costs a system call per request) and flushed every second, on fatal and on
+  // exit.
   const destination = sink ?? pino.destination({ fd: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 })
   const time = timeField()
   const logger = pino(
@@ -167,7 +168,7 @@ function filtered(fields: Record<string, unknown>): Record<string, unknown> {
   return kept
 }
 
-/** Of an error only what identifies it: a driver's error also carries rows, parameters and the statement's detail line. */
+/** Only what identifies an error: a driver's error also carries rows, parameters and the detail line. */
 function errorFields(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) }
   const code = (error as { code?: unknown }).code
@@ -206,7 +207,7 @@ export function scrub(line: string): string {
   return clean
 }
 
-/** A pattern whose first group is a prefix worth keeping (`password=`, `postgres://user:`) says so by ending it in : = or quote. */
+/** A first group that ends in `:`, `=` or a quote (`password=`, `postgres://user:`) is a prefix to keep. */
 function keptPrefix(groups: unknown[]): string {
   const first = groups[0]
   return typeof first === 'string' && /[:=]\s*\\?["']?$/.test(first) ? first : ''

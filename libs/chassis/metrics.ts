@@ -1,4 +1,5 @@
-// Prometheus metrics. Labels are few and bounded: route templates, methods, status classes; never an id or a name of a customer.
+// Prometheus metrics. Labels are few and bounded: route templates, methods, status classes; never an id or a name of a
+// customer.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 

@@ -4,7 +4,7 @@ export interface Page<Row> {
   next: string | null
 }
 
-/** One page of what was read with one row more than `limit`: that row is not shown, it says that there is a next page. */
+/** One page of `limit` + 1 rows that were read: the last one only shows that there is a next page. */
 export function page<Row>(read: Row[], limit: number, cursorOf: (last: Row) => string | number): Page<Row> {
   const rows = read.slice(0, limit)
   const last = read.length > limit ? rows.at(-1) : undefined

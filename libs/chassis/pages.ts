@@ -27,8 +27,8 @@ export function html(text: string, policy: Policy, headers: HeaderValues = {}, s
 const OWN_PATH = /^\/(?![/\\])[!-~]*$/
 
 /**
- * A text is a path of our own, and anything else a bug: what a request brought must not lead a browser away. Elsewhere needs a URL,
- * which code makes of its settings. 303 turns into a GET; 307 and 308 keep method and body.
+ * A text is a path of our own, and anything else a bug: what a request brought must not lead a browser away. Elsewhere
+ * needs a URL, which code makes of its settings. 303 turns into a GET; 307 and 308 keep method and body.
  */
 export function redirect(to: string | URL, headers: HeaderValues = {}, status: 303 | 307 | 308 = 303): Reply {
   if (typeof to === 'string' && !OWN_PATH.test(to)) throw new Error('a redirect leads away from our own origin')

@@ -1,5 +1,5 @@
-// Who listens on a port, as far as this process may see: on Linux, by /proc. Shown is the program and its script, never the rest of
-// its command line, where there may be secrets of somebody else.
+// Who listens on a port, as far as this process may see: on Linux, by /proc. Shown is the program and its script, never
+// the rest of its command line, where there may be secrets of somebody else.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'

@@ -1,5 +1,6 @@
 // The frame of a program's main.ts: commands and exit codes. Exit codes are those of sysexits.h, which supervisors and
-// scripts know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be restarted in a loop: nothing will change by itself.
+// scripts know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be
+// restarted in a loop: nothing will change by itself.
 
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
 import { findPortHolder } from './port-holder.ts'
@@ -7,7 +8,7 @@ import { type Program, SETTINGS, type Setting, type SettingName } from './settin
 
 export const EXIT = { ok: 0, failed: 1, usage: 64, unavailable: 69, bug: 70, config: 78 } as const
 
-/** Thrown when the surroundings are such that the program must not run: weak role, missing row-level security, newer schema. */
+/** The program must not run here: weak role, missing row-level security, newer schema. */
 export class StartRefused extends Error {
   readonly reasons: string[]
 

@@ -79,7 +79,8 @@ test('two routes for one method and path can not be registered', () => {
   assert.throws(() => createRouter([at('GET', '/a/{b}'), at('GET', '/a/{c}')]), /registered twice/)
 })
 
-// Mutants: decode the tail as a whole (a%2Fb becomes a path of two); let `..` pass; look at the tail before the parameter.
+// Mutants: decode the tail as a whole (a%2Fb becomes a path of two); let `..` pass; look at the tail before the
+// parameter.
 test('a tail takes the rest of a path, decoded segment by segment, and nothing that climbs', () => {
   const { find } = createRouter([
     at('GET', '/files/{path...}'),

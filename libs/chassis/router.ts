@@ -1,6 +1,7 @@
-// Which route answers a method and a path. A template's parameters are whole segments, so a tree of segments is all it takes; a
-// literal segment wins over a parameter and that over a tail, but only where it has the method: `POST /entries/batch` must not hide the entry that
-// is called batch from `PUT /entries/{key}`. Paths are taken as they are: no folding of case, slashes or percent-encoding.
+// Which route answers a method and a path. A template's parameters are whole segments, so a tree of segments is all it
+// takes; a literal segment wins over a parameter and that over a tail, but only where it has the method: `POST
+// /entries/batch` must not hide the entry that is called batch from `PUT /entries/{key}`. Paths are taken as they are:
+// no folding of case, slashes or percent-encoding.
 
 import type { Route } from './route.ts'
 
@@ -9,7 +10,7 @@ export interface Match {
   params: Record<string, string>
 }
 
-/** Why there is no route: no such path (no template), not this method, or a parameter that is not percent-encoded UTF-8. */
+/** Why there is no route: unknown path (no template), wrong method, or an invalid percent-encoded parameter. */
 export interface Mismatch {
   template: string | undefined
   allow: string[]
@@ -124,7 +125,7 @@ function seek(node: Node, method: string, path: string, from: number, depth: num
   return node.tail.routes.get(method)
 }
 
-/** Of the path that was sought last. Undefined when a parameter is not percent-encoded UTF-8, or a tail climbs or hides a slash. */
+/** Parameters of the last path. Undefined if one is not percent-encoded UTF-8, or a tail has `..` or `%2f`. */
 function paramsOf({ names, segments, hasTail }: Served, path: string): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (let at = 0; at < names.length; at += 1) {

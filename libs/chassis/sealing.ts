@@ -1,5 +1,6 @@
-// Secrets at rest: AES-256-GCM under a key that is not in the database. The first of the sealing keys seals, all of them open, so
-// that a sealing key is changed by putting a new one in front and taking the old one away when nothing is sealed with it.
+// Secrets at rest: AES-256-GCM under a key that is not in the database. The first of the sealing keys seals, all of
+// them open, so that a sealing key is changed by putting a new one in front and taking the old one away when nothing is
+// sealed with it.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { SealingKey } from './setting-values.ts'

@@ -1,9 +1,10 @@
-// From the first listener to the last answer, the same for every program: listen → prepare the database → warm up → ready → drain
-// → close. A program hands in its routes, pools, what it must read before it serves, and its jobs.
+// From the first listener to the last answer, the same for every program: listen → prepare the database → warm up →
+// ready → drain → close. A program hands in its routes, pools, what it must read before it serves, and its jobs.
 //
 //   listening   probes are answered; everything else is 503 STARTING
 //   migrating   waits for a database with the schema of this release, as long as it takes
-//   warming     `warm` reads what the process must know. A failure is retried, for a database that is away for a moment is no
+//   warming     `warm` reads what the process must know. A failure is retried, for a database that is away for a moment
+//   is no
 //               reason to end; StartRefused ends the process
 //   ready       jobs run; `hold` can take it back to warming, and gives it free again
 //   stopping    at any moment of the above. Nothing new begins, what runs ends, then jobs, then pools
@@ -261,7 +262,8 @@ function drainOnSignal(serving: Serving, { log, drainGraceMs, drainMs, exit }: D
     draining = true
     const wasServing = lifecycle.state === 'ready' || lifecycle.state === 'degraded'
     lifecycle.beginDrain(signal, { graceMs: drainGraceMs, deadlineMs: drainGraceMs + drainMs })
-    // Readiness says draining from here on, and requests are still served: a load balancer needs a check or two to notice.
+    // Readiness says draining from here on, and requests are still served: a load balancer needs a check or two to
+    // notice.
     if (wasServing) await new Promise((resolve) => setTimeout(resolve, drainGraceMs))
     const cut = (await Promise.all(servers.map((server) => server.close(drainMs)))).reduce((sum, one) => sum + one, 0)
     await serving.close().catch((error) => log.warn({ error }, 'closing failed'))
@@ -274,7 +276,7 @@ function drainOnSignal(serving: Serving, { log, drainGraceMs, drainMs, exit }: D
   process.on('SIGINT', () => void stop('SIGINT'))
 }
 
-/** A bug nobody caught: the state of the process is unknown, so it says what it knows and ends; the supervisor restarts it. */
+/** An uncaught error: the state of the process is unknown, so it logs and exits; the supervisor restarts it. */
 function exitOnBug(log: Log, exit: (code: number) => void): void {
   const end = (error: unknown, kind: string) => {
     log.fatal({ error }, kind)

@@ -1,5 +1,5 @@
-// What a setting may be: each function takes the text of the environment and answers its value, or throws an Error whose message
-// ends the sentence "LOCI_X …".
+// What a setting may be: each function takes the text of the environment and answers its value, or throws an Error
+// whose message ends the sentence "LOCI_X …".
 
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -104,9 +104,10 @@ export function secureUrl(text: string): string {
   return url.origin
 }
 
-/** TLS with a verified certificate is not an option to switch on: anywhere off this machine it is the only way (see libs/postgres). */
+/** TLS with a verified certificate is not optional: off this machine it is the only way (see libs/postgres). */
 export function databaseUrl(text: string): string {
-  // libpq's form for a unix socket has no host at all (postgres://role@/database?host=/directory), which no URL may have.
+  // libpq's form for a unix socket has no host at all (postgres://role@/database?host=/directory), which no URL may
+  // have.
   const parseable = text.replace(/^(postgres(?:ql)?:\/\/[^/?@]*@)(?=\/)/, '$1localhost')
   const url = URL.canParse(parseable) ? new URL(parseable) : undefined
   if (!url || !/^postgres(ql)?:$/.test(url.protocol))
@@ -206,7 +207,7 @@ const RESERVED_SEGMENTS = new Set([
   'audit',
 ])
 
-/** Digests of what people type when they want to get on with it. A digest hides weakness from us unless we look for it. */
+/** Digests of common weak passwords: a digest hides the weakness unless we compare. */
 const WEAK_DIGESTS = new Map([
   ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 'the empty text'],
   ['8c6976e5b5410415bde908bd4dee15dfb167a9c873fc4bb8a81f6f2ab448a918', 'admin'],

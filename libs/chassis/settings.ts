@@ -1,5 +1,5 @@
-// Every setting of every loci program, in one registry: a name that is unknown here is refused at start, whichever program it
-// was meant for, because a misspelt setting that is silently ignored is how defaults end up in production.
+// Every setting of every loci program, in one registry: a name that is unknown here is refused at start, whichever
+// program it was meant for, because a misspelt setting that is silently ignored is how defaults end up in production.
 // docs/configuration.md is generated from it.
 
 import {

@@ -1,8 +1,8 @@
-// W3C trace context. Spans go to whatever OpenTelemetry SDK the operator preloads (`node --import`, see deploy/otel); without one
-// nothing is done here but to read the caller's trace id for our logs.
+// W3C trace context. Spans go to whatever OpenTelemetry SDK the operator preloads (`node --import`, see deploy/otel);
+// without one nothing is done here but to read the caller's trace id for our logs.
 //
-// @opentelemetry/api is held at 1.9 on purpose. The API works with an SDK made for its own minor version or a later one, and says
-// nothing otherwise: 1.10 gave no span under the SDK 2 line, 1.9 gives them under SDK 2 and SDK 3.
+// @opentelemetry/api is held at 1.9 on purpose. The API works with an SDK made for its own minor version or a later
+// one, and says nothing otherwise: 1.10 gave no span under the SDK 2 line, 1.9 gives them under SDK 2 and SDK 3.
 
 import {
   type Context,
@@ -31,8 +31,8 @@ export function remoteContext(traceparent: string | undefined): { context: Conte
 }
 
 /**
- * The span of a request. Undefined without an SDK. One that is not sampled is a span all the same: what happens below it must know.
- * Its attributes are the route's template and no more of the path: ids of customers stay out of traces.
+ * The span of a request. Undefined without an SDK. One that is not sampled is a span all the same: what happens below
+ * it must know. Its attributes are the route's template and no more of the path: ids of customers stay out of traces.
  */
 export function startSpan(route: string, method: string, remote: Context): Span | undefined {
   if (!isTraced()) return undefined

@@ -1,11 +1,12 @@
-// Long polls and streams that wait for news of something that is numbered: the feed of a cell, the events of an organization. A
-// waiter costs a timer and an entry in a map: no connection, no transaction. One query every half second asks for all of them, so
-// that a change made by another process is noticed too; a change made in this process wakes its waiters at once.
+// Long polls and streams that wait for news of something that is numbered: the feed of a cell, the events of an
+// organization. A waiter costs a timer and an entry in a map: no connection, no transaction. One query every half
+// second asks for all of them, so that a change made by another process is noticed too; a change made in this process
+// wakes its waiters at once.
 
 import type { Lifecycle } from './lifecycle.ts'
 
 export interface Waiting {
-  /** Resolves when what is numbered no longer ends at `seq`, when the time is over, or when the process is about to end. */
+  /** Resolves when the sequence has passed `seq`, the time is over, or the process is about to stop. */
   wait(id: string, seq: number, ms: number, signal: AbortSignal): Promise<void>
   /** Call it after a commit of this process that moved the number of `id`. */
   wake(id: string): void
@@ -39,7 +40,8 @@ export function createWaiting({
       const ends = await readEnds([...waiters.keys()])
       for (const [id, ofId] of waiters) for (const waiter of [...ofId]) if (ends.get(id) !== waiter.seq) waiter.wake()
     } catch {
-      // A database that does not answer is no news. A waiter reads by itself when its time is over, and reports the failure.
+      // A database that does not answer is no news. A waiter reads by itself when its time is over, and reports the
+      // failure.
     }
     isTimed = false
     pollSoon()

@@ -106,8 +106,8 @@ async function roleProblems(sql: Sql, program: DatabaseProgram): Promise<string[
 }
 
 /**
- * Roles belong to the whole server. With a login that opens the control database and a cell alike, whoever reads the settings of
- * a daemon reads the organizations and the sealed signing keys too.
+ * Roles belong to the whole server. With a login that opens the control database and a cell alike, whoever reads the
+ * settings of a daemon reads the organizations and the sealed signing keys too.
  */
 async function reachProblems(sql: Sql, program: DatabaseProgram): Promise<string[]> {
   const foreign = Object.entries(MARKS).filter(([name]) => name !== program)
@@ -169,9 +169,9 @@ interface Table {
 }
 
 /**
- * A table without row-level security says why in its comment (`without row-level security: …`), put there by the migration that
- * makes it and reviewed with it. A list in the code would not do: yesterday's code must still start on today's schema, and it
- * can not know today's tables.
+ * A table without row-level security says why in its comment (`without row-level security: …`), put there by the
+ * migration that makes it and reviewed with it. A list in the code would not do: yesterday's code must still start on
+ * today's schema, and it can not know today's tables.
  */
 async function tableProblems(sql: Sql): Promise<string[]> {
   const { rows: tables } = await sql.query<Table>({

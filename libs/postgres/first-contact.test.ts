@@ -36,7 +36,8 @@ const prepare = async (
   }
 }
 
-// It was "migration 0001-… was changed after it was applied: restore the file". Mutant: wrongDatabase() returns undefined.
+// It was "migration 0001-… was changed after it was applied: restore the file". Mutant: wrongDatabase() returns
+// undefined.
 test('the database of the other program is named as such, by migrate and by serve', async () => {
   const options = { ownerUrl: cell.ownerUrl, schema: SCHEMA, log: () => {} }
   const isDaemons = `'${cell.name}', which is the database of a daemon (a cell): management has a database of its own, such as loci_control`

@@ -1,5 +1,5 @@
-// What an operator meets first: a URL that leads to the wrong database or logs in as the wrong role, a server that is not there, a
-// certificate that does not verify. Each is said with the setting to change.
+// What an operator meets first: a URL that leads to the wrong database or logs in as the wrong role, a server that is
+// not there, a certificate that does not verify. Each is said with the setting to change.
 
 import type { Sql } from './pool.ts'
 import { type DatabaseProgram, loginsOf, MARKS } from './roles.ts'

@@ -1,5 +1,6 @@
-// How many bytes a JSON value has as `jsonb` text, without asking the server: what is limited as stored must be measured as stored.
-// jsonb keeps numbers as numeric and writes them out: `1e308`, five bytes of a request, is 309 digits there.
+// How many bytes a JSON value has as `jsonb` text, without asking the server: what is limited as stored must be
+// measured as stored. jsonb keeps numbers as numeric and writes them out: `1e308`, five bytes of a request, is 309
+// digits there.
 
 export function jsonbBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value))

@@ -1,7 +1,8 @@
 /**
- * SQL for what names the life of the database that it is asked in. Another one whenever its contents may have gone back: another server
- * (system identifier), a fail-over or a restore to a point in time (timeline, read from the name of the WAL file because the control
- * file learns it only at the next checkpoint), a dump or a copy read into another database (oid).
+ * SQL for what names the life of the database that it is asked in. Another one whenever its contents may have gone
+ * back: another server (system identifier), a fail-over or a restore to a point in time (timeline, read from the name
+ * of the WAL file because the control file learns it only at the next checkpoint), a dump or a copy read into another
+ * database (oid).
  */
 export const DATABASE_LIFE = `(select s.system_identifier::text || '.' || case when pg_is_in_recovery()
       then (select timeline_id from pg_control_checkpoint())

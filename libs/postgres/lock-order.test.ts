@@ -9,8 +9,8 @@ import { transaction } from './transaction.ts'
 
 const order = createLockOrder(['cell', 'tenant', 'due row'])
 
-// Mutants: the comparison of ranks turned round; no comparison of keys; no question to held.names; nothing skipped for a
-// pool; own() that does nothing.
+// Mutants: the comparison of ranks turned round; no comparison of keys; no question to held.names; nothing skipped for
+// a pool; own() that does nothing.
 test('a transaction that locks out of order fails, whatever it has locked already it may lock again', async () => {
   await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
   const pool = openPool({ url: database.appUrl, applicationName: 'lock-order-test', connectionsMax: 1, onError() {} })

@@ -1,5 +1,5 @@
-// The order in which a transaction takes locks that others want too. Two transactions that keep one order can not deadlock. What breaks
-// the order is found by the first test that runs it, and not by two customers at the same moment.
+// The order in which a transaction takes locks that others want too. Two transactions that keep one order can not
+// deadlock. What breaks the order is found by the first test that runs it, and not by two customers at the same moment.
 
 import type { Sql } from './pool.ts'
 
@@ -12,8 +12,8 @@ const transactions = new WeakMap<Sql, Held>()
 
 export interface LockOrder<Name extends string> {
   /**
-   * Beside every statement that locks. Throws when the transaction has a lock that comes after this one: a later name, or a greater key of
-   * the same name. What it has already it may lock again.
+   * Beside every statement that locks. Throws when the transaction has a lock that comes after this one: a later name,
+   * or a greater key of the same name. What it has already it may lock again.
    */
   note(sql: Sql, name: Name, key: string): void
   /** A row that the transaction has made itself: nobody else can wait for it, so it has no place in the order. */

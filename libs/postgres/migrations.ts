@@ -1,8 +1,10 @@
-// The files that make a schema. Tables, types, policies, indexes and grants are numbered migrations: forward only, never edited after
-// a release. Functions are `functions.sql` files in the folders of their features, edited in place and re-created by migrate.
+// The files that make a schema. Tables, types, policies, indexes and grants are numbered migrations: forward only,
+// never edited after a release. Functions are `functions.sql` files in the folders of their features, edited in place
+// and re-created by migrate.
 //
-// The newest migration carries the digest of all functions, so code is still named by its newest migration: who edits a function adds
-// a number, an older release never overwrites the functions of a newer one, and a database says by its migrations which it has.
+// The newest migration carries the digest of all functions, so code is still named by its newest migration: who edits a
+// function adds a number, an older release never overwrites the functions of a newer one, and a database says by its
+// migrations which it has.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -26,7 +28,7 @@ export interface Migration {
   functions: { path: string; text: string }[]
 }
 
-/** `migrations/` of a program, and every functions.sql of what it shares with others and of its own, in the order of their paths. */
+/** `migrations/` of a program, and every functions.sql of shared packages and its own, in path order. */
 export function schemaIn(program: string, ...shared: string[]): Schema {
   return { migrations: join(program, 'migrations'), functions: [...shared, program].flatMap(functionsIn) }
 }

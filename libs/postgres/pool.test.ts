@@ -8,7 +8,8 @@ import type { Throwaway } from './testing/throwaway.ts'
 import { startThrowaway } from './testing/throwaway.ts'
 import { until } from './testing/until.ts'
 
-// What these bounds are told from is a wait without end, the driver's default; how near a loaded machine comes to them is its affair.
+// What these bounds are told from is a wait without end, the driver's default; how near a loaded machine comes to them
+// is its affair.
 const ENDLESS_MS = 20_000
 
 // A server of its own, because a proxy needs its TCP port and one test changes a setting of the whole server.

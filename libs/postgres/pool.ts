@@ -22,8 +22,9 @@ export type Wake = (topic: string, ...ids: string[]) => void
 export interface Sql {
   query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<{ rows: Row[]; rowCount: number }>
   /**
-   * Runs once when what was done before it is committed: at once outside of a transaction. Never for an attempt that was rolled back
-   * or is run again, nor when nobody knows whether the commit took effect. It must not wait for anything.
+   * Runs once when what was done before it is committed: at once outside of a transaction. Never for an attempt that
+   * was rolled back or is run again, nor when nobody knows whether the commit took effect. It must not wait for
+   * anything.
    */
   afterCommit(effect: (wake: Wake) => void): void
 }
@@ -38,7 +39,7 @@ export interface PoolOptions {
   connectMs?: number
   /** How long a statement may run; 0 = without end, for migrations. */
   statementMs?: number
-  /** Hears about idle connections that broke, which are replaced by themselves, and about effects of a commit that threw. */
+  /** Called for broken idle connections, which are replaced, and for failed afterCommit effects. */
   onError(error: Error): void
   /** What effects of a commit can wake. */
   wake?: Wake
@@ -271,7 +272,7 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
 
 const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ, 'text')
 
-/** The driver takes a time apart by a regular expression, which was a tenth of reading a row; a usual one in UTC is ISO but for three characters. */
+/** The driver parses times by regular expression, a tenth of reading a row; UTC text is almost ISO already. */
 function parseTimestamptz(text: string): Date {
   const isUsual = text.length >= 22 && text.endsWith('+00') && text.charCodeAt(10) === 32
   return isUsual ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : (parseAnyTime(text) as unknown as Date)

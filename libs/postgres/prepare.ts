@@ -1,5 +1,5 @@
-// What a program does with its database before it serves: wait until it answers and has the schema that the code knows, then
-// refuse to run on one that is not durable, not isolated, or newer than the code can serve.
+// What a program does with its database before it serves: wait until it answers and has the schema that the code knows,
+// then refuse to run on one that is not durable, not isolated, or newer than the code can serve.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { auditDatabase } from './durability.ts'
@@ -77,8 +77,8 @@ async function attempt({
       serverVersion: audit.facts.serverVersion,
     }
   } catch (error) {
-    // A wrong password or an unknown role or database does not heal by waiting, but it does by the hand of an operator, who
-    // reads this reason in the log and at /v1/lifecycle/status.
+    // A wrong password or an unknown role or database does not heal by waiting, but it does by the hand of an operator,
+    // who reads this reason in the log and at /v1/lifecycle/status.
     return `the database can not be used yet: ${explainDatabaseError(error, program, 'LOCI_DATABASE_URL')}`
   }
 }

@@ -24,13 +24,13 @@ export interface RolesOptions {
 }
 
 /**
- * What a database administrator runs once per database, as a superuser connected TO that database
- * (`psql -d loci -f roles.sql`); running it again changes nothing. The database must exist.
+ * What a database administrator runs once per database, as a superuser connected TO that database (`psql -d loci -f
+ * roles.sql`); running it again changes nothing. The database must exist.
  *
- * Rights belong to two roles that cannot log in: loci_owner owns the tables; loci_app serves requests, owns nothing and is
- * held by row-level security. Roles belong to the whole server, so nobody logs in as one of them: a password of theirs would
- * open the control database and the cells alike. Who logs in is a member, by program, and may connect to the databases of that
- * program alone (docs/decisions/2026-11-15-logins-by-program.md).
+ * Rights belong to two roles that cannot log in: loci_owner owns the tables; loci_app serves requests, owns nothing and
+ * is held by row-level security. Roles belong to the whole server, so nobody logs in as one of them: a password of
+ * theirs would open the control database and the cells alike. Who logs in is a member, by program, and may connect to
+ * the databases of that program alone (docs/decisions/2026-11-15-logins-by-program.md).
  */
 export function rolesSql(options: RolesOptions): string {
   const attributes = 'nosuperuser nocreatedb nocreaterole noreplication nobypassrls'
@@ -78,8 +78,8 @@ comment on database ${name} is ${pg.escapeLiteral(MARKS[program])};`
 }
 
 /**
- * Stands in a catalog that every database of the server shares, so a program sees whose a database is without entering it: see
- * auditDatabase().
+ * Stands in a catalog that every database of the server shares, so a program sees whose a database is without entering
+ * it: see auditDatabase().
  */
 export const MARKS: Record<DatabaseProgram, string> = {
   daemon: 'loci: database of a cell',

@@ -1,5 +1,6 @@
-// Do all replicas of a database have the same sealing keys? Fingerprints, cursors and API keys hang on them, so a replica with
-// others refuses what its neighbours accept, and nobody sees why. For each key the database keeps a value that is derived from it.
+// Do all replicas of a database have the same sealing keys? Fingerprints, cursors and API keys hang on them, so a
+// replica with others refuses what its neighbours accept, and nobody sees why. For each key the database keeps a value
+// that is derived from it.
 
 import { hkdfSync } from 'node:crypto'
 import type { Sql } from './pool.ts'
@@ -31,7 +32,7 @@ export async function noteSealingKeys(sql: Sql, keys: CheckedKey[]): Promise<str
   return problemsOf(await readChecks(sql), keys)
 }
 
-/** For a command, which makes something that the serving processes must accept: the key that makes it must be one of theirs. */
+/** For commands: what they seal must be readable for the serving processes, so the key must be one of theirs. */
 export async function sealingKeyProblems(sql: Sql, keys: CheckedKey[]): Promise<string[]> {
   const known = await readChecks(sql)
   // Nothing has served yet: what is made now, the first start must accept.

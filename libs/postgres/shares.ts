@@ -1,5 +1,6 @@
-// The connections of a pool, shared by caller. The limiter has more slots than there are connections, so a caller with its share of the
-// slots could hold every connection: 32 keyed batches of one instance each wait for the row of that instance in a transaction of their own.
+// The connections of a pool, shared by caller. The limiter has more slots than there are connections, so a caller with
+// its share of the slots could hold every connection: 32 keyed batches of one instance each wait for the row of that
+// instance in a transaction of their own.
 
 import type { Client, Pool, Statement } from './pool.ts'
 
@@ -13,7 +14,7 @@ interface Share {
   waiting: { resolve(): void }[]
 }
 
-/** A quarter of the connections, as of the slots; fewer than four would keep one caller from what a small pool can do. */
+/** A quarter of the connections, as of the slots, but at least four: less would slow a lone caller down. */
 const SHARE = 4
 const EACH_MIN = 4
 /** As long as a statement waits for a lock. */

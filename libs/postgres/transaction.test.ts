@@ -156,7 +156,8 @@ test('a commit that no standby confirmed is not reported as done', async () => {
   await admin.query({ text: `alter system set synchronous_standby_names = 'nobody'` })
   await admin.query({ text: 'select pg_reload_conf()' })
   try {
-    // Postgres waits for the standby longer than we wait for Postgres. Until it has read its new setting it does not wait at all.
+    // Postgres waits for the standby longer than we wait for Postgres. Until it has read its new setting it does not
+    // wait at all.
     const outcome = () =>
       transaction(impatient, (sql) => add(sql, 1)).then(
         () => undefined,
@@ -210,7 +211,8 @@ function meetingOf(count: number): () => Promise<void> {
   }
 }
 
-// Mutants: run effects in attempt(), before the commit; keep one list for all attempts; run them although the work threw.
+// Mutants: run effects in attempt(), before the commit; keep one list for all attempts; run them although the work
+// threw.
 test('an effect runs once, after the commit, and never for an attempt that was rolled back or run again', async () => {
   const woken: string[] = []
   const failed: Error[] = []

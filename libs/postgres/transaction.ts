@@ -79,8 +79,8 @@ function beginText({ isolation, readOnly }: TransactionOptions): string {
 }
 
 /**
- * One statement that changes something, committed by itself. Getting a connection may fail without effect; once the statement
- * is on its way, a connection that breaks leaves open whether it took effect, and the error says so.
+ * One statement that changes something, committed by itself. Getting a connection may fail without effect; once the
+ * statement is on its way, a connection that breaks leaves open whether it took effect, and the error says so.
  */
 export async function execute<Row extends object = Record<string, unknown>>(
   pool: Pool,

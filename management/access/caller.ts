@@ -1,6 +1,6 @@
-// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway (CONTRACT 4.5). Browser sessions join
-// here. Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's own and
-// never grants. In the order of the seed: who is it, may it do this, has it asked too often.
+// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway (CONTRACT 4.5). Browser
+// sessions join here. Which organization is asked about follows from the credential alone; x-loci-organization selects
+// among the caller's own and never grants. In the order of the seed: who is it, may it do this, has it asked too often.
 
 import { REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
@@ -76,8 +76,8 @@ type Limited = 'by the route' | 'alone' | 'revocations'
 
 export interface CallerAccess {
   /**
-   * Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate limit; `alone` and
-   * `revocations` on those that end a credential (RatedRoutes).
+   * Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate
+   * limit; `alone` and `revocations` on those that end a credential (RatedRoutes).
    */
   scope(scope: Scope, kind: RateClass, limited?: Limited): Access<Caller>
   /** Any caller, whatever its scopes: what is one's own. */
@@ -110,7 +110,8 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       // Every write of a customer is an act.
       ...(kind === 'write' ? REPEAT_ERRORS : []),
     ],
-    // Each well-formed key costs two lookups in the database, also when it is refused: a caller with many requests waits for its own share.
+    // Each well-formed key costs two lookups in the database, also when it is refused: a caller with many requests
+    // waits for its own share.
     shareBefore({ headers, peer }) {
       const text = headers[HEADER.apiKey]
       if (text === undefined) return undefined
@@ -131,7 +132,8 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
         options.uses.note(caller.id, caller.organizationId)
       }
       mayCall(caller)
-      // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the same.
+      // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the
+      // same.
       if (limited === 'by the route') {
         await options.rates.show(caller, kind, arrival.answer, 'services')
         if (kind === 'write') options.rates.requireUnrefused(caller)
@@ -239,7 +241,8 @@ async function keyCaller(text: string, options: CallerAccessOptions): Promise<Ca
   const isCurrent = isApiKey(text, key, options.sealingKeys)
   if (!isCurrent && !isPrevious(text, key, options.sealingKeys, now)) return undefined
   const { role } = key
-  // Who rotates a key may do so because its secret leaked: the old one must not make another secret, and so outlive its overlap.
+  // Who rotates a key may do so because its secret leaked: the old one must not make another secret, and so outlive its
+  // overlap.
   const isKept = (scope: Scope) => isCurrent || scope !== 'keys:write'
   return {
     kind: 'key',

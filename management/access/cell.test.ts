@@ -49,9 +49,9 @@ function accessTo(cells: Map<string, string[]>) {
   return { access, outcome, lists: () => lists, lines: () => lines }
 }
 
-// Measured from outside: tokens of invented cells, 900 connections, held the slots of the cells while the database was asked for each,
-// and a revocation had not reached a cell after 9 s. Mutants: mayAsk() always true; loggedAt.clear() in place of
-// `return false` in createNews() (each stranger is a line of the log).
+// Measured from outside: tokens of invented cells, 900 connections, held the slots of the cells while the database was
+// asked for each, and a revocation had not reached a cell after 9 s. Mutants: mayAsk() always true; loggedAt.clear() in
+// place of `return false` in createNews() (each stranger is a line of the log).
 test('strangers who call themselves cells ask the database a bounded number of times, and cells go on', async () => {
   const own = newKeyPair()
   const id = newId('cell')

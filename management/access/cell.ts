@@ -1,5 +1,6 @@
-// Access of a cell (CONTRACT 8): `Authorization: Bearer` with a JWS that the cell signs itself, for this management, for a minute.
-// Pinned like every JWS of ours: one algorithm, one type, nothing in the header decides how it is verified.
+// Access of a cell (CONTRACT 8): `Authorization: Bearer` with a JWS that the cell signs itself, for this management,
+// for a minute. Pinned like every JWS of ours: one algorithm, one type, nothing in the header decides how it is
+// verified.
 
 import { decodeJws, publicKeyOf, verifyJws } from '@loci/capability/jws.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
@@ -18,8 +19,9 @@ const LOG_MS = 60_000
 /** Lines a minute, of all: a stranger can name any number of cells. */
 const LOGGED_MAX = 100
 /**
- * How often the database is asked for what no known cell has signed. 900 connections of a stranger, each with a token of a cell that he
- * had invented, held the slots that are reserved for cells: no revocation reached a cell within 9 s (measured).
+ * How often the database is asked for what no known cell has signed. 900 connections of a stranger, each with a token
+ * of a cell that he had invented, held the slots that are reserved for cells: no revocation reached a cell within 9 s
+ * (measured).
  */
 const STRANGERS_PER_SECOND = 20
 const STRANGERS_AT_ONCE_MAX = 20
@@ -147,8 +149,9 @@ const REFUSALS: Record<CellRefusal, string> = {
 }
 
 /**
- * A cell is told which of its settings is wrong: four causes with one text kept operators looking for hours. What a stranger learns by
- * it is whether an id of 74 random bits is a cell's (docs/decisions/2026-11-15-cells-are-told-why.md).
+ * A cell is told which of its settings is wrong: four causes with one text kept operators looking for hours. What a
+ * stranger learns by it is whether an id of 74 random bits is a cell's
+ * (docs/decisions/2026-11-15-cells-are-told-why.md).
  */
 function refusalOf(reason: CellRefusal, publicUrl: string): ApiError {
   const told: Record<CellRefusal, string> = {

@@ -1,5 +1,6 @@
-// A trusted gateway may say who calls (seed, Authentication 8; CONTRACT 4.5). Its word counts only when the socket's peer is one of
-// the configured addresses AND the proof verifies; in every other case the x-consumer-* headers are as if they had not been sent.
+// A trusted gateway may say who calls (seed, Authentication 8; CONTRACT 4.5). Its word counts only when the socket's
+// peer is one of the configured addresses AND the proof verifies; in every other case the x-consumer-* headers are as
+// if they had not been sent.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AddressSet } from '@loci/chassis/addresses.ts'

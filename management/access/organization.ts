@@ -1,5 +1,5 @@
-// What is an organization's as a whole: its people, its audit, its tenants taken together. And the person behind a caller, for what
-// only a person can be or become.
+// What is an organization's as a whole: its people, its audit, its tenants taken together. And the person behind a
+// caller, for what only a person can be or become.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Caller } from './caller.ts'
@@ -12,8 +12,8 @@ export function requireOwnOrganization(caller: Caller, id: string): void {
 }
 
 /**
- * A key that is limited to tenants must not reach past them by way of what they have in common: an owner whom it invites, or a
- * tenant that it makes, would be outside its limit.
+ * A key that is limited to tenants must not reach past them by way of what they have in common: an owner whom it
+ * invites, or a tenant that it makes, would be outside its limit.
  */
 export function requireWholeOrganization({ tenantIds }: Caller): void {
   if (tenantIds !== null)
@@ -23,7 +23,7 @@ export function requireWholeOrganization({ tenantIds }: Caller): void {
     )
 }
 
-/** Nobody makes somebody who may do more than they: a narrow key would be as wide as its maker by way of a second person. */
+/** A caller cannot grant a role with scopes it lacks: a narrow key could act through a second person. */
 export function requireMayGive({ scopes }: Caller, role: Role): void {
   const lacking = SCOPES_OF[role].filter((scope) => !scopes.has(scope))
   if (lacking.length > 0)

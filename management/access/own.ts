@@ -1,5 +1,6 @@
-// What is the caller's (CONTRACT 0, "Not yours"). A tenant that is not is 403, a service that is not is 404, and each is answered
-// with the same words whether it exists or not. To a key that is limited to tenants the others of its organization are strangers.
+// What is the caller's (CONTRACT 0, "Not yours"). A tenant that is not is 403, a service that is not is 404, and each
+// is answered with the same words whether it exists or not. To a key that is limited to tenants the others of its
+// organization are strangers.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId } from '@loci/contract/ids.ts'
@@ -39,8 +40,8 @@ export function requireOwnService<Found extends { tenantId: string; status: stri
 }
 
 /**
- * Before a credential is made, and before anything else is locked: the key that makes it is not deleted before that is committed, so
- * that its deletion finds all that it made.
+ * Before a credential is made, and before anything else is locked: the key that makes it is not deleted before that is
+ * committed, so that its deletion finds all that it made.
  */
 export async function requireStillKey(sql: Sql, { kind, organizationId, id }: Caller): Promise<void> {
   if (kind === 'key' && !(await lockCallersKey(sql, organizationId, id)))

@@ -61,7 +61,8 @@ test('elsewhere all callers of an organization share the writes of a day, and re
 })
 
 // Measured from outside: a key with services:read alone, or any stolen one, used up the day of its organization by POST
-// /api/v1/organizations, and its owner got 429 for deleting it. Mutants: 'alone' left out of each of these routes, and of anyone().
+// /api/v1/organizations, and its owner got 429 for deleting it. Mutants: 'alone' left out of each of these routes, and
+// of anyone().
 test('when the day is used up credentials can still be ended, and who has no scope uses nothing of it', async () => {
   await using management = await testManagement({ settings: SECRETS })
   const own = await management.organization({ callsOf: 'free' })

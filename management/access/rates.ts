@@ -1,9 +1,10 @@
-// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart. The services routes have the rates of the
-// organization's plan, for each authentication context alone: no other caller can use them up (seed, Limits). All other routes have one
-// rate for every plan, so high that no person meets it; what all callers of an organization write there in a day is bounded by its plan,
-// because every write leaves an audit entry and events behind, and an organization may have many keys. The buckets are in Postgres, so all
-// replicas grant a rate once together. While that table can not be written (a fail-over, a read-only server) each process limits for
-// itself at a part of the rate: reads go on and nobody is let loose.
+// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart. The services routes have
+// the rates of the organization's plan, for each authentication context alone: no other caller can use them up (seed,
+// Limits). All other routes have one rate for every plan, so high that no person meets it; what all callers of an
+// organization write there in a day is bounded by its plan, because every write leaves an audit entry and events
+// behind, and an organization may have many keys. The buckets are in Postgres, so all replicas grant a rate once
+// together. While that table can not be written (a fail-over, a read-only server) each process limits for itself at a
+// part of the rate: reads go on and nobody is let loose.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { AnswerHeaders } from '@loci/chassis/route.ts'
@@ -12,9 +13,10 @@ import { PLANS, type PlanName } from '../plans.ts'
 export type RateClass = 'read' | 'write'
 
 /**
- * The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the other's. What ends
- * a credential or needs no scope takes nothing of the organization's day (`alone`): whoever stole a key could else use up the day with
- * it, and its owner could not delete the key. Revocations by jti leave something behind, so they have a day of their own.
+ * The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the
+ * other's. What ends a credential or needs no scope takes nothing of the organization's day (`alone`): whoever stole a
+ * key could else use up the day with it, and its owner could not delete the key. Revocations by jti leave something
+ * behind, so they have a day of their own.
  */
 export type RatedRoutes = 'services' | 'others' | 'alone' | 'revocations'
 
@@ -45,13 +47,14 @@ export interface RateStore {
 type RatedCaller = { id: string; organizationId: string; plan: PlanName }
 
 export interface Rates {
-  /** Takes one from the caller's bucket, says so in the answer's headers, and throws RATE_LIMITED when there is none. */
+  /** Takes one from the caller's bucket and sets the rate headers; throws RATE_LIMITED when it is empty. */
   take(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
-  /** Says in the answer's headers how the caller's bucket is, and takes nothing: for refusals that come before the limit. */
+  /** Sets the rate headers without taking anything: for refusals that come before the limit. */
   show(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
   /**
-   * A body that was refused before the rate of the services routes was asked, as the seed orders. It takes nothing of that rate, but has one
-   * of its own, that of other writes, by the 16 KiB and in this process alone: whoever is beyond it is 429 before the next body is read.
+   * A body that was refused before the rate of the services routes was asked, as the seed orders. It takes nothing of
+   * that rate, but has one of its own, that of other writes, by the 16 KiB and in this process alone: whoever is beyond
+   * it is 429 before the next body is read.
    */
   noteRefused(caller: RatedCaller, bytes: number): void
   requireUnrefused(caller: RatedCaller): void

@@ -1,5 +1,5 @@
-// Row-level security in a transaction: for which organization it works. Everything of an organization is invisible until one is
-// chosen, and nothing of another one is visible after.
+// Row-level security in a transaction: for which organization it works. Everything of an organization is invisible
+// until one is chosen, and nothing of another one is visible after.
 
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
@@ -7,8 +7,8 @@ import type { StoredKey } from './caller.ts'
 import type { Rate, RateLimit } from './rates.ts'
 
 /**
- * To the end of the transaction. A statement of its own: inside the statement that reads, the planner may well read first and
- * set afterwards.
+ * To the end of the transaction. A statement of its own: inside the statement that reads, the planner may well read
+ * first and set afterwards.
  */
 export async function useOrganization(sql: Sql, organizationId: string): Promise<void> {
   await sql.query({

@@ -7,8 +7,8 @@ import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestManagement, testManagement } from '../testing/management.ts'
 
-// The flood itself, with 900 connections, is a scene of `npm run test:system -- slow`. Here the database stands still for as long as it takes
-// to count who is let in.
+// The flood itself, with 900 connections, is a scene of `npm run test:system -- slow`. Here the database stands still
+// for as long as it takes to count who is let in.
 
 const STRANGER = '127.0.0.9'
 /** A caller has four slots and four who wait for them, suspects together one and four. */

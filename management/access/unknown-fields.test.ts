@@ -9,8 +9,9 @@ import { MATRIX } from '../testing/matrix.ts'
 import { makeTargets, type Targets } from '../testing/targets.ts'
 
 /**
- * The bodies that make or change a credential, a member, an invitation, a revocation or a limit (CONTRACT 0): a field that such
- * a body does not know is 400. Every other body refuses misspelt names alone. The daemon's list: daemon/access/unknown-fields.test.ts.
+ * The bodies that make or change a credential, a member, an invitation, a revocation or a limit (CONTRACT 0): a field
+ * that such a body does not know is 400. Every other body refuses misspelt names alone. The daemon's list:
+ * daemon/access/unknown-fields.test.ts.
  */
 const CLOSED = [
   'PATCH /api/v1/cells/{id}',
@@ -48,7 +49,8 @@ test('exactly the bodies that give somebody something are closed', () => {
   const specs = management.management.routes.map(({ spec }) => spec)
   const closed = specs.filter(({ body, documentedBody }) => body && isClosed(documentedBody ?? body))
   assert.deepEqual(closed.map(({ method, path }) => `${method} ${path}`).sort(), CLOSED)
-  // The creation of a service parses its body itself, after the look for a known key: the last test of this file asks it.
+  // The creation of a service parses its body itself, after the look for a known key: the last test of this file asks
+  // it.
   const isRaw = ({ bodyRaw, path }: (typeof specs)[number]) => bodyRaw && path !== '/api/v1/services'
   const ignoring = specs.filter((spec) => spec.ignoresUnknownNames || isRaw(spec))
   assert.deepEqual(ignoring.map(({ method, path }) => `${method} ${path}`).sort(), IGNORING)

@@ -1,5 +1,6 @@
-// Access of the payment provider to the billing webhook (CONTRACT 4.1): a secret of its own, never a customer's credential. The
-// signature covers the body, which access does not see; the route verifies it before it reads anything else of the delivery.
+// Access of the payment provider to the billing webhook (CONTRACT 4.1): a secret of its own, never a customer's
+// credential. The signature covers the body, which access does not see; the route verifies it before it reads anything
+// else of the delivery.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -33,7 +34,8 @@ export function unauthentic(): ApiError {
 
 function isSecret(sent: string | string[] | undefined, secrets: readonly string[]): boolean {
   const token = typeof sent === 'string' && sent.startsWith(BEARER) ? sent.slice(BEARER.length) : ''
-  // Digests have one length, so neither the length nor a common beginning shows in the time, and every secret is compared.
+  // Digests have one length, so neither the length nor a common beginning shows in the time, and every secret is
+  // compared.
   const digest = digestOf(token)
   const matches = secrets.filter((secret) => timingSafeEqual(digestOf(secret), digest))
   return token !== '' && matches.length > 0

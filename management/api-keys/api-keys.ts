@@ -1,5 +1,6 @@
-// Keys that programs call management with. The text is shown once; what is kept is an HMAC of it. A key is bounded twice: when it is
-// made, by whoever makes it (scopes, tenants, time), and whenever it is used, by what the person behind it may do that day.
+// Keys that programs call management with. The text is shown once; what is kept is an HMAC of it. A key is bounded
+// twice: when it is made, by whoever makes it (scopes, tenants, time), and whenever it is used, by what the person
+// behind it may do that day.
 
 import type { Act } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -59,7 +60,7 @@ export async function issueApiKey(
   return { key, secret: text }
 }
 
-/** After the key was made: by then the organization's audit is locked, so two that are made at once are both counted. */
+/** Call after inserting the key: the organization's audit is locked then, so concurrent ones are counted. */
 export async function requireRoom(sql: Sql, organizationId: string): Promise<void> {
   const used = await countKeysInUse(sql, organizationId)
   if (used <= KEYS_MAX) return
@@ -81,8 +82,8 @@ export async function rotateApiKey(
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   const previousUntil = overlapSeconds === 0 ? null : new Date(now.getTime() + overlapSeconds * 1_000)
-  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it. Unless that is one of its own: two
-  // keys that made each other would end with nobody.
+  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it. Unless that is one of
+  // its own: two keys that made each other would end with nobody.
   const own = await lockKeysMadeBy(sql, organizationId, [subject])
   const madeBy = own.includes(act.actor) ? key.madeBy : act.actor
   await replaceDigest(sql, key, { digest, pepper }, previousUntil, madeBy)
@@ -93,8 +94,9 @@ export async function rotateApiKey(
 }
 
 /**
- * With what it made, unless that is to be kept. One that was deleted before, whoever did it, can still be asked for what it made: a thief
- * deletes the key that was stolen, with `made=keep`, by the one that he made with it. False when nothing was left to end.
+ * With what it made, unless that is to be kept. One that was deleted before, whoever did it, can still be asked for
+ * what it made: a thief deletes the key that was stolen, with `made=keep`, by the one that he made with it. False when
+ * nothing was left to end.
  */
 export async function deleteApiKey(
   sql: Sql,
@@ -121,7 +123,7 @@ export async function deleteApiKey(
   return true
 }
 
-/** Which keys a caller sees: with keys:write those of the organization, else those of the person behind it; never past its tenants. */
+/** Keys that a caller sees: with keys:write the organization's, else its own person's; within its tenants. */
 export function visibleKeys({ scopes, userId, tenantIds }: Caller): KeyFilter {
   // Nobody's id is empty: a gateway's caller without the scope has no person, and so no keys.
   return { userId: scopes.has('keys:write') ? null : (userId ?? ''), tenantIds }

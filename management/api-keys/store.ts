@@ -133,8 +133,8 @@ export async function listKeysOf(sql: Sql, organizationId: string, userId: strin
 }
 
 /**
- * These, those that they made, those that these made, and so on, through deleted ones too. Locked; asked again until it has locked
- * all, because a key that is not locked yet may just be making another.
+ * These, those that they made, those that these made, and so on, through deleted ones too. Locked; asked again until it
+ * has locked all, because a key that is not locked yet may just be making another.
  */
 export async function lockKeysMadeBy(sql: Sql, organizationId: string, keyIds: string[]): Promise<string[]> {
   for (let locked = 0; ; ) {

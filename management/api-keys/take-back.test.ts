@@ -81,8 +81,9 @@ const stateOf = async (tokenId: string) => {
   return row?.revoked
 }
 
-// Measured from outside: after the deletion of a key the key, the year's token and the endless partner credential that it had made
-// went on. Mutants: takeBack() not called by deleteApiKey(); lockKeysMadeBy() without its recursion (the third key goes on).
+// Measured from outside: after the deletion of a key the key, the year's token and the endless partner credential that
+// it had made went on. Mutants: takeBack() not called by deleteApiKey(); lockKeysMadeBy() without its recursion (the
+// third key goes on).
 test('a deleted key takes back all that it made, and what that made; others go on', async () => {
   const own = await party()
   const bystander = await maker(own, own.apiKey).key()
@@ -204,7 +205,8 @@ test('a member who is removed loses keys, tokens and partner credentials, in thi
   assert.deepEqual(entry, { detail: { role: 'admin', keys: 1, tokens: 1, partner_credentials: 1 } })
 })
 
-// Without the lock a token of a year, asked for in the moment of the deletion, would outlive it. Mutant: requireStillKey() left out.
+// Without the lock a token of a year, asked for in the moment of the deletion, would outlive it. Mutant:
+// requireStillKey() left out.
 test('what a key is making while it is deleted is not made', async () => {
   const own = await party()
   const lines: [string, object][] = [
@@ -242,8 +244,8 @@ async function isWaiting(): Promise<boolean> {
   return rows.length > 0
 }
 
-// Measured from outside: a key that rotated its own maker became its maker, and neither ended with the stolen key that both came from.
-// Mutant: `act.actor === subject` in place of `own.includes(act.actor)`.
+// Measured from outside: a key that rotated its own maker became its maker, and neither ended with the stolen key that
+// both came from. Mutant: `act.actor === subject` in place of `own.includes(act.actor)`.
 test('keys that rotate the one that made them do not get out from under it', async () => {
   const own = await party()
   const stolen = await maker(own, own.apiKey).key()
@@ -260,8 +262,8 @@ test('keys that rotate the one that made them do not get out from under it', asy
   assert.deepEqual(working, [false, false])
 })
 
-// Measured from outside: made=keep, asked for by what the key had made, left its owner with 404 and the thief with a key.
-// Mutant: `revoked_at is null` in lockApiKey().
+// Measured from outside: made=keep, asked for by what the key had made, left its owner with 404 and the thief with a
+// key. Mutant: `revoked_at is null` in lockApiKey().
 test('a key that was deleted before is still asked for what it made, once', async () => {
   const own = await party()
   const stolen = await maker(own, own.apiKey).key()

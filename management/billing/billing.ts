@@ -1,13 +1,15 @@
-// What the payment provider says becomes the tenant's record (CONTRACT 4.1). Everything here runs in one transaction: the event is
-// kept, all events of the tenant are folded anew under the lock of its row, and what follows is written beside it: plan, status and
-// access of the tenant, its services as due, the audit entry, the events for whoever follows.
+// What the payment provider says becomes the tenant's record (CONTRACT 4.1). Everything here runs in one transaction:
+// the event is kept, all events of the tenant are folded anew under the lock of its row, and what follows is written
+// beside it: plan, status and access of the tenant, its services as due, the audit entry, the events for whoever
+// follows.
 //
 //   applied, superseded, unordered   stored with the tenant (fold.ts tells them apart).
-//   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days → dead.
+//   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days →
+//   dead.
 //   dead     kept for staff to see. Moves on: the tenant appears all the same.
 //
-// Can never happen: an event that is answered 200 and not stored; one delivery stored twice; a tenant that appears between the look
-// for it and the parking of its event (both hold the lock of its id).
+// Can never happen: an event that is answered 200 and not stored; one delivery stored twice; a tenant that appears
+// between the look for it and the parking of its event (both hold the lock of its id).
 
 import { createHash } from 'node:crypto'
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
@@ -77,7 +79,7 @@ export async function receiveEvent(sql: Sql, delivery: Delivery, now: Date): Pro
   return parkEvent(sql, event, delivery.requestId)
 }
 
-/** The hook of whoever makes a tenant, in the same transaction: events that came before it. Leaves its organization in use. */
+/** Called in the transaction that creates a tenant: applies its parked events. Leaves its organization in use. */
 export async function applyParkedOf(
   sql: Sql,
   { id, organizationId }: { id: string; organizationId: string },
@@ -154,7 +156,7 @@ async function parkEvent(sql: Sql, event: WholeEvent, requestId: string): Promis
   return { effect: 'parked', organizationId: PLATFORM, tenantId }
 }
 
-/** The clock's turn at one tenant, which is locked and whose organization is in use. False when nothing had to be written. */
+/** Applies the clock to one tenant, which is locked and its organization in use. False: nothing to write. */
 export async function settleByClock(sql: Sql, tenant: BilledTenant, now: Date): Promise<boolean> {
   const events = await listEvents(sql, tenant.organizationId, tenant.id)
   const { settled, notices, isChanged } = await settle(sql, tenant, events, now, 'if changed')
@@ -220,7 +222,7 @@ async function settle(
   return { settled, notices, isChanged }
 }
 
-/** Where a time has any say there is always a next look, though nothing be left to happen: a wrong clock may have said so. */
+/** If any subscription depends on time, check again later: the last decision may have used a wrong clock. */
 function nextLookOf(records: readonly SubscriptionRecord[], nextChangeAt: Date | null): Date | null {
   if (records.every(({ status }) => status === 'active')) return nextChangeAt
   return bounded(nextChangeAt ?? new Date(TIME_MAX))
@@ -279,8 +281,8 @@ function eventOf({ body, bytes, webhookId }: Delivery, now: Date): WholeEvent {
 }
 
 /**
- * Each in a space of its own: an id of a delivery says nothing about an equal id of an event. Deliveries are numbered by the
- * provider, for all; what names an event may be anything that is told apart within its tenant.
+ * Each in a space of its own: an id of a delivery says nothing about an equal id of an event. Deliveries are numbered
+ * by the provider, for all; what names an event may be anything that is told apart within its tenant.
  */
 function inboxKeyOf(tenantId: string, webhookId: string | undefined, eventId: string | undefined): string | null {
   if (!webhookId && !eventId) return null

@@ -1,5 +1,5 @@
-// Days that pass (CONTRACT 4.3, "Billing effect"), notices before each step, and events that wait for their tenant. The clock is
-// handed in; the events are real deliveries.
+// Days that pass (CONTRACT 4.3, "Billing effect"), notices before each step, and events that wait for their tenant. The
+// clock is handed in; the events are real deliveries.
 
 import assert from 'node:assert/strict'
 import { after, before, mock, test } from 'node:test'
@@ -40,7 +40,9 @@ async function rowOf(tenantId: string): Promise<Row> {
   return row as Row
 }
 
-/** After this many days. A little later than the whole day, as the events were delivered a little later than the start. */
+/**
+ * After this many days. A little later than the whole day, as the events were delivered a little later than the start.
+ */
 async function at(tenantId: string, days: number): Promise<Row> {
   await settleDueTenants(provider.management.pool, new Date(day(days).getTime() + 60_000), fail)
   return rowOf(tenantId)

@@ -1,5 +1,5 @@
-// What changes without an event: a grace that ends, a period that is over, a notice that is due, an event whose tenant has appeared
-// or never did. The moment is handed in, so that a test can let days pass.
+// What changes without an event: a grace that ends, a period that is over, a notice that is due, an event whose tenant
+// has appeared or never did. The moment is handed in, so that a test can let days pass.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -53,8 +53,9 @@ export function billingJobs(pool: Pool, log: Log): Job[] {
 }
 
 /**
- * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails goes to `onError`
- * and is put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not for all that are due.
+ * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails goes to
+ * `onError` and is put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not
+ * for all that are due.
  */
 export async function settleDueTenants(
   pool: Pool,
@@ -87,7 +88,7 @@ async function settleDueTenant(sql: Sql, due: { id: string; organizationId: stri
   return settleByClock(sql, tenant, now)
 }
 
-/** Tenants whose making did not ask for their parked events are found here; what nobody has asked for in 30 days is dead. */
+/** Applies parked events of tenants that exist by now; what is still unclaimed after 30 days is dead. */
 export async function applyParkedEvents(
   pool: Pool,
   now: Date,

@@ -1,7 +1,7 @@
-// P4: a tenant's billing record is a function of the set of its events, where all carry a sequence or a time and all, or none, name
-// their subscription. Where none carries either, the last arrival shows, and a second equal payment is never swallowed. Sets of up
-// to 12 events of mixed kinds, of subscriptions that are closed and opened again, are delivered in many orders and with
-// repetitions. A failing run prints its seed; BILLING_SEED=<seed> repeats it.
+// P4: a tenant's billing record is a function of the set of its events, where all carry a sequence or a time and all,
+// or none, name their subscription. Where none carries either, the last arrival shows, and a second equal payment is
+// never swallowed. Sets of up to 12 events of mixed kinds, of subscriptions that are closed and opened again, are
+// delivered in many orders and with repetitions. A failing run prints its seed; BILLING_SEED=<seed> repeats it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

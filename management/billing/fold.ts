@@ -1,23 +1,24 @@
 // What the payment provider has said about a tenant, folded from all its events (CONTRACT 4.1).
 //
-// One subscription: of its highest ordering (ordering.ts) the last event decides; of two in one place the more severe status,
-// then the greater body digest. An event of a lower ordering does not count. `subscription.deleted` closes a named subscription;
-// from then on only a `subscription.created` in a later place is heard, and what was before it is another life: nobody gets a
-// grace for a payment of the life before.
+// One subscription: of its highest ordering (ordering.ts) the last event decides; of two in one place the more severe
+// status, then the greater body digest. An event of a lower ordering does not count. `subscription.deleted` closes a
+// named subscription; from then on only a `subscription.created` in a later place is heard, and what was before it is
+// another life: nobody gets a grace for a payment of the life before.
 //
-// The tenant: while no event has a sequence or a time, all its events are one stream, and the last that arrived decides. Else
-// each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
+// The tenant: while no event has a sequence or a time, all its events are one stream, and the last that arrived
+// decides. Else each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
 //
-// An event that names no subscription counts for an open one that is chosen when it arrives (subscriptionFor); the choice is
-// stored with the event (`countsFor`) and never made again.
+// An event that names no subscription counts for an open one that is chosen when it arrives (subscriptionFor); the
+// choice is stored with the event (`countsFor`) and never made again.
 //
-// The records are a function of the SET of events wherever all events have a sequence or a time and all, or none, name their
-// subscription: no order of delivery and no repetition changes them. Two fields are exceptions. `since` is read from `receivedAt`
-// for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is later: nobody is given a
-// longer grace by a clock that is ahead. `decidedBy` names the first delivery of the body that decides.
+// The records are a function of the SET of events wherever all events have a sequence or a time and all, or none, name
+// their subscription: no order of delivery and no repetition changes them. Two fields are exceptions. `since` is read
+// from `receivedAt` for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is
+// later: nobody is given a longer grace by a clock that is ahead. `decidedBy` names the first delivery of the body that
+// decides.
 //
-// Where arrival decides, equal bodies are different events: a second payment looks like the first. Nothing here may ever drop an
-// event because its body was seen before.
+// Where arrival decides, equal bodies are different events: a second payment looks like the first. Nothing here may
+// ever drop an event because its body was seen before.
 
 import assert from 'node:assert/strict'
 import { plan as planNames } from '@loci/contract/billing.ts'
@@ -66,8 +67,8 @@ export interface SubscriptionRecord {
 }
 
 /**
- * `arrival`: the first record decides; each next one is of the subscription that would decide without those before it. They end
- * with the first one that is covered. `favour`: one record for each subscription, the most favourable decides.
+ * `arrival`: the first record decides; each next one is of the subscription that would decide without those before it.
+ * They end with the first one that is covered. `favour`: one record for each subscription, the most favourable decides.
  */
 export interface TenantFold {
   by: 'arrival' | 'favour'
@@ -82,8 +83,8 @@ export function foldTenant(events: readonly BillingEvent[]): TenantFold {
 }
 
 /**
- * For whom a new event counts, given those that arrived before it: for the subscription that it names; without a name for the open
- * one whose event arrived last; '' when none is open.
+ * For whom a new event counts, given those that arrived before it: for the subscription that it names; without a name
+ * for the open one whose event arrived last; '' when none is open.
  */
 export function subscriptionFor(events: readonly BillingEvent[], named: string): string {
   if (named !== '') return named
@@ -94,8 +95,8 @@ export function subscriptionFor(events: readonly BillingEvent[], named: string):
 
 /**
  * What became of one event among those of its subscription: `unordered` has a lower ordering than the one that decides,
- * `superseded` stands before the deciding one, or repeats it, or came for a closed subscription. It tells a person about the
- * event and not whether to store the fold: a superseded event can still move the start of a run.
+ * `superseded` stands before the deciding one, or repeats it, or came for a closed subscription. It tells a person
+ * about the event and not whether to store the fold: a superseded event can still move the start of a run.
  */
 export function effectOf(
   events: readonly BillingEvent[],
@@ -151,8 +152,8 @@ function foldByArrival(events: readonly BillingEvent[]): SubscriptionRecord[] {
 }
 
 /**
- * The events of subscriptions that owed nothing by then, or had been active. The others interrupt nobody's run: each new one whose
- * first payment fails would begin the grace of the paid one anew.
+ * The events of subscriptions that owed nothing by then, or had been active. The others interrupt nobody's run: each
+ * new one whose first payment fails would begin the grace of the paid one anew.
  */
 function listPaying(heard: readonly BillingEvent[]): BillingEvent[] {
   const [owing, paid, closed] = [new Set<string>(), new Set<string>(), new Set<string>()]
@@ -171,7 +172,7 @@ function bySubscription(events: readonly BillingEvent[]): Map<string, BillingEve
   return Map.groupBy(events, ({ countsFor }) => countsFor)
 }
 
-/** The events of the highest ordering by their place in it, the earliest place first; in each place the deciding one first. */
+/** Events of the highest ordering, grouped by position, earliest first; in each group the deciding one first. */
 function listPlaces(events: readonly BillingEvent[]): { ordering: Ordering; places: BillingEvent[][] } {
   const ordering = ORDERINGS.find((one) => events.some((event) => orderingOf(event) === one)) ?? 'arrival'
   const byPlace = Map.groupBy(
@@ -183,8 +184,8 @@ function listPlaces(events: readonly BillingEvent[]): { ordering: Ordering; plac
 }
 
 /**
- * Goes through the places in order. `heard`: without what came for a closed subscription. `life`: those since it was last created
- * anew. A place with a deletion closes whatever else stands in it, as nothing there is later.
+ * Goes through the places in order. `heard`: without what came for a closed subscription. `life`: those since it was
+ * last created anew. A place with a deletion closes whatever else stands in it, as nothing there is later.
  */
 function hear(places: readonly BillingEvent[][]) {
   const heard: BillingEvent[][] = []
@@ -223,8 +224,8 @@ function customerOf(heard: readonly BillingEvent[][]): string | null {
 }
 
 /**
- * The earliest time in the unbroken run of places that end as the last one does. The earliest and not the first place's: a repeat
- * that is delivered late but belongs before the others would otherwise begin the grace anew.
+ * The earliest time in the unbroken run of places that end as the last one does. The earliest and not the first
+ * place's: a repeat that is delivered late but belongs before the others would otherwise begin the grace anew.
  */
 function startOfRun(heard: readonly BillingEvent[][]): Date {
   const last = heard.at(-1)?.[0] as BillingEvent
@@ -239,8 +240,8 @@ function startOfRun(heard: readonly BillingEvent[][]): Date {
 }
 
 /**
- * The lesser of what is billed now and what was paid for last. Who owes and never paid is covered by nothing, whatever comes after;
- * a subscription of which nothing is known but that it was cancelled is believed.
+ * The lesser of what is billed now and what was paid for last. Who owes and never paid is covered by nothing, whatever
+ * comes after; a subscription of which nothing is known but that it was cancelled is believed.
  */
 function coveredPlanOf(
   decider: BillingEvent,

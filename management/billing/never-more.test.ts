@@ -1,5 +1,6 @@
-// Nobody is given what was not paid for, over random sets of events and long times (CONTRACT 4.1, "entitles to nothing beyond what the
-// tenant has without it"; attack M3). A failing run prints its seed; BILLING_SEED=<seed> repeats it, BILLING_RUNS=<n> asks for more.
+// Nobody is given what was not paid for, over random sets of events and long times (CONTRACT 4.1, "entitles to nothing
+// beyond what the tenant has without it"; attack M3). A failing run prints its seed; BILLING_SEED=<seed> repeats it,
+// BILLING_RUNS=<n> asks for more.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -72,7 +73,9 @@ test(`time alone gives nothing, and nextChangeAt is when something changes (seed
   }
 })
 
-/** Sets to which the events of another subscription, which owes and never pays, were added, and that gave more by it. */
+/**
+ * Sets to which the events of another subscription, which owes and never pays, were added, and that gave more by it.
+ */
 function countGiven(fold: Fold, runs: number) {
   let [given, compared, example] = [0, 0, '']
   for (let run = 0; run < runs; run++) {

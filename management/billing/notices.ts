@@ -1,8 +1,9 @@
-// Nobody loses access or data without having been told 7 days before (CONTRACT 4.3). The tenant's state says when a step would be due;
-// here it waits until its notice has been out for that long, because an event can come late and tell of a time long past.
+// Nobody loses access or data without having been told 7 days before (CONTRACT 4.3). The tenant's state says when a
+// step would be due; here it waits until its notice has been out for that long, because an event can come late and tell
+// of a time long past.
 //
-// What was sent is remembered as `<type>@<when the step is taken>`. A notice counts for every step that is due at that time or
-// before, so a clock that is set back announces nothing twice; a suspension that ends forgets its notices.
+// What was sent is remembered as `<type>@<when the step is taken>`. A notice counts for every step that is due at that
+// time or before, so a clock that is set back announces nothing twice; a suspension that ends forgets its notices.
 
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { TenantState } from './tenant-state.ts'

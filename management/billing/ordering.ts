@@ -1,5 +1,5 @@
-// By what the billing events of one subscription are ordered (CONTRACT 4.1): `metadata.sequence`, else `metadata.occurred_at`,
-// else the order of arrival. The last event of the highest ordering that has one decides.
+// By what the billing events of one subscription are ordered (CONTRACT 4.1): `metadata.sequence`, else
+// `metadata.occurred_at`, else the order of arrival. The last event of the highest ordering that has one decides.
 
 export type Ordering = (typeof ORDERINGS)[number]
 
@@ -33,8 +33,8 @@ export function placeOf({ sequence, occurredAt, arrival }: Ordered): number {
 }
 
 /**
- * A malformed mark counts as absent; the event itself is still good. A time that is more than a clock's error ahead is malformed
- * too: until that time came, it would outrank every event with a true one.
+ * A malformed mark counts as absent; the event itself is still good. A time that is more than a clock's error ahead is
+ * malformed too: until that time came, it would outrank every event with a true one.
  */
 export function readMarks(metadata: Readonly<Record<string, string>> | undefined, receivedAt: Date): Marks {
   const sequence = metadata?.sequence ?? ''

@@ -7,7 +7,7 @@ import type { BilledTenant, WholeEvent } from './store.ts'
 /** Failed and deleting ones have released what they used. */
 const RELEASED = new Set(['failed', 'deleting', 'deleted'])
 
-/** `services`: how many there are by status. `isBilled`: whether there is a webhook, without which no plan is enforced. */
+/** `services`: count by status. `isBilled`: whether a webhook is configured; without one no plan is enforced. */
 export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, number>, isBilled: boolean) {
   const covered: PlanName = isBilled ? tenant.plan : 'enterprise'
   const limits = PLANS[covered]

@@ -1,5 +1,5 @@
-// All SQL of billing. A tenant's row is locked before its events are read, so two events of one tenant are never folded past each
-// other. Parked events belong to the platform: no organization sees them.
+// All SQL of billing. A tenant's row is locked before its events are read, so two events of one tenant are never folded
+// past each other. Parked events belong to the platform: no organization sees them.
 
 import { PLATFORM } from '@loci/contract/audit.ts'
 import type { TenantAccess } from '@loci/contract/states.ts'
@@ -134,7 +134,7 @@ export async function insertEvent(sql: Sql, organizationId: string, event: Whole
   return rowCount === 1
 }
 
-/** Of the organization in use, in the order of their arrival; without metadata, which can be large and orders nothing any more. */
+/** Of the organization in use, by arrival; without metadata, which can be large and is not needed here. */
 export async function listEvents(sql: Sql, organizationId: string, tenantId: string): Promise<StoredEvent[]> {
   const { rows } = await sql.query<StoredEvent>({
     name: 'billing_list_events',
@@ -258,8 +258,8 @@ export async function saveSettled(
 const PLAN_ORDER = `array['free', 'starter', 'pro', 'enterprise']`
 
 /**
- * The best plan of its tenants. Two statements: the second must see what another event of the organization has committed while we
- * waited for the first.
+ * The best plan of its tenants. Two statements: the second must see what another event of the organization has
+ * committed while we waited for the first.
  */
 export async function saveOrganizationPlan(sql: Sql, organizationId: string): Promise<boolean> {
   await lockOrganization(sql, organizationId)
@@ -275,8 +275,8 @@ export async function saveOrganizationPlan(sql: Sql, organizationId: string): Pr
 }
 
 /**
- * Null = the clock alone changes nothing. Never more than a day ahead: what was once settled at a wrong time is looked at again by
- * the right one.
+ * Null = the clock alone changes nothing. Never more than a day ahead: what was once settled at a wrong time is looked
+ * at again by the right one.
  */
 export async function putTenantClock(
   sql: Sql,
@@ -321,8 +321,9 @@ export async function isTenantDue(sql: Sql, id: string, now: Date): Promise<bool
 }
 
 /**
- * Of the events that count for one subscription, of the organization in use: those that have this ordering lose it and get the next
- * lower one. Answers how many. The time of an event that has a sequence stays: it says since when a payment is missing.
+ * Of the events that count for one subscription, of the organization in use: those that have this ordering lose it and
+ * get the next lower one. Answers how many. The time of an event that has a sequence stays: it says since when a
+ * payment is missing.
  */
 export async function clearOrdering(
   sql: Sql,

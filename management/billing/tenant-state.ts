@@ -1,18 +1,19 @@
-// What billing allows a tenant at one moment, and when that changes by the clock alone (CONTRACT 4.1 "The tenant's record", 4.3
-// "Billing effect"). States of the tenant, and what moves it on:
+// What billing allows a tenant at one moment, and when that changes by the clock alone (CONTRACT 4.1 "The tenant's
+// record", 4.3 "Billing effect"). States of the tenant, and what moves it on:
 //
 //   active     no subscription (plan free); an active one; a cancelled one before its period ends, then plan free.
 //   past_due   from the first failed payment until the grace ends. Nothing is refused.
-//   suspended  unpaid, or the grace has ended. Writes are refused at once; after 30 days everything is (access `none`); after 60
+//   suspended  unpaid, or the grace has ended. Writes are refused at once; after 30 days everything is (access `none`);
+//   after 60
 //              the tenant is to be deleted. Each step is announced 7 days before.
 //
-// Any event that entitles again leads back to active from every one of them. A subscription that owes and was never active is shown
-// as past_due, with its grace, but gives nothing that the tenant does not have without it: neither a plan, nor access while another
-// one suspends it, nor time. Never may the clock of a suspension begin while the tenant was still entitled by another subscription:
-// an old unpaid one would then delete it without a word.
+// Any event that entitles again leads back to active from every one of them. A subscription that owes and was never
+// active is shown as past_due, with its grace, but gives nothing that the tenant does not have without it: neither a
+// plan, nor access while another one suspends it, nor time. Never may the clock of a suspension begin while the tenant
+// was still entitled by another subscription: an old unpaid one would then delete it without a word.
 //
-// `delete` says that the time has come, not that it was announced: events can arrive late, with times long past. Who deletes must
-// have sent `tenant.deletion_due` at least 7 days before (notices.ts).
+// `delete` says that the time has come, not that it was announced: events can arrive late, with times long past. Who
+// deletes must have sent `tenant.deletion_due` at least 7 days before (notices.ts).
 
 import { isDeepStrictEqual } from 'node:util'
 import { plan as planNames } from '@loci/contract/billing.ts'
@@ -70,8 +71,8 @@ export function tenantStateAt(all: TenantFold, now: Date): TenantState {
 }
 
 /**
- * Of subscriptions that cover nothing only those can make a difference that could be shown, and the one that lapses first. Anybody can
- * make any number of them with a declined card: a thousand took 74 s without this.
+ * Of subscriptions that cover nothing only those can make a difference that could be shown, and the one that lapses
+ * first. Anybody can make any number of them with a declined card: a thousand took 74 s without this.
  */
 function withoutIdle({ by, records }: TenantFold): TenantFold {
   const idle = records.filter(({ coveredPlan }) => coveredPlan === null)
@@ -138,8 +139,8 @@ function suspendedFrom(since: number, at: number, record: SubscriptionRecord, co
 }
 
 /**
- * Of subscriptions of which none entitles: since the last of them did, and something is owed. What was never active has entitled
- * nobody: another one of those neither ends a suspension nor begins it anew.
+ * Of subscriptions of which none entitles: since the last of them did, and something is owed. What was never active has
+ * entitled nobody: another one of those neither ends a suspension nor begins it anew.
  */
 function suspensionOf(records: readonly SubscriptionRecord[]): number {
   const entitledOnce = records.filter(({ coveredPlan }) => coveredPlan !== null)
@@ -155,8 +156,8 @@ function findMostFavourable(records: readonly SubscriptionRecord[], at: number):
     at < entitledUntil(record) ? 1 : 0,
     planNames.options.indexOf(record.coveredPlan ?? record.plan),
     -SEVERITIES.indexOf(record.status),
-    // The contract ends here. Beyond it only what the sender has said: a grace can count from the receipt, and the order of
-    // delivery would then choose. Nobody loses by it: when this one ends, the other is the one that entitles.
+    // The contract ends here. Beyond it only what the sender has said: a grace can count from the receipt, and the
+    // order of delivery would then choose. Nobody loses by it: when this one ends, the other is the one that entitles.
     timeOf(record.currentPeriodEnd),
   ]
   const isBetter = (one: SubscriptionRecord, other: SubscriptionRecord) => {
@@ -179,7 +180,7 @@ function entitledUntil(record: SubscriptionRecord): number {
   return Number.NEGATIVE_INFINITY
 }
 
-/** When a subscription that entitles no more did so last, or was last waited for; meaningless for one that still does. */
+/** When a lapsed subscription last entitled, or its grace ended; meaningless for one that still entitles. */
 function lapsedAt(record: SubscriptionRecord): number {
   if (record.status === 'past_due') return graceEnd(record)
   // A closed one entitles nobody beside an open one, even before the end of its period.

@@ -1,5 +1,6 @@
-// What an honest cell does not say. Who has the key of a cell can say it, and a cell with a damaged database may: in both cases somebody
-// must look. Each is a log line (one a minute for each cell and kind), a metric, and the `alarm` of the cell in GET /api/v1/cells.
+// What an honest cell does not say. Who has the key of a cell can say it, and a cell with a damaged database may: in
+// both cases somebody must look. Each is a log line (one a minute for each cell and kind), a metric, and the `alarm` of
+// the cell in GET /api/v1/cells.
 
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'

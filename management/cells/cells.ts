@@ -1,5 +1,5 @@
-// Cells join here. What is known to every cell (the key set, the epochs of organizations and tenants) is given to a new one in the
-// transaction that adds it.
+// Cells join here. What is known to every cell (the key set, the epochs of organizations and tenants) is given to a new
+// one in the transaction that adds it.
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -72,7 +72,7 @@ export async function changeCell(
   })
 }
 
-/** Only one that holds nothing: no service that is not deleted, no instance kept aside. What it was told goes with it. */
+/** Only an empty cell: no service that is not deleted, nothing in quarantine. Its feed is deleted with it. */
 export async function removeCell(sql: Sql, { id, name }: Cell, actor: string): Promise<void> {
   await lockCells(sql)
   const { services, quarantined } = await deleteCellIfEmpty(sql, id)
@@ -119,7 +119,7 @@ function requireEndpoint(endpoint: string): void {
     )
 }
 
-/** A key says which cell signed: with one key for two, either could read the other's feed and report on its instances. */
+/** A key identifies the cell: with one key for two, either could read and report as the other. */
 async function requireOwnKeys(sql: Sql, cellId: string, publicKeys: string[]): Promise<void> {
   const other = await findKeyHolder(sql, cellId, publicKeys)
   if (other)

@@ -29,7 +29,7 @@ interface CellOptions {
   regions: readonly string[]
 }
 
-/** Of staff, but for what a cell asks about itself. Acts on cells are acts on the platform: they are in its audit chain and no organization's events tell them. */
+/** For staff, except a cell's own. Acts on cells are in the platform's audit chain and emit no events. */
 export function cellRoutes({ caller: access, cell, pool, act, regions }: CellOptions): Route[] {
   return [
     route(

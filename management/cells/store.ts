@@ -137,8 +137,9 @@ export async function saveAlarm(sql: Sql, id: string, kind: CellAlarm, detail: s
 }
 
 /**
- * Notes who speaks as the cell. Answers the address of somebody else who spoke since this one did last: then both go on, and one of
- * them is not the cell. A process that takes over the lease is a new speaker, and does not come back to one that goes on.
+ * Notes who speaks as the cell. Answers the address of somebody else who spoke since this one did last: then both go
+ * on, and one of them is not the cell. A process that takes over the lease is a new speaker, and does not come back to
+ * one that goes on.
  */
 export async function noteSpeaker(
   sql: Sql,

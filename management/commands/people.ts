@@ -1,5 +1,5 @@
-// The first organization and those after it, and API keys for their members: what needs no credential but the right to read the
-// settings of the program.
+// The first organization and those after it, and API keys for their members: what needs no credential but the right to
+// read the settings of the program.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'

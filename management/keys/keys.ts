@@ -8,8 +8,8 @@
 //             → removed when the last token that it signed has ended, or at once by an operator whose key leaked
 //   removed   verifies nothing
 //
-// Never: a token signed by a key that a reachable cell does not know; a token that outlives its key; a private key in clear
-// anywhere but in the memory of this process.
+// Never: a token signed by a key that a reachable cell does not know; a token that outlives its key; a private key in
+// clear anywhere but in the memory of this process.
 
 import type { KeyObject } from 'node:crypto'
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
@@ -55,7 +55,7 @@ export async function rotateKeys(sql: Sql, sealer: Sealer, actor: string): Promi
   return row
 }
 
-/** Does whatever is due: makes the first key, lets a published one take over, removes one that has verified its last. */
+/** Runs what is due: makes the first key, activates a published one, removes one that is no longer needed. */
 export async function keepKeys(pool: Pool, sealer: Sealer): Promise<void> {
   const { isEmpty, promote, remove } = await listDueChanges(pool, await readEpoch(pool))
   if (!isEmpty && promote === null && remove.length === 0) return
@@ -73,7 +73,7 @@ export async function keepKeys(pool: Pool, sealer: Sealer): Promise<void> {
   })
 }
 
-/** At once: whatever it signed is refused by every cell that has heard of it. Answers until when that would have been good otherwise. */
+/** Removes a key at once: cells refuse what it signed. Returns until when that would have been valid. */
 export async function removeKey(sql: Sql, kid: string, actor: string): Promise<SigningKeyRow> {
   await lockKeys(sql)
   const row = (await listKeyRows(sql)).find((one) => one.kid === kid)

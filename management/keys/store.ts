@@ -23,7 +23,7 @@ export async function listKeyRows(sql: Sql): Promise<SigningKeyRow[]> {
   return rows
 }
 
-/** Whoever changes the key set holds this to the end of the transaction: two replicas must not both make the first key. */
+/** Held to the end of a transaction that changes keys: two replicas must not both make the first key. */
 export async function lockKeys(sql: Sql): Promise<void> {
   await sql.query({ name: 'keys_lock', text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.signingKeys})` })
 }
@@ -77,8 +77,9 @@ export interface DueChanges {
 }
 
 /**
- * A key may sign once every cell has said that it applied it, two seconds ago so that all replicas of the cell have read it too,
- * or 30 s after it was published, whichever comes first: a cell that is down for longer must not hold up a rotation.
+ * A key may sign once every cell has said that it applied it, two seconds ago so that all replicas of the cell have
+ * read it too, or 30 s after it was published, whichever comes first: a cell that is down for longer must not hold up a
+ * rotation.
  */
 export async function listDueChanges(sql: Sql, epoch: string): Promise<DueChanges> {
   const { rows } = await sql.query<{ isEmpty: boolean; promote: string | null; remove: string[] | null }>({
@@ -97,7 +98,7 @@ export async function listDueChanges(sql: Sql, epoch: string): Promise<DueChange
   return { isEmpty: row?.isEmpty ?? false, promote: row?.promote ?? null, remove: row?.remove ?? [] }
 }
 
-/** It signs no more, so its private half goes; it verifies until the last token that it signed has ended, and a minute for clocks. */
+/** Signs no more, so its private half is deleted; verifies until its last token has expired, plus a minute. */
 export async function retireActive(sql: Sql): Promise<SigningKeyRow | undefined> {
   const { rows } = await sql.query<SigningKeyRow>({
     name: 'keys_retire',

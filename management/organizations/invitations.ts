@@ -1,6 +1,6 @@
-// An invitation: open → accepted (once, by the person of the invited address) | withdrawn | replaced by a newer one for the same
-// address | expired after seven days. None of the last four opens again. The token is shown once, to whoever invites; what is kept
-// is its digest.
+// An invitation: open → accepted (once, by the person of the invited address) | withdrawn | replaced by a newer one for
+// the same address | expired after seven days. None of the last four opens again. The token is shown once, to whoever
+// invites; what is kept is its digest.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Act } from '@loci/acts/audit/audit.ts'

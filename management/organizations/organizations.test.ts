@@ -83,8 +83,8 @@ test('a name that is none is refused, and a key that is limited to tenants makes
   assert.equal((await limited.ask('POST /api/v1/organizations', { body: { name: 'x' } })).error.code, 'FORBIDDEN')
 })
 
-// A customer called theirs `org_<id of another>`, and `--org <that id>` of an operator became "several are called so: give the id".
-// Mutants: looksLikeId() not asked by displayName; `id = $1 or name = $1` in listOrganizations().
+// A customer called theirs `org_<id of another>`, and `--org <that id>` of an operator became "several are called so:
+// give the id". Mutants: looksLikeId() not asked by displayName; `id = $1 or name = $1` in listOrganizations().
 test('no organization or tenant is called by an id, and an id is looked up as an id', async () => {
   const [own, other] = [await management.organization(), await management.organization()]
   for (const name of [other.organizationId, other.tenantId, other.organizationId.toUpperCase()]) {

@@ -1,4 +1,5 @@
-// An organization owns tenants; people belong to it in a role. It is never without a default tenant, and never without an owner.
+// An organization owns tenants; people belong to it in a role. It is never without a default tenant, and never without
+// an owner.
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -172,8 +173,8 @@ export function requireName(name: string): string {
 
 /** As it is compared: lower case. */
 /**
- * ASCII alone: addresses are compared in lower case, and there the sign for Kelvin becomes the letter k. Whoever could register
- * the one would be taken for the other.
+ * ASCII alone: addresses are compared in lower case, and there the sign for Kelvin becomes the letter k. Whoever could
+ * register the one would be taken for the other.
  */
 export function requireEmail(text: string): string {
   if (/[^\x21-\x7e]/.test(text))

@@ -108,7 +108,8 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
       {
         method: 'GET',
         path: '/api/v1/organizations/{id}/members',
-        // Every role has tenants:read: who works with me is no secret among members. A key that its maker narrowed to less is not told.
+        // Every role has tenants:read: who works with me is no secret among members. A key that its maker narrowed to
+        // less is not told.
         access: access.scope('tenants:read', 'read'),
         tag: 'organizations',
         summary: 'Who belongs to the organization, and in which role.',
@@ -254,7 +255,8 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         const userId = requirePerson(caller)
         return act(call, async (sql) => {
           const user = await requireUser(sql, userId)
-          // Named in the record of the organization that is joined, which knows the person and not the keys they have elsewhere.
+          // Named in the record of the organization that is joined, which knows the person and not the keys they have
+          // elsewhere.
           const by = { actor: userId, requestId }
           const { organizationId, name, role } = await accept(sql, { token: body.token, user }, by)
           await useOrganization(sql, caller.organizationId)

@@ -68,7 +68,7 @@ export async function listAllOrganizations(sql: Sql, limit: number): Promise<Org
   return rows
 }
 
-/** The person of that address who has not signed in yet, made when there is none; an address that signed in is that person. */
+/** Finds or creates the person of an address that has not signed in yet; a signed-in address is that person. */
 export async function ensureUser(sql: Sql, id: string, email: string): Promise<User> {
   const { rows } = await sql.query<User>({
     name: 'users_ensure',
@@ -153,8 +153,8 @@ export async function findMemberByEmail(sql: Sql, organizationId: string, email:
 }
 
 /**
- * The member and every owner, locked to the end of the transaction: two owners who demote each other at the same moment take
- * turns, and the second one finds itself alone.
+ * The member and every owner, locked to the end of the transaction: two owners who demote each other at the same moment
+ * take turns, and the second one finds itself alone.
  */
 export async function lockMemberAndOwners(
   sql: Sql,

@@ -1,5 +1,6 @@
-// Credentials of partners: bound to one instance and one database, and to the routes and classes they are good for. The token is
-// shown once; we keep its digest, and so does the cell. It compares with one digest, so a new secret ends the old one at once.
+// Credentials of partners: bound to one instance and one database, and to the routes and classes they are good for. The
+// token is shown once; we keep its digest, and so does the cell. It compares with one digest, so a new secret ends the
+// old one at once.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Act } from '@loci/acts/audit/audit.ts'

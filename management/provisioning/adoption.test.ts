@@ -51,7 +51,8 @@ function restored(management: TestManagement): Promise<unknown> {
   return management.sql('update loci.feed_epoch set value = value + 1')
 }
 
-// Mutants: isExplained always true; without the comparison of timeOfId(); adopted ones active (insertAdopted) and so in the quota.
+// Mutants: isExplained always true; without the comparison of timeOfId(); adopted ones active (insertAdopted) and so in
+// the quota.
 test('an instance that nobody knows is taken back only where a restore explains it, and uses nothing before its owner accepts it', async () => {
   await using management = await testManagement({ settings: { billingWebhookSecrets: ['s'.repeat(32)] } })
   const cell = await management.cell()

@@ -1,9 +1,10 @@
-// Instances that a cell has and this database does not know, because it was restored or lost a row. They are somebody's data: they
-// are taken back where their tenant is here, and kept aside where it is not. Only the word of staff deletes one.
+// Instances that a cell has and this database does not know, because it was restored or lost a row. They are somebody's
+// data: they are taken back where their tenant is here, and kept aside where it is not. Only the word of staff deletes
+// one.
 //
-// Whoever has the key of a cell can name instances too. So one is taken back only when a restore explains it (the epoch of the feed has
-// changed, and its id is older than that), or when staff says so; and it is `failed` (`recovered`) until its owner accepts it: it uses no
-// quota, pushes no other out of the plan, and nothing is published for it.
+// Whoever has the key of a cell can name instances too. So one is taken back only when a restore explains it (the epoch
+// of the feed has changed, and its id is older than that), or when staff says so; and it is `failed` (`recovered`)
+// until its owner accepts it: it uses no quota, pushes no other out of the plan, and nothing is published for it.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { newId, timeOfId } from '@loci/contract/ids.ts'
@@ -120,7 +121,7 @@ async function adoptOne(
   return [adoptedEvent(instance)]
 }
 
-/** Known, and without a place: it was restored from before it had one. With another place the stray one is kept aside. */
+/** Known here without a cell: restored from before its placement. Placed elsewhere, it is quarantined. */
 async function takeBack(
   sql: Sql,
   cellId: string,

@@ -14,7 +14,7 @@ import {
   type Transition,
 } from './service-state.ts'
 
-/** A cell that is ahead by no more than this was published to in a history that this database lost; beyond it the report is wrong. */
+/** A cell ahead by up to this saw a history that this database lost; beyond it the report is wrong. */
 const GENERATIONS_AHEAD_MAX = 1_000
 
 /** No restore explains it: the report is quarantined, because its generation would stay with the service for ever. */
@@ -61,9 +61,10 @@ function isCommandPublished({ operation }: ServiceState): boolean {
 }
 
 /**
- * More was published to the cell than this database knows: it was restored. What the cell has is adopted, and the wanted state is
- * published again under a higher generation, so that the next report is about that. What the cell erased can not be brought back, and a
- * report never becomes intent: the owner decides between an empty service and none.
+ * More was published to the cell than this database knows: it was restored. What the cell has is adopted, and the
+ * wanted state is published again under a higher generation, so that the next report is about that. What the cell
+ * erased can not be brought back, and a report never becomes intent: the owner decides between an empty service and
+ * none.
  */
 function adopted(service: ServiceState, generation: number, state: ObservedState, now: Date): ServiceState {
   const known: ServiceState = { ...service, generation, publishedDigest: null }

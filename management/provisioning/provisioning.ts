@@ -1,7 +1,8 @@
-// Reconciles services with what is wanted. There is no queue and no lease, because nothing happens outside the transaction: cells pull, so
-// publishing to a cell is a row of its feed in this same database. One reconciliation is one transaction, whole or not at all, whichever
-// process is killed. A worker that froze is fenced by the server, which ends a transaction that is idle for five seconds; a cell is
-// fenced by the generation. (docs/decisions/2026-11-15-provisioning-without-queue.md)
+// Reconciles services with what is wanted. There is no queue and no lease, because nothing happens outside the
+// transaction: cells pull, so publishing to a cell is a row of its feed in this same database. One reconciliation is
+// one transaction, whole or not at all, whichever process is killed. A worker that froze is fenced by the server, which
+// ends a transaction that is idle for five seconds; a cell is fenced by the generation.
+// (docs/decisions/2026-11-15-provisioning-without-queue.md)
 
 import { createHash } from 'node:crypto'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -113,8 +114,9 @@ export interface Observation {
 }
 
 /**
- * What a cell reports of one service, in a transaction of its own: a report may name a thousand, and their organizations should not wait
- * for all of them. A report that is interrupted is sent again, and what was taken of it changes nothing then.
+ * What a cell reports of one service, in a transaction of its own: a report may name a thousand, and their
+ * organizations should not wait for all of them. A report that is interrupted is sent again, and what was taken of it
+ * changes nothing then.
  */
 export async function takeObserved(
   sql: Sql,
@@ -168,8 +170,8 @@ async function quarantineAhead(
 }
 
 /**
- * The state, its operations and when to reconcile next. Returns the events to append: they come after the audit, last in every
- * transaction, because each locks a head that the whole organization shares.
+ * The state, its operations and when to reconcile next. Returns the events to append: they come after the audit, last
+ * in every transaction, because each locks a head that the whole organization shares.
  */
 export async function saveTransition(
   sql: Sql,
@@ -216,7 +218,7 @@ function hasJustEnded(before: Operation | null, after: Operation | null): Operat
   return after && !isOpen(after) && (before?.id !== after.id || isOpen(before)) ? after : undefined
 }
 
-/** A cell reserved for the tenant; else the emptier of two random ones: otherwise all processes would choose the same one. */
+/** A cell reserved for the tenant; else the emptier of two random ones, so that processes do not all agree. */
 async function choose(sql: Sql, { region, tenantId, plan }: Placed, rules: Rules): Promise<string | undefined> {
   const { random = Math.random } = rules
   const cells = await listCandidates(sql, region, tenantId)
@@ -231,7 +233,7 @@ async function choose(sql: Sql, { region, tenantId, plan }: Placed, rules: Rules
   return one.placed / one.capacity <= other.placed / other.capacity ? one.id : other.id
 }
 
-/** Free services leave a part of every shared cell to paying ones. Without billing there are none, and nothing is kept back. */
+/** Free services leave a part of every shared cell to paying ones; without billing nothing is kept back. */
 function hasRoom(
   { placed, capacity, isOwn }: { placed: number; capacity: number; isOwn: boolean },
   plan: PlanName,

@@ -1,4 +1,5 @@
-// One reconciliation of a service: what must be published to its cell, given what is wanted and what billing covers. Pure; the states: service-state.ts.
+// One reconciliation of a service: what must be published to its cell, given what is wanted and what billing covers.
+// Pure; the states: service-state.ts.
 
 import type { StateReason } from '@loci/contract/states.ts'
 import { isOpen, type OperationKind, stepDone, stepRunning } from './operations/operation.ts'
@@ -134,8 +135,8 @@ function publishState(
   now: Date,
 ): Reconciled {
   const digest = around.entitlement.digestOf(state, reason)
-  // A published deletion is not published again when the plan changes: a restored database would raise its generation past that of
-  // a cell where it lives.
+  // A published deletion is not published again when the plan changes: a restored database would raise its generation
+  // past that of a cell where it lives.
   const isDeletionPublished =
     state === 'deleted' && service.desiredState === 'deleted' && service.publishedDigest !== null
   if (digest === service.publishedDigest || isDeletionPublished) {

@@ -4,7 +4,8 @@ import { eventually } from '@loci/chassis/testing/request.ts'
 import { testManagement } from '../testing/management.ts'
 import { claimDue, countOverdue } from './due/store.ts'
 
-// A claim moves due_at into the future, so the count of what is overdue saw nothing. Mutant: count by due_at alone (0 instead of 1).
+// A claim moves due_at into the future, so the count of what is overdue saw nothing. Mutant: count by due_at alone (0
+// instead of 1).
 test('a service whose reconciliation always throws is counted as overdue, and the others go on', async () => {
   await using management = await testManagement()
   const party = await management.organization({ callsOf: 'pro' })

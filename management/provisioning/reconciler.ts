@@ -1,5 +1,5 @@
-// Looks at services: at once when this process gave the reason, and at everything that is due, whoever gave it. The second is the
-// net under the first: a process that is killed after its commit leaves the row in due_services.
+// Looks at services: at once when this process gave the reason, and at everything that is due, whoever gave it. The
+// second is the net under the first: a process that is killed after its commit leaves the row in due_services.
 
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'

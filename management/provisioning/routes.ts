@@ -1,4 +1,5 @@
-// What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a service.
+// What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a
+// service.
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'

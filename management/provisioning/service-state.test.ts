@@ -105,8 +105,8 @@ function reconcileWithoutRoom(service: ServiceState, minutes: number): Reconcile
   return reconcile(service, { entitlement, placement: undefined, operationId: 'op_x' }, at(minutes))
 }
 
-// Runs 36831046, 278422787 and 278423655 of the simulation: the control database was restored to a moment before the service was
-// active, its cell was silent for 15 minutes, and the service was taken away from it with all that it held.
+// Runs 36831046, 278422787 and 278423655 of the simulation: the control database was restored to a moment before the
+// service was active, its cell was silent for 15 minutes, and the service was taken away from it with all that it held.
 test('what its cell did not confirm has failed, and a silent cell is told nothing', () => {
   const late = look(placed(), 15)
   const later = look(late.state, 60, { plan: 'starter', entitled: 'suspended' })

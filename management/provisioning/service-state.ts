@@ -1,25 +1,30 @@
-// The state of a service: what is wanted, what was published to its cell, what the cell reports. Pure: each function takes a state and a
-// time and returns the next state with what must be written beside it. The stores and the simulation in tests/ run these same functions.
+// The state of a service: what is wanted, what was published to its cell, what the cell reports. Pure: each function
+// takes a state and a time and returns the next state with what must be written beside it. The stores and the
+// simulation in tests/ run these same functions.
 //
 //   provisioning  new, or retried. Leaves: the cell confirms → active (or suspended); after 15 minutes → failed.
 //   active        as wanted. suspended: as wanted, or because of billing.
-//   updating      a change is published. Leaves: confirmed → active or suspended; after 15 minutes → what the cell last reported, reason
+//   updating      a change is published. Leaves: confirmed → active or suspended; after 15 minutes → what the cell last
+//   reported, reason
 //                 `unconfirmed`. The change stays in the feed of the cell, and a late confirmation settles it.
-//   failed        not billed, and nothing is published. Leaves: retry → provisioning, published anew; delete → deleting; the cell confirms
-//                 after all what was published → active (or suspended). `lost_in_restore`: the cell erased it unasked; only its owner can
+//   failed        not billed, and nothing is published. Leaves: retry → provisioning, published anew; delete →
+//   deleting; the cell confirms
+//                 after all what was published → active (or suspended). `lost_in_restore`: the cell erased it unasked;
+//                 only its owner can
 //                 go on. `recovered`: its cell had it and this database did not; retry accepts it.
-//   deleting      Leaves: the cell has erased it → deleted; after 15 minutes → failed, reason `deletion_unconfirmed`; a late confirmation
+//   deleting      Leaves: the cell has erased it → deleted; after 15 minutes → failed, reason `deletion_unconfirmed`; a
+//   late confirmation
 //                 deletes it. deleted: final.
 //
-// Only a reconciliation can find that nothing is left to do, because only it knows what billing covers: a command and a report make the
-// service due at once. A deadline that passed while nothing was reconciled (management was down, or its database was restored) starts
-// again. A cell that reports a higher generation than was ever published is believed: its instance lives, and the wanted state is
-// published again.
+// Only a reconciliation can find that nothing is left to do, because only it knows what billing covers: a command and a
+// report make the service due at once. A deadline that passed while nothing was reconciled (management was down, or its
+// database was restored) starts again. A cell that reports a higher generation than was ever published is believed: its
+// instance lives, and the wanted state is published again.
 //
-// Can never happen: a transitional status without a deadline; a command that is refused because of a state, except deleted; an operation
-// that ends before its command was published; an older generation published after a newer one; `deleted` published because a cell was
-// silent, or because of its own report. This database can not know what existed in a history that it has lost: only the owner, billing or
-// staff delete.
+// Can never happen: a transitional status without a deadline; a command that is refused because of a state, except
+// deleted; an operation that ends before its command was published; an older generation published after a newer one;
+// `deleted` published because a cell was silent, or because of its own report. This database can not know what existed
+// in a history that it has lost: only the owner, billing or staff delete.
 
 import type { InstanceState, StateReason } from '@loci/contract/states.ts'
 import { finish, isOpen, newOperation, type Operation, type OperationKind } from './operations/operation.ts'
@@ -54,7 +59,7 @@ export interface Transition {
   state: ServiceState
   /** The operation that was open before, now over. */
   superseded?: Operation
-  /** When to reconcile next; null = nothing is left to do, which only a reconciliation can say of one that is not deleted. */
+  /** When to reconcile next; null = nothing left to do, which only a reconciliation can decide. */
   dueAt: Date | null
   /** Set when a provisioning has just ended well: how long it took. */
   readyMs?: number
@@ -97,7 +102,8 @@ export function command(service: ServiceState, verb: Verb, operationId: string, 
   if (verb === 'delete') return removal(service, operationId, now)
   const isRevival = service.status === 'failed' && (verb === 'retry' || verb === 'resume')
   const wanted: ServiceState = { ...service, wantedState: wantedBy(verb, service.wantedState) }
-  // Published anew under a higher generation: a cell that could not make it tries again, one that erased it makes an empty one.
+  // Published anew under a higher generation: a cell that could not make it tries again, one that erased it makes an
+  // empty one.
   const revived: ServiceState = { ...wanted, attempts: 0, publishedDigest: null }
   if (isRevival) return opened(revived, 'provision', 'provisioning', operationId, now)
   if (verb === 'retry') return restarted(service, kindNow(service), operationId, now)
@@ -129,7 +135,7 @@ function removal(service: ServiceState, operationId: string, now: Date): Transit
   return service.cellId === null ? { ...next, ...settled(next.state, now) } : next
 }
 
-/** Reconciles at once. An open operation goes on; one that has ended is started again while there is something to do. */
+/** Reconciles at once. An open operation continues; an ended one is started again if there is work left. */
 function restarted(service: ServiceState, kind: OperationKind, operationId: string, now: Date): Transition {
   const isSettled = service.deadlineAt === null && service.status !== 'failed' && service.publishedDigest !== null
   if ((service.operation && isOpen(service.operation)) || (isSettled && isConfirmed(service)))
@@ -153,7 +159,8 @@ export function opened(
       status,
       statusReason: null,
       operation: newOperation(operationId, kind, now),
-      // A service that is still being made must be made in its first fifteen minutes, however often it is changed meanwhile.
+      // A service that is still being made must be made in its first fifteen minutes, however often it is changed
+      // meanwhile.
       deadlineAt:
         status === 'provisioning' && service.status === 'provisioning' && service.deadlineAt
           ? service.deadlineAt

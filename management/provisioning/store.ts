@@ -1,5 +1,5 @@
-// The table loci.services: states are read and saved whole; what follows from one is decided in service-state.ts, reconcile.ts and
-// observe.ts. Due rows, placement, quarantine and operations have stores of their own.
+// The table loci.services: states are read and saved whole; what follows from one is decided in service-state.ts,
+// reconcile.ts and observe.ts. Due rows, placement, quarantine and operations have stores of their own.
 
 import type { TenantAccess } from '@loci/contract/states.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -133,8 +133,8 @@ export interface TenantCoverage {
 }
 
 /**
- * Of the organization in use. The tenant's row is held against change: a payment that commits after it was read must find the
- * service still to be reconciled, or it would stay as it was.
+ * Of the organization in use. The tenant's row is held against change: a payment that commits after it was read must
+ * find the service still to be reconciled, or it would stay as it was.
  */
 export async function holdCoverage(
   sql: Sql,
@@ -155,7 +155,7 @@ export async function holdCoverage(
   return rows[0]
 }
 
-/** The highest plan of the tenants of the organization in use, and how many of its services use its quota. Held against change as above. */
+/** The organization's highest plan and its number of services in the quota. Locked against change as above. */
 export async function holdOrganizationCoverage(
   sql: Sql,
   organizationId: string,
@@ -177,7 +177,7 @@ export async function holdOrganizationCoverage(
   return rows[0] as { plan: PlanName; used: number }
 }
 
-/** How many services of all tenants that use the quota are as old as this one or older; at most `max` + 1 are counted. */
+/** Rank of the service among all of the organization that use the quota; counts at most `max` + 1. */
 export async function findRankInOrganization(
   sql: Sql,
   organizationId: string,
@@ -209,7 +209,7 @@ export interface Adopted {
   now: Date
 }
 
-/** Of the organization in use. The region is that of its cell. Failed until its owner accepts it: it uses no quota and no rank. */
+/** Of the organization in use; region of its cell. `failed` until its owner accepts it: no quota, no rank. */
 export async function insertAdopted(sql: Sql, one: Adopted): Promise<void> {
   LOCKS.own(sql, 'service', one.id)
   LOCKS.own(sql, 'due row', one.id)

@@ -1,11 +1,12 @@
-// What is kept for a time and then leaves by itself, whoever still asks (CONTRACT 7). Partitions (events 7 days, audit 400 days) are
-// dropped by their own features; here is what leaves row by row:
+// What is kept for a time and then leaves by itself, whoever still asks (CONTRACT 7). Partitions (events 7 days, audit
+// 400 days) are dropped by their own features; here is what leaves row by row:
 //   answers for repeats          24 hours
 //   operations that are over     7 days
 //   tokens that have expired     7 days after their end
 //   usage                        by the minute 2 days, by the hour 90 days, then by the day
 //   config of deleted services   at once
-// Organizations take turns, a part of them each minute, so that each has its turn within the hour; row-level security stays closed.
+// Organizations take turns, a part of them each minute, so that each has its turn within the hour; row-level security
+// stays closed.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'

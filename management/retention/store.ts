@@ -61,8 +61,8 @@ export async function dropDeletedConfigs(sql: Sql, organizationId: string): Prom
 }
 
 /**
- * Rows older than `before` become one for each `unit` and service: requests and writes add up, what the service held is that of the newest
- * minute. What comes in late is added by the next time.
+ * Rows older than `before` become one for each `unit` and service: requests and writes add up, what the service held is
+ * that of the newest minute. What comes in late is added by the next time.
  */
 export async function rollUpUsage(
   sql: Sql,

@@ -142,7 +142,8 @@ test('free services leave a fifth of a shared cell to those who pay', async () =
   assert.equal(await settled(second, await make(second, 'pro')), cell.id, 'a place was left for those who pay')
 })
 
-// Mutants: isBeyond() without its last line; settle() puts the services of its own tenant due alone; putUncoveredDue() of one tenant.
+// Mutants: isBeyond() without its last line; settle() puts the services of its own tenant due alone; putUncoveredDue()
+// of one tenant.
 test('after a smaller plan the newest services of the organization stand back, whichever tenant they are of', async () => {
   const party = await free()
   const second = (await makeTenant(party, 'b')).id as string

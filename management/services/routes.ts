@@ -214,8 +214,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       async (call) => {
         const answer = await command(call, 'delete')
         if (answer.headers['idempotent-replayed']) return answer
-        // Whoever lists right afterwards should not see it any more: most are erased in less time than that. It is accepted
-        // already: what goes wrong with the wait is no refusal.
+        // Whoever lists right afterwards should not see it any more: most are erased in less time than that. It is
+        // accepted already: what goes wrong with the wait is no refusal.
         const { id } = answer.body as { id: string }
         const { caller, signal, yieldSlot } = call
         const operation = await ends.wait(caller, id, ERASED_MS, signal, yieldSlot).catch(() => undefined)

@@ -176,7 +176,7 @@ function requireRoom(tenant: TenantQuota, isBilled: boolean): void {
 
 const DAY_MS = 86_400_000
 
-/** Tenants are free, so what they may have together is limited too; and what is made and deleted again leaves its record behind. */
+/** Tenants are free, so an organization is limited too; and a deleted service leaves its record behind. */
 async function requireRoomOfOrganization(
   sql: Sql,
   organizationId: string,
@@ -318,8 +318,8 @@ async function record(
 }
 
 /**
- * A cell is told of credentials when they change and not when a service comes to it, so there are none before it has a cell: one that
- * was taken back meanwhile would be good for ever.
+ * A cell is told of credentials when they change and not when a service comes to it, so there are none before it has a
+ * cell: one that was taken back meanwhile would be good for ever.
  */
 export function requirePlaced({ cellId }: Service): void {
   if (cellId === null)

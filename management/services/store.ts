@@ -85,8 +85,8 @@ export interface OrganizationQuota {
 }
 
 /**
- * The organization's row stays locked, after the tenant's: creations of two tenants can not take the last place of their organization.
- * Ids begin with the time of their making, so those of the last day are the end of one index.
+ * The organization's row stays locked, after the tenant's: creations of two tenants can not take the last place of
+ * their organization. Ids begin with the time of their making, so those of the last day are the end of one index.
  */
 export async function lockOrganizationQuota(
   sql: Sql,
@@ -126,7 +126,7 @@ export async function countServices(sql: Sql, organizationId: string, filter: Se
   return rows[0]?.total ?? 0
 }
 
-/** Newest first: an id begins with the time of its making. The page is found in an index alone, then its rows are read. */
+/** Newest first, because ids begin with the time. The page comes from an index, then its rows are read. */
 export async function listServices(
   sql: Sql,
   organizationId: string,
@@ -153,8 +153,9 @@ export async function listServices(
 const TRIES_MAX = 3
 
 /**
- * The service with the row of its cell locked, for who must tell that cell something: a service that moved between the look and the
- * lock would leave its new cell without the news. Before anything else of the transaction is locked, as every change of a feed.
+ * The service with the row of its cell locked, for who must tell that cell something: a service that moved between the
+ * look and the lock would leave its new cell without the news. Before anything else of the transaction is locked, as
+ * every change of a feed.
  */
 export async function lockServiceAndCell(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
   let service = await findService(sql, organizationId, id)

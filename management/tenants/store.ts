@@ -71,7 +71,7 @@ export async function findTenant(sql: Sql, organizationId: string, id: string): 
   return rows[0]
 }
 
-/** To the end of the transaction: whoever makes a service in it waits for whoever deletes it, and the other way round. */
+/** Until the transaction ends: creating a service in the tenant and deleting the tenant exclude each other. */
 export async function lockTenantRow(sql: Sql, organizationId: string, id: string): Promise<TenantRow | undefined> {
   return lockTenant<TenantRow>(sql, { organizationId, id, name: 'tenants_lock', columns: COLUMNS })
 }

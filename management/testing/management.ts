@@ -184,7 +184,8 @@ export async function testManagement({
         const { secret } = await issueApiKey(sql, sealingKeys, grant, { actor: ACTOR })
         return { organization, secret }
       })
-      // Not its tenant's plan: how much its callers may ask, so that tests do not run into limits that they are not about.
+      // Not its tenant's plan: how much its callers may ask, so that tests do not run into limits that they are not
+      // about.
       await admin.query({
         text: 'update loci.organizations set plan = $2 where id = $1',
         values: [made.organization.id, callsOf],

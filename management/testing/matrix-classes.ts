@@ -1,14 +1,14 @@
-// The kinds of credentials of the matrix, and what a route of each class answers to each of them. Which route is of which class:
-// matrix.ts.
+// The kinds of credentials of the matrix, and what a route of each class answers to each of them. Which route is of
+// which class: matrix.ts.
 
 import type { Expectation } from '@loci/chassis/testing/matrix.ts'
 
 /**
- * Management's kinds of PROMISES.md, each more finely. Four of them come with sign-in: session, expired session, session of another
- * organization, cookie from another site. Until then there is no cookie that is not garbage.
+ * Management's kinds of PROMISES.md, each more finely. Four of them come with sign-in: session, expired session,
+ * session of another organization, cookie from another site. Until then there is no cookie that is not garbage.
  *
- * Everything that a row names belongs to one organization. Unless a kind says otherwise it is that organization's, and where it is an
- * API key, the owner's.
+ * Everything that a row names belongs to one organization. Unless a kind says otherwise it is that organization's, and
+ * where it is an API key, the owner's.
  */
 export const KINDS = [
   'none',
@@ -82,8 +82,9 @@ const STRANGERS = {
   'admin token': '401 UNAUTHENTICATED',
 } as const
 
-// Of another organization `admitted` means: to what is its own. The test looks for ours in the answer. The forged headers are beside
-// the key of a viewer of another organization and say owner and staff of ours: it is that viewer, no more.
+// Of another organization `admitted` means: to what is its own. The test looks for ours in the answer. The forged
+// headers are beside the key of a viewer of another organization and say owner and staff of ours: it is that viewer, no
+// more.
 
 const EVERY_ROLE: Expected = {
   ...STRANGERS,

@@ -1,7 +1,7 @@
-// Who may call what: the reviewed table of every route of management. matrix.test.ts holds the running router against it, so a
-// new route, a changed scope or a new kind of credential does not pass before someone has decided about it here. What the classes
-// answer: matrix-classes.ts. How a credential of each kind is made: credentials.ts. What `~service` and its like stand for:
-// targets.ts.
+// Who may call what: the reviewed table of every route of management. matrix.test.ts holds the running router against
+// it, so a new route, a changed scope or a new kind of credential does not pass before someone has decided about it
+// here. What the classes answer: matrix-classes.ts. How a credential of each kind is made: credentials.ts. What
+// `~service` and its like stand for: targets.ts.
 
 import type { Matrix, MatrixRow } from '@loci/chassis/testing/matrix.ts'
 import {

@@ -1,5 +1,5 @@
-// What the rows of the matrix (matrix.ts) are about: real things of the first organization, each under a name that begins
-// with `~`. What a request has used up is made anew for the next.
+// What the rows of the matrix (matrix.ts) are about: real things of the first organization, each under a name that
+// begins with `~`. What a request has used up is made anew for the next.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'

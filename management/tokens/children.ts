@@ -1,6 +1,7 @@
-// Links that a holder made offline and tells us about, so that they are listed and can be taken back by name. Nothing depends on
-// what is told: a child ends with its root, and to take back the root takes back everything under it. A child is its service's: who
-// else registered the same jti, nobody asks, or whoever hears of a jti first could keep its owner from naming it.
+// Links that a holder made offline and tells us about, so that they are listed and can be taken back by name. Nothing
+// depends on what is told: a child ends with its root, and to take back the root takes back everything under it. A
+// child is its service's: who else registered the same jti, nobody asks, or whoever hears of a jti first could keep its
+// owner from naming it.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'

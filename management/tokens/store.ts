@@ -42,7 +42,7 @@ export async function insertToken(sql: Sql, token: TokenRow): Promise<void> {
   })
 }
 
-/** When a token of ours ends; a child that was registered, with the token that it came from. Undefined for a jti that we do not know. */
+/** When a token ends; for a registered child, its token too. Undefined for an unknown jti. */
 export async function findTokenEnd(
   sql: Sql,
   organizationId: string,
@@ -51,7 +51,8 @@ export async function findTokenEnd(
 ): Promise<Date | undefined> {
   const { rows } = await sql.query<{ expiresAt: Date }>({
     name: 'tokens_find_end',
-    // What was registered as the end of a child is only its holder's word. No link outlives its root, so that end is safe.
+    // What was registered as the end of a child is only its holder's word. No link outlives its root, so that end is
+    // safe.
     text: `select expires_at as "expiresAt" from loci.tokens where organization_id = $1 and service_id = $2 and jti in ($3,
         (select parent_jti from loci.token_children where organization_id = $1 and service_id = $2 and jti = $3))
       order by expires_at desc limit 1`,
@@ -84,7 +85,7 @@ export async function hasTokensOf(sql: Sql, organizationId: string, subs: string
   return rowCount > 0
 }
 
-/** Marks all that these keys or persons asked for; how many of each are ended by that, and until when they would have lived. */
+/** Marks all tokens of these keys or persons; how many of each were valid, and until when. */
 export async function revokeTokensOf(
   sql: Sql,
   organizationId: string,
@@ -103,7 +104,7 @@ export async function revokeTokensOf(
   return rows
 }
 
-/** The services of a jti that the tenant knows, by id: that of a token, and each that it was registered in as a child. */
+/** The tenant's services of a jti, by id: the token's own, and each that it was registered in as a child. */
 export async function listServicesOfJti(
   sql: Sql,
   organizationId: string,

@@ -199,7 +199,8 @@ test('a revoked token reaches its cell, with the time after which nobody can hol
   ])
 })
 
-// Mutants: foldOldest() never called (10,001 stay); without the minute in takeOldest (a thousand that are too young go as well).
+// Mutants: foldOldest() never called (10,001 stay); without the minute in takeOldest (a thousand that are too young go
+// as well).
 test('beyond 10,000 revocations of a service the older ones become an epoch, and what was issued since goes on', async () => {
   await using management = await testManagement()
   const cell = await management.cell()

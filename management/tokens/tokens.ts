@@ -1,5 +1,5 @@
-// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was asked, what the
-// caller may do and what the plan allows.
+// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was
+// asked, what the caller may do and what the plan allows.
 
 import type { KeyObject } from 'node:crypto'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -150,9 +150,9 @@ export async function mintToken(
 }
 
 /**
- * Without a depth the root is the token. With one the root carries a key, so it is no credential by itself: the token is the root
- * and a leaf that seals it. The leaf bears the root's jti, because it is the same holder: a renewed token must keep what its
- * idempotency keys mean, and one revocation must reach both.
+ * Without a depth the root is the token. With one the root carries a key, so it is no credential by itself: the token
+ * is the root and a leaf that seals it. The leaf bears the root's jti, because it is the same holder: a renewed token
+ * must keep what its idempotency keys mean, and one revocation must reach both.
  */
 function sign(
   claims: RootClaims,
@@ -267,7 +267,7 @@ function invalid(problem: string): ApiError {
   return new ApiError('VALIDATION_ERROR', `The token can not be issued: ${problem}.`)
 }
 
-/** Any jti of the service, ours or of a link that its holder made offline. In a transaction that has its organization in use. */
+/** Any jti of the service, ours or made offline by its holder. In a transaction with its organization in use. */
 export async function revokeToken(
   sql: Sql,
   service: Service,
@@ -278,7 +278,8 @@ export async function revokeToken(
   const now = new Date()
   if (jti.length < 1 || jti.length > 200) throw new ApiError('VALIDATION_ERROR', 'A jti has 1 to 200 characters.')
   const end = await findTokenEnd(sql, service.organizationId, service.id, jti)
-  // A child that was made offline ends with its root at the latest, and no root lives longer than the longest plan lets it.
+  // A child that was made offline ends with its root at the latest, and no root lives longer than the longest plan lets
+  // it.
   const expiresAt = new Date((end?.getTime() ?? now.getTime() + TOKEN_SECONDS_MAX * 1000) + TOLERANCE_MS)
   const cells = service.cellId === null ? [] : [service.cellId]
   // The cell's row before the chain of the audit, as everywhere: two orders would deadlock.

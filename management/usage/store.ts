@@ -9,9 +9,10 @@ export interface UsagePoint {
 }
 
 /**
- * Of the organization in use, by steps that begin at multiples of their length since 1970, in UTC. Requests and writes are counted
- * by each replica and add up. What an instance holds every replica says for itself, so the newest minute of a step speaks, and in it
- * the most; those of several services add up. A service that said nothing in a step holds nothing there.
+ * Of the organization in use, by steps that begin at multiples of their length since 1970, in UTC. Requests and writes
+ * are counted by each replica and add up. What an instance holds every replica says for itself, so the newest minute of
+ * a step speaks, and in it the most; those of several services add up. A service that said nothing in a step holds
+ * nothing there.
  */
 export async function listUsage(
   sql: Sql,

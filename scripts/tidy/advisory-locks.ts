@@ -1,4 +1,5 @@
-// The numbers of advisory locks: one list, no number twice, none anywhere else but in SQL functions, which can not import it.
+// The numbers of advisory locks: one list, no number twice, none anywhere else but in SQL functions, which can not
+// import it.
 
 import type { Problem } from './layers.ts'
 import { lineAt, type Tree } from './source.ts'

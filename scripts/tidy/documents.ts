@@ -1,5 +1,5 @@
-// What can be said of a document without understanding it: its links lead somewhere, what it names and quotes is in the code, and a
-// person can finish it.
+// What can be said of a document without understanding it: its links lead somewhere, what it names and quotes is in the
+// code, and a person can finish it.
 
 import path from 'node:path'
 import type { Problem } from './layers.ts'

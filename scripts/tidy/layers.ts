@@ -35,8 +35,9 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
 type Edges = Readonly<Record<string, readonly string[]>>
 
 /**
- * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features that are not built
- * (DESIGN): cycles -> working-memory, cycles -> memory, projections -> memory, advice -> projections.
+ * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features
+ * that are not built (DESIGN): cycles -> working-memory, cycles -> memory, projections -> memory, advice ->
+ * projections.
  */
 const FEATURE_EDGES: Edges = {
   daemon: [],
@@ -139,7 +140,10 @@ export function checkFeatures(sources: Sources, decided: Edges = FEATURE_EDGES):
   return problems
 }
 
-/** The arrows between the rooms of a program: a room is a folder or a file at its top. Tests and testing/ are in no room. */
+/**
+ * The arrows between the rooms of a program: a room is a folder or a file at its top. Tests and testing/ are in no
+ * room.
+ */
 export function roomEdges(sources: Sources, program: string): Map<string, Set<string>> {
   const edges = new Map<string, Set<string>>()
   for (const source of sources.values()) {
@@ -154,7 +158,10 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
   return edges
 }
 
-/** Each program is built in floors: two rooms that need each other are one room, or share something that belongs below both. */
+/**
+ * Each program is built in floors: two rooms that need each other are one room, or share something that belongs below
+ * both.
+ */
 export function checkRoomCircles(sources: Sources, programs: readonly string[] = ['daemon', 'management']): Problem[] {
   return programs.flatMap((program) => {
     const edges = roomEdges(sources, program)

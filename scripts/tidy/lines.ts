@@ -1,5 +1,5 @@
-// `node scripts/tidy.ts --lines`: product lines of each package, by which a redesign is measured. Tests, what tests share and generated
-// files are not product.
+// `node scripts/tidy.ts --lines`: product lines of each package, by which a redesign is measured. Tests, what tests
+// share and generated files are not product.
 
 import { isTest, isTopFloor, packageOf } from './layers.ts'
 import type { Tree } from './source.ts'

@@ -1,5 +1,5 @@
-// package.json against the imports: what is used is declared, our own packages included, what is declared is used, versions are
-// exact, each package says its licence, and each package in the lockfile has a digest.
+// package.json against the imports: what is used is declared, our own packages included, what is declared is used,
+// versions are exact, each package says its licence, and each package in the lockfile has a digest.
 
 import { isBuiltin } from 'node:module'
 import { isTest, isTopFloor, type Problem, packageOf } from './layers.ts'
@@ -88,8 +88,8 @@ interface Lockfile {
 const RELOCK = 'remove package-lock.json and node_modules, then: npm install --package-lock-only'
 
 /**
- * npm leaves the digest out when it writes the file beside a filled node_modules, and then installs whatever has the name and version.
- * The host is left out on purpose (.npmrc): a lockfile that names one sends every machine there.
+ * npm leaves the digest out when it writes the file beside a filled node_modules, and then installs whatever has the
+ * name and version. The host is left out on purpose (.npmrc): a lockfile that names one sends every machine there.
  */
 export function checkLockfile(tree: Tree): Problem[] {
   const problems: Problem[] = []

@@ -1,11 +1,14 @@
-// The mutants of the system tests replace text of the programs. Each text must still stand in its file exactly once: otherwise a change of
-// the code is noticed only when the system test runs, hours later.
+// The mutants of the system tests replace text of the programs. Each text must still stand in its file exactly once:
+// otherwise a change of the code is noticed only when the system test runs, hours later.
 
 import { runInNewContext } from 'node:vm'
 import { type Problem, packageOf } from './layers.ts'
 import { lineAt, type Source, type Tree } from './source.ts'
 
-/** `file: '…', from: '…', to:` as plantMutant() takes it; the code between is blanked, so a quote in a text ends nothing. */
+/**
+ * `file: '…', from: '…', to:` as plantMutant() takes it; the code between is blanked, so a quote in a text ends
+ * nothing.
+ */
 const EDIT = /(?<![\w$.])file:\s*((['"`])\s*\2),\s*from:\s*([\s\S]*?),\s*to:/g
 
 export function checkMutants(tree: Tree, sources: ReadonlyMap<string, Source>): Problem[] {

@@ -1,4 +1,5 @@
-// A payment provider, as the system test of billing plays it: it delivers, signed or not, and reads what became of a tenant.
+// A payment provider, as the system test of billing plays it: it delivers, signed or not, and reads what became of a
+// tenant.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { newId } from '@loci/contract/ids.ts'
@@ -23,7 +24,10 @@ export interface Scene {
   sql: Pool
 }
 
-/** The tenant as if nothing had been said yet. The same one for every order: ties are told apart by the body, which names it. */
+/**
+ * The tenant as if nothing had been said yet. The same one for every order: ties are told apart by the body, which
+ * names it.
+ */
 export async function forget(sql: Pool, tenantId: string): Promise<void> {
   await sql.query({ text: 'delete from loci.billing_events where tenant_id = $1', values: [tenantId] })
   await sql.query({ text: 'delete from loci.due_tenants where tenant_id = $1', values: [tenantId] })

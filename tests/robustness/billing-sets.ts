@@ -1,4 +1,5 @@
-// Sets of billing events, the orders in which a network may deliver them, and what must come out, told without the code under test.
+// Sets of billing events, the orders in which a network may deliver them, and what must come out, told without the code
+// under test.
 
 import { newId } from '@loci/contract/ids.ts'
 import type { Random } from './seeded.ts'
@@ -90,8 +91,8 @@ export function orderOf(random: Random, { bodies, isMarked }: BillingSet, hasIds
 }
 
 /**
- * The billing status, told without the code under test where one look is enough: without marks by the last delivery that is heard,
- * with marks of a set with one subscription.
+ * The billing status, told without the code under test where one look is enough: without marks by the last delivery
+ * that is heard, with marks of a set with one subscription.
  */
 export function expectedStatus({ bodies, isMarked }: BillingSet, order: Sent[]): string | undefined {
   if (!isMarked) return statusOf(lastHeard(listNew(order).map(({ body }) => [body])))
@@ -104,7 +105,10 @@ export function expectedStatus({ bodies, isMarked }: BillingSet, order: Sent[]):
   return statusOf(lastHeard(inOrder))
 }
 
-/** Goes through the places in order; a closed subscription is silent until it is created anew. The unnamed one is never closed. */
+/**
+ * Goes through the places in order; a closed subscription is silent until it is created anew. The unnamed one is never
+ * closed.
+ */
 function lastHeard(places: Body[][]): Body[] {
   const closed = new Set<string>()
   let last: Body[] = []

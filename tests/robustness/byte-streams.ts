@@ -1,4 +1,5 @@
-// Byte streams that look like requests until they do not. Stream i of a seed is always the same, so a failure is one line.
+// Byte streams that look like requests until they do not. Stream i of a seed is always the same, so a failure is one
+// line.
 
 export interface Operation {
   method: string

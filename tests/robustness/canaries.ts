@@ -1,9 +1,12 @@
-// Words that stand for one tenant's content, name, id or credential and for nothing else. Wherever one turns up before eyes that it
-// was not meant for, something has leaked.
+// Words that stand for one tenant's content, name, id or credential and for nothing else. Wherever one turns up before
+// eyes that it was not meant for, something has leaked.
 
 export interface Canary {
   text: string
-  /** Whose, and of which part: `a/default` (a database), `a` (the instance as a whole), `nobody` (credentials and names). */
+  /**
+   * Whose, and of which part: `a/default` (a database), `a` (the instance as a whole), `nobody` (credentials and
+   * names).
+   */
   area: string
   kind: 'content' | 'name' | 'id' | 'credential'
 }
@@ -53,7 +56,10 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The parts of a credential by which it would be known again: signatures and secrets, not headers that all of them share. */
+/**
+ * The parts of a credential by which it would be known again: signatures and secrets, not headers that all of them
+ * share.
+ */
 export function secretParts(credential: string): string[] {
   return credential.split('~').map((link) => (link.includes('.') ? link.slice(link.lastIndexOf('.') + 1) : link))
 }

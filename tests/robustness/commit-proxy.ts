@@ -1,5 +1,6 @@
-// Stands between a program and PostgreSQL. Once armed, each connection goes silent in the moment at which it commits: the server gets the
-// commit, carries it out and answers, and the program never hears of it. Connections that commit nothing are not touched.
+// Stands between a program and PostgreSQL. Once armed, each connection goes silent in the moment at which it commits:
+// the server gets the commit, carries it out and answers, and the program never hears of it. Connections that commit
+// nothing are not touched.
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 

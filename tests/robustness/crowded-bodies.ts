@@ -1,4 +1,5 @@
-// One free account sends four times as many bodies as there are slots, a byte of each, again and again; what others feel of it.
+// One free account sends four times as many bodies as there are slots, a byte of each, again and again; what others
+// feel of it.
 
 import type { LociProcess } from '../world/process.ts'
 import { startDrippers } from './drippers.ts'
@@ -50,7 +51,10 @@ export async function feel({ target, head, drippers, others, reserved, ms }: Sce
   }
 }
 
-/** In the same run and on the same machine: twice what it was without them, or so much more where it was next to nothing. */
+/**
+ * In the same run and on the same machine: twice what it was without them, or so much more where it was next to
+ * nothing.
+ */
 export function faultsOf({ goodput, quietP99Ms, p99Ms, unanswered }: Felt, slackMs: number): string[] {
   const boundMs = Math.max(2 * quietP99Ms, quietP99Ms + slackMs)
   return [

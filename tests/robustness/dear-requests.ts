@@ -1,12 +1,15 @@
-// H5: one tenant of the free plan sends the dearest requests that we know of, each kind at the plan's full rate; what a quiet tenant and
-// the live probe feel of it. Requests differ 300-fold in cost, so a rate that counts requests alone lets one tenant take a replica away.
+// H5: one tenant of the free plan sends the dearest requests that we know of, each kind at the plan's full rate; what a
+// quiet tenant and the live probe feel of it. Requests differ 300-fold in cost, so a rate that counts requests alone
+// lets one tenant take a replica away.
 //
-// The quiet tenant is measured alone and beside the greedy one in turns, in many short windows. The figure of a kind is the median p99 of its
-// windows by the median p99 of the quiet windows around them: a moment at which somebody else had the machine spoils one window and not the
-// verdict. A kind above its bound is measured in more rounds, and all of them count.
+// The quiet tenant is measured alone and beside the greedy one in turns, in many short windows. The figure of a kind is
+// the median p99 of its windows by the median p99 of the quiet windows around them: a moment at which somebody else had
+// the machine spoils one window and not the verdict. A kind above its bound is measured in more rounds, and all of them
+// count.
 //
-// The plan's rate bounds how often a dear request is let in, not how long one holds the thread. A list of 4 MiB took 73 ms of processor time
-// when that was measured, and is let in every 3.3 s: more than 1 % of the time, so its figure is the nearest to the bound.
+// The plan's rate bounds how often a dear request is let in, not how long one holds the thread. A list of 4 MiB took 73
+// ms of processor time when that was measured, and is let in every 3.3 s: more than 1 % of the time, so its figure is
+// the nearest to the bound.
 
 import { attenuate, seal } from '@loci/capability/capability.ts'
 import { plantMutant } from '../world/mutant.ts'

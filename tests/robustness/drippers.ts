@@ -1,5 +1,5 @@
-// Connections that send the head of a request and one byte of its body, and then nothing; each begins again when it was answered
-// or cut. What came back is counted.
+// Connections that send the head of a request and one byte of its body, and then nothing; each begins again when it was
+// answered or cut. What came back is counted.
 
 import { connect, type Socket } from 'node:net'
 

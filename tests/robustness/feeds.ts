@@ -1,4 +1,5 @@
-// The feeds of the product as interleavings.ts wants them: management's to its cells, and the cell's own to its replicas.
+// The feeds of the product as interleavings.ts wants them: management's to its cells, and the cell's own to its
+// replicas.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
@@ -57,8 +58,8 @@ export async function managementFeed(world: World, random: Random): Promise<Open
 }
 
 /**
- * The cell's own numbers: administrators revoke while pages of the feed are applied; replicas read by readChanges(). `readNumberLast`
- * is the mutant that learns how far it has read after reading.
+ * The cell's own numbers: administrators revoke while pages of the feed are applied; replicas read by readChanges().
+ * `readNumberLast` is the mutant that learns how far it has read after reading.
  */
 export async function cellFeed(
   world: World,

@@ -1,5 +1,6 @@
-// A stranger with many connections, as a process of its own: each connection asks the open routes one after the other, without end.
-// Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to end.
+// A stranger with many connections, as a process of its own: each connection asks the open routes one after the other,
+// without end. Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to
+// end.
 
 import { connect } from 'node:net'
 

@@ -1,8 +1,9 @@
 // The heap file of a table of a stopped server: where its live tuples lie, and bits turned over inside them.
 //
-// A page: 24 bytes of header, of which bytes 12-13 say where the line pointers end; then line pointers of 4 bytes (15 bits offset,
-// 2 bits state, 15 bits length; state 1 = in use); the tuples from the end. A tuple: 23 bytes of header (xmin 0-3, xmax 4-7, cid
-// 8-11, ctid 12-17, infomask2 18-19, infomask 20-21, where the data begin 22), then a bitmap of nulls, then the columns.
+// A page: 24 bytes of header, of which bytes 12-13 say where the line pointers end; then line pointers of 4 bytes (15
+// bits offset, 2 bits state, 15 bits length; state 1 = in use); the tuples from the end. A tuple: 23 bytes of header
+// (xmin 0-3, xmax 4-7, cid 8-11, ctid 12-17, infomask2 18-19, infomask 20-21, where the data begin 22), then a bitmap
+// of nulls, then the columns.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 

@@ -1,5 +1,5 @@
-// Hostile children: links that are signed as they must be, with the key of a delegation that their maker rightly holds, and ask
-// for more than it gives.
+// Hostile children: links that are signed as they must be, with the key of a delegation that their maker rightly holds,
+// and ask for more than it gives.
 
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { CHILD_TYPE, type Delegation, inspectCapability, ROOT_TYPE } from '@loci/capability/capability.ts'

@@ -1,5 +1,5 @@
-// Hostile capabilities: what somebody sends who rightly holds a little of one tenant, everything of another, keys of his own and
-// all that is public. None may open more than he holds.
+// Hostile capabilities: what somebody sends who rightly holds a little of one tenant, everything of another, keys of
+// his own and all that is public. None may open more than he holds.
 
 import { createHmac } from 'node:crypto'
 import {
@@ -16,7 +16,10 @@ import { coversKeyspace } from '@loci/capability/keyspaces.ts'
 import { CHILDREN, type Held, type Make, signerOf, WANTED } from './hostile-children.ts'
 import type { Random } from './seeded.ts'
 
-/** What the attack starts from; the wide delegation of the victim is where his narrow ones come from, and is not in his hands. */
+/**
+ * What the attack starts from; the wide delegation of the victim is where his narrow ones come from, and is not in his
+ * hands.
+ */
 export interface Origin {
   wide: Delegation
   /** A bare root that may read `own` alone. */

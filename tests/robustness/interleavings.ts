@@ -1,6 +1,7 @@
-// Feeds under transactions that overlap in every way. The writers are the product's own functions on a pool whose every statement
-// waits a random moment, so that transactions take their numbers, work and commit in any order. What really was committed is written
-// down by a trigger, in the transaction itself; what a reader that remembers only how far it has read came to see is held against it.
+// Feeds under transactions that overlap in every way. The writers are the product's own functions on a pool whose every
+// statement waits a random moment, so that transactions take their numbers, work and commit in any order. What really
+// was committed is written down by a trigger, in the transaction itself; what a reader that remembers only how far it
+// has read came to see is held against it.
 
 import type { Client, Pool } from '@loci/postgres/pool.ts'
 import type { Random } from './seeded.ts'

@@ -1,11 +1,12 @@
 // What the clients of a cell know about their writes, and what the tables must therefore hold.
 //
 //   ack        a 2xx whose body was read whole: holds for ever
-//   ambiguous  500 OUTCOME_UNKNOWN, or no whole answer because a process or the network died: may hold or not, and may be repeated
+//   ambiguous  500 OUTCOME_UNKNOWN, or no whole answer because a process or the network died: may hold or not, and may
+//   be repeated
 //   definite   any other answer, or nobody listened: did nothing
 //
-// Each key belongs to one writer, so the order of its writes is known. After an ambiguous write a key is only ever written with
-// the same value again: a statement whose sender died may still take effect later.
+// Each key belongs to one writer, so the order of its writes is known. After an ambiguous write a key is only ever
+// written with the same value again: a statement whose sender died may still take effect later.
 
 export interface Change {
   /** `<instance> <database> <key>` */

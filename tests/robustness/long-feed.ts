@@ -1,5 +1,6 @@
-// A feed as years make it: tens of thousands of partner credentials that are long revoked, and services with the largest config there may
-// be. Written into the control database as an administrator, and read by the cell from the beginning.
+// A feed as years make it: tens of thousands of partner credentials that are long revoked, and services with the
+// largest config there may be. Written into the control database as an administrator, and read by the cell from the
+// beginning.
 
 import { newId } from '@loci/contract/ids.ts'
 import { runSql } from '../world/sql.ts'

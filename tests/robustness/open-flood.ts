@@ -1,6 +1,6 @@
-// A stranger without a credential asks the open routes of every replica from thousands of connections, and a
-// revocation must be felt all the same: within 5 s it is used in vain, or nothing is served at all. From the commit in the cell's own
-// database on that holds on any machine, however slow; the way from management to there is a promise about time.
+// A stranger without a credential asks the open routes of every replica from thousands of connections, and a revocation
+// must be felt all the same: within 5 s it is used in vain, or nothing is served at all. From the commit in the cell's
+// own database on that holds on any machine, however slow; the way from management to there is a promise about time.
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -21,7 +21,10 @@ const OPEN_ROUTES = {
   management: ['/.well-known/loci-capability-keys.json', '/metrics', '/health/lifecycle'],
 }
 
-/** Thousands of connections of a stranger on the open routes of every replica, and of management: a revocation is felt all the same. */
+/**
+ * Thousands of connections of a stranger on the open routes of every replica, and of management: a revocation is felt
+ * all the same.
+ */
 export async function revokesUnderFlood(
   report: Report,
   world: World,
@@ -70,9 +73,9 @@ async function untilInCell({ postgres }: World, jti: string): Promise<void> {
 }
 
 /**
- * As it was: probes, beat and the administration's revocations on one pool of two, each probe a statement, the old picture served. Its
- * probes take 50 ms, as with a database that is busy or far away: on an idle machine it took 2,500 connections to starve the beat with
- * fast ones, and 1,000 did not always do.
+ * As it was: probes, beat and the administration's revocations on one pool of two, each probe a statement, the old
+ * picture served. Its probes take 50 ms, as with a database that is busy or far away: on an idle machine it took 2,500
+ * connections to starve the beat with fast ones, and 1,000 did not always do.
  */
 async function sharedPool(report: Report, world: World, tenant: WorldTenant, connections: number): Promise<void> {
   await using mutant = await plantMutant([
@@ -145,7 +148,10 @@ interface Felt {
   /** Uses that were sent later than the promise allows and served all the same: each is a breach. */
   servedLate: number
   used: number
-  /** From the moment it was in the cell to the first use after it that was refused, for each replica; null when none was. */
+  /**
+   * From the moment it was in the cell to the first use after it that was refused, for each replica; null when none
+   * was.
+   */
   refusedAfterMs: (number | null)[]
   statuses: Record<string, number>
 }
@@ -155,8 +161,8 @@ const WATCHED_MS = 9_000
 const GIVE_UP_MS = 90_000
 
 /**
- * A child of its own is used on every replica while and after it is revoked. What counts is when a use was sent, not when its answer
- * came: on a machine that is slow the answers are late, and a breach is one all the same.
+ * A child of its own is used on every replica while and after it is revoked. What counts is when a use was sent, not
+ * when its answer came: on a machine that is slow the answers are late, and a breach is one all the same.
  */
 async function feelRevocation(
   daemons: LociProcess[],

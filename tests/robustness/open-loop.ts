@@ -1,5 +1,6 @@
-// Load on bare sockets, in a process of its own. Open: requests arrive at a rate, whether or not the earlier ones were answered,
-// as far as there are idle connections to send them on. Closed: each connection sends the next one when it was answered.
+// Load on bare sockets, in a process of its own. Open: requests arrive at a rate, whether or not the earlier ones were
+// answered, as far as there are idle connections to send them on. Closed: each connection sends the next one when it
+// was answered.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { connect, type Socket } from 'node:net'

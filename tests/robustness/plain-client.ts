@@ -1,5 +1,5 @@
-// One HTTP client with one connection that it keeps as long as it is let. It repeats nothing and hides nothing: whoever keeps a
-// ledger must know of every request whether it was answered.
+// One HTTP client with one connection that it keeps as long as it is let. It repeats nothing and hides nothing: whoever
+// keeps a ledger must know of every request whether it was answered.
 
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 

@@ -9,7 +9,10 @@ export interface Poison {
   expected?: number[]
   /** What a 405 must say that there is. */
   allow?: string[]
-  /** A server that answers before it has read everything and closes may lose the answer on its way to a client that still sends. */
+  /**
+   * A server that answers before it has read everything and closes may lose the answer on its way to a client that
+   * still sends.
+   */
   isLong?: boolean
 }
 

@@ -5,15 +5,19 @@ import { connect } from 'node:net'
 export interface StreamResult {
   received: Buffer
   ms: number
-  /** `closed`: the server ended it. `answered`: it answered and we left. `hung`: neither in time. `refused`: nobody listens. */
+  /**
+   * `closed`: the server ended it. `answered`: it answered and we left. `hung`: neither in time. `refused`: nobody
+   * listens.
+   */
   end: 'closed' | 'answered' | 'hung' | 'refused'
 }
 
 export interface StreamOptions {
   port: number
   /**
-   * Says with a FIN that nothing follows; without it the server must end what is incomplete by its own deadline. The FIN comes
-   * a moment later: Node ends a connection at once when it sees it, and a handler that awaits would never be heard.
+   * Says with a FIN that nothing follows; without it the server must end what is incomplete by its own deadline. The
+   * FIN comes a moment later: Node ends a connection at once when it sees it, and a handler that awaits would never be
+   * heard.
    */
   halfClose?: boolean
   deadlineMs?: number

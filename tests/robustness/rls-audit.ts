@@ -1,5 +1,6 @@
-// Looks at every table of a database as the role that serves requests: what it sees and may do without a tenant, as one tenant, and
-// as that tenant with another's rows. And at the plans of the functions that read entries, which row-level security must not spoil.
+// Looks at every table of a database as the role that serves requests: what it sees and may do without a tenant, as one
+// tenant, and as that tenant with another's rows. And at the plans of the functions that read entries, which row-level
+// security must not spoil.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -189,7 +190,9 @@ export interface PlannedCall {
   needs: RegExp[]
 }
 
-/** What the statements inside a function are planned as when loci_app calls it; undefined when that is as it should be. */
+/**
+ * What the statements inside a function are planned as when loci_app calls it; undefined when that is as it should be.
+ */
 export async function planProblem(
   postgres: Throwaway,
   { call, settings = '', needs }: PlannedCall,

@@ -1,4 +1,5 @@
-// A daemon process in front of a Postgres of its own, with two tenants and a ledger of every entry that they were told is stored.
+// A daemon process in front of a Postgres of its own, with two tenants and a ledger of every entry that they were told
+// is stored.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
@@ -52,7 +53,8 @@ export async function startRotCell({
   root = ROOT,
   start = startProgram,
 }: RotOptions): Promise<RotCell> {
-  // Without autovacuum, so that nothing but the test changes the file; without a warning for every try to read a bad page.
+  // Without autovacuum, so that nothing but the test changes the file; without a warning for every try to read a bad
+  // page.
   const postgres = await startThrowaway({ dataChecksums, settings: { autovacuum: 'off', log_min_messages: 'error' } })
   const adminUrl = postgres.adminUrl(DATABASE)
   await runSql(postgres.adminUrl(), databaseSql(DATABASE))
@@ -117,7 +119,10 @@ export async function startRotCell({
   }
 }
 
-/** Keys as people make them: numbered, random, of other scripts; mostly small values, a few that Postgres stores out of line. */
+/**
+ * Keys as people make them: numbered, random, of other scripts; mostly small values, a few that Postgres stores out of
+ * line.
+ */
 function entriesOf(seed: string, count: number): Record<string, unknown> {
   const digest = (text: string) => createHash('sha256').update(`${seed}/${text}`).digest('hex')
   const keyOf = (n: number) =>

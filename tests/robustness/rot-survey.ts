@@ -1,4 +1,5 @@
-// What the daemon says of a database, held against the ledger: what it serves, what it names as damaged, what it reports.
+// What the daemon says of a database, held against the ledger: what it serves, what it names as damaged, what it
+// reports.
 
 import { listAll, path, type TestTenant } from '@loci/daemon/testing/tenant.ts'
 import type { Ledger } from './rot-cell.ts'

@@ -1,4 +1,5 @@
-// Schema-driven requests by schemathesis, a Python program: installed into a directory below the system's temporary one.
+// Schema-driven requests by schemathesis, a Python program: installed into a directory below the system's temporary
+// one.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -6,7 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const VERSION = '4.32.5'
-/** Not `allow_header_conformance`: `batch` is a key too, so its path has more methods than the document says there. See poison.ts. */
+/**
+ * Not `allow_header_conformance`: `batch` is a key too, so its path has more methods than the document says there. See
+ * poison.ts.
+ */
 const CHECKS = [
   'not_a_server_error',
   'status_code_conformance',
@@ -58,14 +62,16 @@ export async function runSchemathesis(
     '--phases=examples,coverage,fuzzing',
     `--max-examples=${examplesMax}`,
     `--seed=${seed}`,
-    // One: its workers are threads, and two that parse Python at once make CPython 3.11 fail ("AST constructor recursion depth
-    // mismatch", a count that all threads share). Seen on a busy machine, with every generated case passed.
+    // One: its workers are threads, and two that parse Python at once make CPython 3.11 fail ("AST constructor
+    // recursion depth mismatch", a count that all threads share). Seen on a busy machine, with every generated case
+    // passed.
     '--workers=1',
     '--request-timeout=10',
     '--continue-on-failure',
     '--generation-database=none',
     '--warnings=off',
-    // Without `after` it streams for ever, and schemathesis waits for the end. The poison list and the raw streams go there.
+    // Without `after` it streams for ever, and schemathesis waits for the end. The poison list and the raw streams go
+    // there.
     '--exclude-path=/api/v1/events',
     '--no-color',
     ...Object.entries(headers).map(([name, value]) => `--header=${name}:${value}`),

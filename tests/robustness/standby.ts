@@ -1,5 +1,5 @@
-// A primary and a standby on loopback. The standby hears the primary through a proxy that can fall silent, and whoever uses the
-// pair connects through another that leads to whichever of them is asked for.
+// A primary and a standby on loopback. The standby hears the primary through a proxy that can fall silent, and whoever
+// uses the pair connects through another that leads to whichever of them is asked for.
 
 import { execFile } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'

@@ -109,8 +109,8 @@ export async function attack(
     if (gain) trial.gains.push(`${kind}: ${gain}`)
     else if (capability) trial.accepted += 1
     if (trial.tried % 100 === 0) await breathe()
-    // Whoever the verifier accepts gets past access only where he may; of those it refuses, who must not get past it at all,
-    // access sees a quarter: it verifies all over again, which costs as much as everything else here.
+    // Whoever the verifier accepts gets past access only where he may; of those it refuses, who must not get past it at
+    // all, access sees a quarter: it verifies all over again, which costs as much as everything else here.
     if (!capability && trial.tried % 4 !== 0) continue
     const route = random.pick(routes)
     const database = random.pick(DATABASES)

@@ -1,6 +1,6 @@
-// Requests of one twin that try everything to come by what is another's: by id, key, database, cursor, idempotency key, prefix,
-// header, namespace, another's narrowed token, and by provoking errors. A twin writes only its own canaries, under names of its own
-// or names that every twin uses; with another's names it only asks.
+// Requests of one twin that try everything to come by what is another's: by id, key, database, cursor, idempotency key,
+// prefix, header, namespace, another's narrowed token, and by provoking errors. A twin writes only its own canaries,
+// under names of its own or names that every twin uses; with another's names it only asks.
 
 import type { PlainRequest } from './plain-client.ts'
 import type { Random } from './seeded.ts'

@@ -1,5 +1,5 @@
-// Tenants that look alike and know each other's names: two organizations, and two instances of one tenant. Everything that they write,
-// are called or hold is a canary.
+// Tenants that look alike and know each other's names: two organizations, and two instances of one tenant. Everything
+// that they write, are called or hold is a canary.
 
 import { seal } from '@loci/capability/capability.ts'
 import { addTenant, type WorldTenant } from '../world/tenants.ts'

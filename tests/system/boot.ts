@@ -1,5 +1,5 @@
-// A program fails closed at start: every broken or weak setting or database ends it with 78 and a reason that names it; what is
-// merely not there yet (the database, its schema) is waited for.
+// A program fails closed at start: every broken or weak setting or database ends it with 78 and a reason that names it;
+// what is merely not there yet (the database, its schema) is waited for.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

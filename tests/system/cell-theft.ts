@@ -1,5 +1,6 @@
-// A stolen cell key reads what its cell is sent, and erases, creates, suspends and stops nothing; whatever it sends raises an alarm and
-// leaves an entry in the audit of each customer concerned (SECURITY.md). The old rules are the mutants.
+// A stolen cell key reads what its cell is sent, and erases, creates, suspends and stops nothing; whatever it sends
+// raises an alarm and leaves an entry in the audit of each customer concerned (SECURITY.md). The old rules are the
+// mutants.
 
 import { newId } from '@loci/contract/ids.ts'
 import { createThief, type Thief } from '../robustness/cell-thief.ts'
@@ -120,7 +121,8 @@ async function keep(url: string, { token, serviceId }: Victim): Promise<number> 
   return (await fetch(`${url}/v1/kv/entries/kept`, { method: 'PUT', headers, body })).status
 }
 
-// ── what is said, and what comes of it ─────────────────────────────────────────────────────────────────────────────────────
+// ── what is said, and what comes of it
+// ─────────────────────────────────────────────────────────────────────────────────────
 
 /** Everything that the key is good for, at once. Answers the statuses of what must be refused. */
 async function plunder({ victims, neighbour }: Scene, thief: Thief): Promise<{ statuses: number[]; replay: number }> {
@@ -243,7 +245,10 @@ async function theft(report: Report, scene: Scene, thief: Thief): Promise<void> 
   await seen(report, scene)
 }
 
-/** The cell itself goes on: a service that is made now is active, one that was lied about comes back by its owner's retry. */
+/**
+ * The cell itself goes on: a service that is made now is active, one that was lied about comes back by its owner's
+ * retry.
+ */
 async function honest(report: Report, scene: Scene): Promise<void> {
   const { world, victims } = scene
   const startedAt = performance.now()
@@ -304,7 +309,8 @@ async function seen(report: Report, { world, victims, neighbour }: Scene): Promi
   )
 }
 
-// ── mutants ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── mutants
+// ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function mutants(report: Report, scene: Scene, thief: Thief): Promise<void> {
   for (const [name, { edits, isCaught }] of Object.entries(MUTANTS)) {

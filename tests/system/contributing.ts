@@ -1,5 +1,5 @@
-// The worked feature of CONTRIBUTING.md works as it is written: made in a copy of the tree, it passes `npm run check`, its own test, the
-// matrix and the erasure of an instance. Each mutant leaves out what the document says is needed.
+// The worked feature of CONTRIBUTING.md works as it is written: made in a copy of the tree, it passes `npm run check`,
+// its own test, the matrix and the erasure of an instance. Each mutant leaves out what the document says is needed.
 
 import { reportOn } from '../world/report.ts'
 import { type Block, copyWith, readBlocks } from '../world/worked-feature.ts'

@@ -1,5 +1,5 @@
-// With a synchronous standby an acknowledged write survives the loss of the primary. The link to the standby falls silent, the
-// primary is killed, the standby promoted, and the daemons find it by themselves.
+// With a synchronous standby an acknowledged write survives the loss of the primary. The link to the standby falls
+// silent, the primary is killed, the standby promoted, and the daemons find it by themselves.
 
 import { randomBytes } from 'node:crypto'
 import { ask } from '@loci/chassis/testing/request.ts'

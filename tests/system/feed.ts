@@ -1,5 +1,6 @@
-// No feed loses or reorders a change. Thousands of overlapping transactions on management's feed and on the cell's own numbers, each
-// with a reader that remembers only how far it has read; then revocations and instances through the running programs to both replicas.
+// No feed loses or reorders a change. Thousands of overlapping transactions on management's feed and on the cell's own
+// numbers, each with a reader that remembers only how far it has read; then revocations and instances through the
+// running programs to both replicas.
 
 import { createSealer } from '@loci/chassis/sealing.ts'
 import { newId } from '@loci/contract/ids.ts'
@@ -187,7 +188,10 @@ function inOrganization<T>(
   )
 }
 
-/** Who waits too long for the row of the cell is refused without effect and tries again, as a client of the routes would. */
+/**
+ * Who waits too long for the row of the cell is refused without effect and tries again, as a client of the routes
+ * would.
+ */
 async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,12 +1,13 @@
-// Ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that answers.
-// And below capacity, one instance far beyond its plan is not felt by another, nor one that sends the dearest requests there are.
+// Ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that
+// answers. And below capacity, one instance far beyond its plan is not felt by another, nor one that sends the dearest
+// requests there are.
 //
-// Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its refusal
-// nothing new can be sent, and that is what the daemon defends itself by. What was really sent is told.
+// Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its
+// refusal nothing new can be sent, and that is what the daemon defends itself by. What was really sent is told.
 //
-// Generator, daemon and PostgreSQL share the machine with whatever else runs there, so one capacity for all storms is noise: goodput
-// was 84 to 105 % of it. Storms are short and many, each is compared with the capacity just before and just after it, and the median
-// of these ratios is the figure. Its spread is printed beside it.
+// Generator, daemon and PostgreSQL share the machine with whatever else runs there, so one capacity for all storms is
+// noise: goodput was 84 to 105 % of it. Storms are short and many, each is compared with the capacity just before and
+// just after it, and the median of these ratios is the figure. Its spread is printed beside it.
 
 import { loadavg } from 'node:os'
 import { setRate } from '../robustness/cell-limits.ts'

@@ -1,6 +1,6 @@
-// With PostgreSQL silent, refusing or resetting, or management silent, everything is answered within its deadline, as what
-// it is: never 401, no empty list, a write under way as 500 OUTCOME_UNKNOWN and nothing else as 500; no connection is cut by us, and a
-// refused write has no effect. Healed within a second.
+// With PostgreSQL silent, refusing or resetting, or management silent, everything is answered within its deadline, as
+// what it is: never 401, no empty list, a write under way as 500 OUTCOME_UNKNOWN and nothing else as 500; no connection
+// is cut by us, and a refused write has no effect. Healed within a second.
 
 import { randomUUID } from 'node:crypto'
 import { type Fault, startFaultProxy } from '../robustness/fault-proxy.ts'

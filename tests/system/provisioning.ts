@@ -1,6 +1,6 @@
-// Every service ends as it was asked, or says why not. Thousands of simulated runs of the real life cycle under lost replies, crashes, silent and restored cells
-// and a control database from yesterday; then real processes, two cells and kill -9. Nothing is stuck, doubled, orphaned or erased
-// that somebody owns.
+// Every service ends as it was asked, or says why not. Thousands of simulated runs of the real life cycle under lost
+// replies, crashes, silent and restored cells and a control database from yesterday; then real processes, two cells and
+// kill -9. Nothing is stuck, doubled, orphaned or erased that somebody owns.
 
 import { ask, type Counter, type Customer, command, visit } from '../robustness/provisioning/customers.ts'
 import { SABOTAGE } from '../robustness/provisioning/sabotage.ts'
@@ -20,7 +20,9 @@ import { addSecondCell, type SecondCell } from '../world/second-cell.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
-/** One simulated run and nothing else, such as `278422787` or `unwatched:7`: what the line of a failure says to call. */
+/**
+ * One simulated run and nothing else, such as `278422787` or `unwatched:7`: what the line of a failure says to call.
+ */
 const only = argument('run')
 /** The simulation alone, with so many seeds. */
 const seeds = argument('seeds')

@@ -1,5 +1,5 @@
-// A rolling restart fails no request. Two replicas behind a health-checked balancer, 24 clients that never pause, and every
-// replica replaced in each round.
+// A rolling restart fails no request. Two replicas behind a health-checked balancer, 24 clients that never pause, and
+// every replica replaced in each round.
 
 import { Agent, request as httpRequest } from 'node:http'
 import { type HealthProxy, startHealthProxy } from '../world/health-proxy.ts'
@@ -30,7 +30,8 @@ const MIX = [
 ]
 
 await reportOn(async (report) => {
-  // What is promised is that a restart costs no request. 24 administrators at once may wait their turn on a busy machine.
+  // What is promised is that a restart costs no request. 24 administrators at once may wait their turn on a busy
+  // machine.
   const settings = { LOCI_QUEUE_MS: '5000', LOCI_DRAIN_GRACE_MS: GRACE_MS }
   const world = await startWorld({ replicas: 0, management: false, settings })
   try {

@@ -1,9 +1,11 @@
-// When PostgreSQL is silent after a commit was sent, every writing route of both programs answers within its deadline that the outcome
-// is unknown: never 4xx or 503, which promise that nothing was done; and no connection is cut by us.
-// Which routes write is read from the documents that the running programs serve: a new one fails this test until it is asked here.
+// When PostgreSQL is silent after a commit was sent, every writing route of both programs answers within its deadline
+// that the outcome is unknown: never 4xx or 503, which promise that nothing was done; and no connection is cut by us.
+// Which routes write is read from the documents that the running programs serve: a new one fails this test until it is
+// asked here.
 //
-// A request may commit more than once (what its caller's rate is, what it does), so each is asked with 0, 1 and 2 commits let through.
-// When the silent one belongs to access nothing was begun, and 503 says so rightly; at least once it is the route's own.
+// A request may commit more than once (what its caller's rate is, what it does), so each is asked with 0, 1 and 2
+// commits let through. When the silent one belongs to access nothing was begun, and 503 says so rightly; at least once
+// it is the route's own.
 
 import { DEADLINES_MS } from '@loci/chassis/route.ts'
 import { type CommitProxy, startCommitProxy } from '../robustness/commit-proxy.ts'
@@ -23,7 +25,10 @@ const STAFF_EMAIL = 'writers-0@loci.example'
 const PUT = 'PUT /v1/kv/entries/{key}'
 /** What a report leaves behind nobody asked for: that it failed is no lie. */
 const NOTHING_ASKED_FOR = /^503 .*"code":"STORE_UNAVAILABLE"/
-/** Everything else is 500 OUTCOME_UNKNOWN. Services have the seed's texts; the webhook has all that its sender understands. */
+/**
+ * Everything else is 500 OUTCOME_UNKNOWN. Services have the seed's texts; the webhook has all that its sender
+ * understands.
+ */
 const TOLD: Record<string, RegExp> = {
   'GET /v1/kv/health': NOTHING_ASKED_FOR,
   'GET /v1/kv/consistency': NOTHING_ASKED_FOR,

@@ -1,6 +1,6 @@
-// Nobody reads, writes or senses what is not theirs, and no credential shows anywhere. Two organizations, and two instances
-// of one tenant, send everything they can think of as each other; whatever they write, are called or hold is a canary, and every
-// answer, log line and metric is searched for canaries that do not belong there.
+// Nobody reads, writes or senses what is not theirs, and no credential shows anywhere. Two organizations, and two
+// instances of one tenant, send everything they can think of as each other; whatever they write, are called or hold is
+// a canary, and every answer, log line and metric is searched for canaries that do not belong there.
 
 import { type Canaries, type Canary, openCanaries } from '../robustness/canaries.ts'
 import { plainClient } from '../robustness/plain-client.ts'
@@ -160,7 +160,10 @@ async function openRoutesAndLogs(report: Report, { world, canaries }: Scene, log
   )
 }
 
-/** With the eyes of the superuser: each instance's rows bear its own canaries only, and no credential is stored in clear. */
+/**
+ * With the eyes of the superuser: each instance's rows bear its own canaries only, and no credential is stored in
+ * clear.
+ */
 async function whatIsStored(report: Report, { world, twins, canaries }: Scene): Promise<void> {
   const foreign: string[] = []
   let rows = 0

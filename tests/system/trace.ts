@@ -1,6 +1,7 @@
-// Traces, with the SDK that deploy/otel preloads: a request is one server span under its caller's trace, what it does hangs below it,
-// a cell's call to management goes on there, and no id of a customer is in any of it.
-// `--collector=<path of an otelcol>` sends everything through that collector on its way (its build needs otlp and otlphttp).
+// Traces, with the SDK that deploy/otel preloads: a request is one server span under its caller's trace, what it does
+// hangs below it, a cell's call to management goes on there, and no id of a customer is in any of it.
+// `--collector=<path of an otelcol>` sends everything through that collector on its way (its build needs otlp and
+// otlphttp).
 
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,5 @@
-// Callers of management, many at once: what `management organizations add` and `api-keys mint` do, without a process for each.
+// Callers of management, many at once: what `management organizations add` and `api-keys mint` do, without a process
+// for each.
 
 import { SCOPES } from '@loci/management/access/roles.ts'
 import { issueApiKey } from '@loci/management/api-keys/api-keys.ts'
@@ -24,7 +25,10 @@ export interface WantedCallers {
   name: string
 }
 
-/** The callers of the first organization, then those of the second, and so on. They may ask as much as the largest plan allows. */
+/**
+ * The callers of the first organization, then those of the second, and so on. They may ask as much as the largest plan
+ * allows.
+ */
 export async function addCallers(
   world: Pick<World, 'postgres' | 'managementSettings'>,
   { organizations, each, name }: WantedCallers,

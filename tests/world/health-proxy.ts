@@ -1,5 +1,5 @@
-// A small load balancer: two ports over the same replicas, each sent to only while its readiness was 200 at the last check.
-// Nothing is retried, no header is added: what the replicas drop, the clients see.
+// A small load balancer: two ports over the same replicas, each sent to only while its readiness was 200 at the last
+// check. Nothing is retried, no header is added: what the replicas drop, the clients see.
 //
 //   httpUrl  balances requests, over upstream connections that it keeps (nginx, Envoy)
 //   tcpUrl   balances connections, and a client stays where it was put until the connection ends (a Kubernetes Service)

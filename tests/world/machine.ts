@@ -1,6 +1,7 @@
-// How much slower the machine is than one with a core to spare: wall time by processor time of a fixed piece of work. A promise about
-// time is made for a machine that has one. It is asked between the parts of a test, while our own processes rest, so that it
-// shows what others do. On an idle machine the factor is 1 and a bound is the promise itself.
+// How much slower the machine is than one with a core to spare: wall time by processor time of a fixed piece of work. A
+// promise about time is made for a machine that has one. It is asked between the parts of a test, while our own
+// processes rest, so that it shows what others do. On an idle machine the factor is 1 and a bound is the promise
+// itself.
 
 export interface Machine {
   /** Of now or of the time before, whichever is worse. */

@@ -1,5 +1,5 @@
-// A copy of the programs with a sabotage in it, in a temporary directory. A test that can not tell it from the real thing
-// proves nothing. Production code has no switch for this: the source text is what differs.
+// A copy of the programs with a sabotage in it, in a temporary directory. A test that can not tell it from the real
+// thing proves nothing. Production code has no switch for this: the source text is what differs.
 
 import { createHash } from 'node:crypto'
 import {

@@ -18,10 +18,11 @@ export interface LociProcess {
 export type ProgramName = 'daemon' | 'management'
 
 /**
- * As docs/operations/install.md starts a program. V8 sizes its young generation by the machine: on a large one it collects so
- * late that 40,000 connections took a daemon from 117 to 269 MB; with this it stayed below 170 MB at the same rate. And it lets the
- * old generation grow fourfold between two collections: 280 MB in a storm of writes, 207 MB when it may only double. Management has
- * more to begin with: it may grow by half (271 MB in the fuzz when it might double).
+ * As docs/operations/install.md starts a program. V8 sizes its young generation by the machine: on a large one it
+ * collects so late that 40,000 connections took a daemon from 117 to 269 MB; with this it stayed below 170 MB at the
+ * same rate. And it lets the old generation grow fourfold between two collections: 280 MB in a storm of writes, 207 MB
+ * when it may only double. Management has more to begin with: it may grow by half (271 MB in the fuzz when it might
+ * double).
  */
 const NODE_FLAGS: Record<ProgramName, string[]> = {
   daemon: ['--max-semi-space-size=8', '--heap-growing-percent=100'],
@@ -36,7 +37,10 @@ function environment(settings: Record<string, string>): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings }
 }
 
-/** Resolves when the program listens; whether it is ready, ask its probes. Rejects with what it wrote when it ends before. */
+/**
+ * Resolves when the program listens; whether it is ready, ask its probes. Rejects with what it wrote when it ends
+ * before.
+ */
 export async function startProgram(
   program: ProgramName,
   settings: Record<string, string>,

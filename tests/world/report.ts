@@ -7,7 +7,9 @@ export interface Report {
   /** `how` is what gave it away; undefined when it survived, which fails the test. */
   mutant(name: string, how: string | undefined): void
   note(line: string): void
-  /** The bound of a promise about time: `ms`, times how much slower the machine is than an idle one; and how to say it. */
+  /**
+   * The bound of a promise about time: `ms`, times how much slower the machine is than an idle one; and how to say it.
+   */
   within(ms: number): Promise<{ ms: number; text: string }>
 }
 

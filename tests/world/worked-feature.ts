@@ -1,5 +1,6 @@
-// The worked feature of CONTRIBUTING.md, made in a copy of the tree exactly as the document says: a block of code with `file=…` is a new
-// file, one with `in=… before="…"` stands in a file that is there, before the one line with that text.
+// The worked feature of CONTRIBUTING.md, made in a copy of the tree exactly as the document says: a block of code with
+// `file=…` is a new file, one with `in=… before="…"` stands in a file that is there, before the one line with that
+// text.
 
 import { execFileSync, spawn } from 'node:child_process'
 import {

@@ -9,8 +9,8 @@ import { BILLING_SECRET, type World } from './world.ts'
 const NOBODY = '10.255.255.255/32'
 
 /**
- * Starts one more daemon of the world, which takes the suite for a stranger, and one more management, which wants every billing event
- * signed; they stop with the world.
+ * Starts one more daemon of the world, which takes the suite for a stranger, and one more management, which wants every
+ * billing event signed; they stop with the world.
  */
 export async function writeWorldFile(file: string, world: World): Promise<void> {
   const replicas = world.daemons.map(({ url }) => url)

@@ -1,4 +1,5 @@
-// A whole loci on loopback: one throwaway PostgreSQL with a control and a cell database, management, and replicas of one daemon.
+// A whole loci on loopback: one throwaway PostgreSQL with a control and a cell database, management, and replicas of
+// one daemon.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'

@@ -1,12 +1,13 @@
-// Verifies an instance's entries: every row against its digest, every database's rows against the sums in its head. The work of one
-// call is bounded; what is left is named by a cursor.
+// Verifies an instance's entries: every row against its digest, every database's rows against the sums in its head. The
+// work of one call is bounded; what is left is named by a cursor.
 //
-// A walk goes through the databases in order of their names and through each in order of its keys. One call sees one snapshot. A
-// database that spans calls is compared with its head only when nothing was written to it meanwhile (same seq): the cursor carries
-// the sums so far. When something was, each row is still verified, the sums are not, and the walk ends as `unknown`.
+// A walk goes through the databases in order of their names and through each in order of its keys. One call sees one
+// snapshot. A database that spans calls is compared with its head only when nothing was written to it meanwhile (same
+// seq): the cursor carries the sums so far. When something was, each row is still verified, the sums are not, and the
+// walk ends as `unknown`.
 //
-// `full` reads every database. `incremental` leaves out those whose seq is the one at which they were last read whole and found
-// good: it finds what went wrong with what was written since. Rot in what nobody writes is found by `full`.
+// `full` reads every database. `incremental` leaves out those whose seq is the one at which they were last read whole
+// and found good: it finds what went wrong with what was written since. Rot in what nobody writes is found by `full`.
 
 import { createHash } from 'node:crypto'
 import { covers } from '@loci/capability/keyspaces.ts'
@@ -246,9 +247,9 @@ function xor(one: string, other: string): string {
 }
 
 /**
- * What was read of a database against its head. A row that vanished leaves no trace but here. Damaged rows are counted as being
- * there; whether they account for the whole difference shows in the set: without them it must lack exactly their digests, unless
- * one of their digests is what rotted, or can not be read.
+ * What was read of a database against its head. A row that vanished leaves no trace but here. Damaged rows are counted
+ * as being there; whether they account for the whole difference shows in the set: without them it must lack exactly
+ * their digests, unless one of their digests is what rotted, or can not be read.
  */
 function compare(walk: Walk, head: NamedHead, sums: Sums): void {
   const found = head.state === 'headless' ? headless(head, sums) : sums.seq === null ? undefined : against(head, sums)

@@ -1,4 +1,5 @@
-// What kv/health says of the store: a probe that really writes, commits and reads back, and what the server says of itself.
+// What kv/health says of the store: a probe that really writes, commits and reads back, and what the server says of
+// itself.
 
 import { randomUUID } from 'node:crypto'
 import { covers } from '@loci/capability/keyspaces.ts'

@@ -1,5 +1,5 @@
-// The cursor of a consistency walk: a position with the sums so far, and a seal over it, the instance and the mode. Sealed, because
-// a walk believes what it carries.
+// The cursor of a consistency walk: a position with the sums so far, and a seal over it, the instance and the mode.
+// Sealed, because a walk believes what it carries.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode, Position } from './consistency.ts'

@@ -1,4 +1,5 @@
-// How many consistency walks run at a time. That a call costs 50 of the rate: access/limits.test.ts, "bodies, rows, bytes answered".
+// How many consistency walks run at a time. That a call costs 50 of the rate: access/limits.test.ts, "bodies, rows,
+// bytes answered".
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,8 +16,9 @@ interface HeldWalk {
   hasEnded: boolean
 }
 
-// M8: up to a second of the database per call, at the plan's full rate, took the connections that everybody else needed.
-// Mutants: `running.has(instanceId) ||` left out; WALKS_MAX = 3; a queue, `while (running.has(instanceId)) await …`, in place of the refusal.
+// M8: up to a second of the database per call, at the plan's full rate, took the connections that everybody else
+// needed. Mutants: `running.has(instanceId) ||` left out; WALKS_MAX = 3; a queue, `while (running.has(instanceId))
+// await …`, in place of the refusal.
 test('an instance has one consistency walk at a time and a replica two; more are told to come again, at once', async () => {
   await using daemon = await testDaemon()
   const [ada, bob, carol] = [await addTenant(daemon), await addTenant(daemon), await addTenant(daemon)]
@@ -28,7 +30,8 @@ test('an instance has one consistency walk at a time and a replica two; more are
     onError: () => {}, // The statement that needed the connection fails by itself.
   })
 
-  // A walk waits 1.25 s for the lock. On a machine that is slower than that the walks have ended before the question: again.
+  // A walk waits 1.25 s for the lock. On a machine that is slower than that the walks have ended before the question:
+  // again.
   for (;;) {
     const client = await blocker.client()
     await client.query({ text: 'begin' })

@@ -1,6 +1,7 @@
-// Audit entries, the same in both programs (CONTRACT 9, Audit). An entry is written inside the transaction of the act that it is about:
-// there is no act without its entry and no entry without its act. Each entry carries a digest of its fields; the database links it to
-// the one before it in its chain: hash = SHA-256(hash of the one before ‖ seq ‖ digest), separated by U+001F.
+// Audit entries, the same in both programs (CONTRACT 9, Audit). An entry is written inside the transaction of the act
+// that it is about: there is no act without its entry and no entry without its act. Each entry carries a digest of its
+// fields; the database links it to the one before it in its chain: hash = SHA-256(hash of the one before ‖ seq ‖
+// digest), separated by U+001F.
 
 import { createHash } from 'node:crypto'
 import { PLATFORM } from '@loci/contract/audit.ts'
@@ -8,7 +9,7 @@ import { PLATFORM } from '@loci/contract/audit.ts'
 /** The chain of acts of a cell's administration; acts on an instance have the instance's id as their chain. */
 export const CELL_CHAIN = 'cell'
 
-/** The chain of acts on the platform itself; acts on what is an organization's have the organization's id as their chain. */
+/** The chain of acts on the platform; acts on an organization have the organization's id as their chain. */
 export const PLATFORM_CHAIN = PLATFORM
 
 /** Who acts, and in which request: what each function that changes something is told by its route or command. */

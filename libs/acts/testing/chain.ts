@@ -1,4 +1,5 @@
-// The verifier of audit chains of both programs. Written from the description in audit.ts, not with the code that makes the digests.
+// The verifier of audit chains of both programs. Written from the description in audit.ts, not with the code that makes
+// the digests.
 
 import { createHash } from 'node:crypto'
 

@@ -1,5 +1,6 @@
-// A self-signed certificate for 127.0.0.1, made on the spot: a private key in the repository would be found by every scanner,
-// and openssl is not on every machine. X.509 (RFC 5280) with Ed25519 (RFC 8410), only what a TLS handshake asks for.
+// A self-signed certificate for 127.0.0.1, made on the spot: a private key in the repository would be found by every
+// scanner, and openssl is not on every machine. X.509 (RFC 5280) with Ed25519 (RFC 8410), only what a TLS handshake
+// asks for.
 
 import { generateKeyPairSync, sign } from 'node:crypto'
 

@@ -1,13 +1,15 @@
-// The authorization matrix (PROMISES P9, P11): every registered route × every kind of credential, held against a reviewed table.
-// The routes come from the running router, so a route that nobody reviewed is found; so is a row whose route is gone.
+// The authorization matrix (PROMISES P9, P11): every registered route × every kind of credential, held against a
+// reviewed table. The routes come from the running router, so a route that nobody reviewed is found; so is a row whose
+// route is gone.
 
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import type { Route } from '../route.ts'
 import type { TestAnswer } from './request.ts'
 
 /**
- * `admitted` is any 2xx; `admitted or 404` is for a route that has nothing harmless to find: past access, it says that there is
- * no such thing; `as none` is whatever a request without any credential gets. Refusals in the seed's flat shape have no code.
+ * `admitted` is any 2xx; `admitted or 404` is for a route that has nothing harmless to find: past access, it says that
+ * there is no such thing; `as none` is whatever a request without any credential gets. Refusals in the seed's flat
+ * shape have no code.
  */
 export type Expectation =
   | `${number} ${ErrorCode}`

@@ -88,8 +88,8 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<string> 
 const NEVER_MS = 60_000
 
 /**
- * For what must be done before a moment that the test itself chose: tried again with twice the time while `work` says that the
- * machine was too slow for it (false).
+ * For what must be done before a moment that the test itself chose: tried again with twice the time while `work` says
+ * that the machine was too slow for it (false).
  */
 export async function inTime(work: (ms: number) => Promise<boolean>): Promise<void> {
   for (let ms = 1_000; !(await work(ms)); ms *= 2);

@@ -1,6 +1,8 @@
 import pg from 'pg'
 
-/** Counts the deadlocks that this process is told of. transaction() tries again after one, so that no answer shows it. */
+/**
+ * Counts the deadlocks that this process is told of. transaction() tries again after one, so that no answer shows it.
+ */
 export function countDeadlocks(): { count(): number; [Symbol.dispose](): void } {
   const { query } = pg.Client.prototype
   let count = 0

@@ -4,8 +4,8 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * Below the ports that the kernel gives to outgoing connections (from 32768 on Linux, from 49152 elsewhere). One of those may
- * be taken by anybody's connection between here and its use, or while the server that used it is down.
+ * Below the ports that the kernel gives to outgoing connections (from 32768 on Linux, from 49152 elsewhere). One of
+ * those may be taken by anybody's connection between here and its use, or while the server that used it is down.
  */
 const [LOWEST, BEHIND] = [15_000, 32_000]
 

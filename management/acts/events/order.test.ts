@@ -1,5 +1,6 @@
-// P25: whoever follows the events of an organization and remembers only how far it has read misses none, in whatever order
-// transactions that append at the same time commit. The mutant numbers by a sequence and is caught by the same readers.
+// P25: whoever follows the events of an organization and remembers only how far it has read misses none, in whatever
+// order transactions that append at the same time commit. The mutant numbers by a sequence and is caught by the same
+// readers.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,8 +16,8 @@ const BLOCKED =
   'select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0'
 
 /**
- * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has to wait for
- * the first, it can not, and that is what keeps the order.
+ * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has
+ * to wait for the first, it can not, and that is what keeps the order.
  */
 async function missedBy(
   management: TestManagement,

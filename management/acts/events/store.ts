@@ -1,4 +1,5 @@
-// What happened, for whoever follows it: numbered for each organization under the lock of its head, so in the order of commits.
+// What happened, for whoever follows it: numbered for each organization under the lock of its head, so in the order of
+// commits.
 
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -46,13 +47,13 @@ export interface EventPage {
   next: number
   /** There are more already. */
   more: boolean
-  /** What came after `after` is not all kept any more, or `after` is of another time: it was read from the oldest on. */
+  /** Events after `after` are no longer kept, or `after` is of another history: read from the oldest on. */
   truncated: boolean
 }
 
 /**
- * Of the organization in use. One statement, so one snapshot: the head and the events up to it are of the same moment, and the head
- * may be given as the place to go on from although events of other tenants were left out.
+ * Of the organization in use. One statement, so one snapshot: the head and the events up to it are of the same moment,
+ * and the head may be given as the place to go on from although events of other tenants were left out.
  */
 export async function readEvents(
   sql: Sql,

@@ -1,5 +1,5 @@
-// P25: nothing of a feed is missed by a reader that remembers only how far it has read, in whatever order transactions that take
-// their numbers at the same time commit.
+// P25: nothing of a feed is missed by a reader that remembers only how far it has read, in whatever order transactions
+// that take their numbers at the same time commit.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,8 +21,8 @@ interface Feed {
 }
 
 /**
- * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has to wait for
- * the first, it can not, and that is what keeps the order.
+ * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has
+ * to wait for the first, it can not, and that is what keeps the order.
  */
 async function missedBy(feed: Feed, first: Client, second: Client): Promise<string[]> {
   const written: string[] = []

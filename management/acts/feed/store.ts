@@ -1,5 +1,5 @@
-// The feeds of the cells: one current row for each thing that a cell must know, numbered under the lock of the cell's own row, so
-// that a number is given in the order of commits.
+// The feeds of the cells: one current row for each thing that a cell must know, numbered under the lock of the cell's
+// own row, so that a number is given in the order of commits.
 
 import type { FeedChange, FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
@@ -22,7 +22,7 @@ export async function publish(sql: Sql, cellId: string, change: FeedChange): Pro
   sql.afterCommit((wake) => wake('feed', cellId))
 }
 
-/** Takes items out of the feed of a cell, where something else that is published in the same transaction says as much. */
+/** Removes items from a cell's feed that another item of the same transaction replaces. */
 export async function withdraw(sql: Sql, cellId: string, kind: FeedChange['kind'], keys: string[]): Promise<void> {
   await sql.query({
     name: 'feed_withdraw',
@@ -33,7 +33,7 @@ export async function withdraw(sql: Sql, cellId: string, kind: FeedChange['kind'
 
 type InstanceBody = Extract<FeedChange, { kind: 'instance' }>['body']
 
-/** An instance, and how many the cell holds: its place is taken with the first word of it and free with the word that it is deleted. */
+/** Publishes an instance and counts it: its place is taken when first published, and free when deleted. */
 export async function publishInstance(sql: Sql, cellId: string, body: InstanceBody): Promise<void> {
   LOCKS.note(sql, 'cell', cellId)
   await sql.query({
@@ -58,8 +58,8 @@ export async function publishToAll(sql: Sql, change: FeedChange): Promise<void> 
 }
 
 /**
- * Changes whenever the numbers of the feed may have gone back: the life of the database, or the word of an operator for what
- * PostgreSQL can not tell (loci.feed_epoch).
+ * Changes whenever the numbers of the feed may have gone back: the life of the database, or the word of an operator for
+ * what PostgreSQL can not tell (loci.feed_epoch).
  */
 const EPOCH = `(select ${DATABASE_LIFE} || '.' || e.value from loci.feed_epoch e)`
 
@@ -68,7 +68,7 @@ export async function readEpoch(sql: Sql): Promise<string> {
   return rows[0]?.epoch as string
 }
 
-/** When the epoch was first seen in place of another, so when something may last have been lost; null: it has always been this one. */
+/** When this epoch replaced another one, so when changes may have been lost; null: there was no other. */
 export async function noteEpoch(sql: Sql): Promise<Date | null> {
   await sql.query({
     name: 'feed_note_epoch',
@@ -110,7 +110,7 @@ interface PageRow {
   items: FeedItem[] | null
 }
 
-/** Of one lane, in the order of numbers, as far as the bytes go. What a release before has published is measured here. */
+/** Items of one lane in order of seq, up to the byte limit. Items of the previous release are measured here. */
 const LANE = (kinds: string, after: string) => `(
     select count(*)::int as found, json_agg(json_build_object('seq', seq, 'kind', kind, 'key', key, 'body', body) order by seq)
       filter (where bytes_before < $5) as items
@@ -129,8 +129,9 @@ const PLACE = `with place as (
   )`
 
 /**
- * One statement, so one snapshot: the end of the feed and the items up to it are of the same moment. With `urgent` keys and revocations
- * have a place of their own, which is never behind the other: what is left of them fills the page before anything else is in it.
+ * One statement, so one snapshot: the end of the feed and the items up to it are of the same moment. With `urgent` keys
+ * and revocations have a place of their own, which is never behind the other: what is left of them fills the page
+ * before anything else is in it.
  */
 export async function readFeed(
   sql: Sql,
@@ -180,8 +181,8 @@ function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number
 }
 
 /**
- * An item that says deleted is needed no more: its cell has read it, and the ledger, which a restored cell hears, has what was
- * erased. Ten minutes later: the last usage of the instance may still be on its way.
+ * An item that says deleted is needed no more: its cell has read it, and the ledger, which a restored cell hears, has
+ * what was erased. Ten minutes later: the last usage of the instance may still be on its way.
  */
 const CONFIRMED = `f.kind = 'instance' and f.body->>'state' = 'deleted' and c.id = f.cell_id
   and c.heard_epoch = ${EPOCH} and c.heard_seq >= f.seq

@@ -1,5 +1,6 @@
-// How many answers for repeats an organization keeps, by its plan. Counted at most every ten seconds by each process; what this process adds
-// meanwhile is added to the count, so the limit is met but for what other processes add within ten seconds.
+// How many answers for repeats an organization keeps, by its plan. Counted at most every ten seconds by each process;
+// what this process adds meanwhile is added to the count, so the limit is met but for what other processes add within
+// ten seconds.
 
 import { tooManyAnswers } from '@loci/acts/idempotency/idempotency.ts'
 import { countAnswers } from '@loci/acts/idempotency/store.ts'
@@ -8,7 +9,7 @@ import type { Caller } from '../../access/caller.ts'
 import { PLANS } from '../../plans.ts'
 
 interface AnswerCounts {
-  /** For one more; throws RATE_LIMITED when there is no room. In a transaction that has the caller's organization in use. */
+  /** Requires room for one more, else RATE_LIMITED. In a transaction with the caller's organization in use. */
   requireRoom(sql: Sql, caller: Pick<Caller, 'organizationId' | 'plan'>): Promise<void>
 }
 

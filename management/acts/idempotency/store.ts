@@ -1,7 +1,7 @@
 import type { StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
-/** Needs no transaction, and in one leaves the scope's organization in use: every creation with a key asks for its answer first. */
+/** Needs no transaction; in one it leaves the organization in use. Every keyed creation calls it first. */
 export async function findAnswer(sql: Sql, scope: string[]): Promise<StoredAnswer | undefined> {
   const { rows } = await sql.query<StoredAnswer>({
     name: 'idempotency_find',

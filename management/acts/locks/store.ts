@@ -1,5 +1,5 @@
-// The rows that several features lock, each locked here alone, and the order in which a transaction may lock them. Whoever writes to one
-// of them without a lock of its own notes it.
+// The rows that several features lock, each locked here alone, and the order in which a transaction may lock them.
+// Whoever writes to one of them without a lock of its own notes it.
 
 import { ADVISORY_LOCKS } from '@loci/postgres/advisory-locks.ts'
 import { createLockOrder } from '@loci/postgres/lock-order.ts'
@@ -9,8 +9,8 @@ import type { Sql } from '@loci/postgres/pool.ts'
 export const LOCKS = createLockOrder(['cell', 'tenant', 'service', 'organization', 'due row'])
 
 /**
- * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from appearing,
- * for a cell that is added at the same moment would be told by neither side.
+ * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from
+ * appearing, for a cell that is added at the same moment would be told by neither side.
  */
 export async function lockCells(sql: Sql): Promise<string[]> {
   await sql.query({ name: 'locks_feeds', text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.allCells})` })

@@ -1,5 +1,6 @@
-// What a cell says about what it holds. It is believed in what only it can know, and its word is never what somebody wants: nothing that
-// it says makes management publish `deleted`, bring a service into being, or take a place or a quota (CONTRACT 8).
+// What a cell says about what it holds. It is believed in what only it can know, and its word is never what somebody
+// wants: nothing that it says makes management publish `deleted`, bring a service into being, or take a place or a
+// quota (CONTRACT 8).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { CellAlarm } from '@loci/contract/cells.ts'
@@ -23,10 +24,10 @@ export interface ReportRules {
 const FOREIGN_NOTED_MAX = 100
 
 /**
- * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a transaction of its own: a
- * cell that comes back tells of a thousand, and whoever works in their organizations must not wait for all of them. Cut off in the
- * midst it is told again, and the first half is old news then. A row that can not be taken is left out, and holds up no other.
- * Answers those that are not placed in the cell: their rows were left out.
+ * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a
+ * transaction of its own: a cell that comes back tells of a thousand, and whoever works in their organizations must not
+ * wait for all of them. Cut off in the midst it is told again, and the first half is old news then. A row that can not
+ * be taken is left out, and holds up no other. Answers those that are not placed in the cell: their rows were left out.
  */
 export async function takeReport(
   pool: Pool,
@@ -114,7 +115,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   return { placed, foreign: [...named].filter((svc) => !placed.has(svc)) }
 }
 
-/** Kept, and given back to this cell alone: a cell restored from a backup hears again what its administration revoked. */
+/** Stored and published to this cell alone: restored from a backup it gets its own revocations again. */
 async function takeRevocation(sql: Sql, cellId: string, given: Report['revocations'][number]): Promise<void> {
   const { kind, value, not_before, expires_at, audit_id } = given
   const revocation = {

@@ -52,7 +52,7 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
   })
 }
 
-/** Locks the row of the cell: numbers are given in the order of commits. Of whole instances only what the cell was told to erase. */
+/** Locks the cell's row, so numbers are in commit order. Whole instances only if their deletion was published. */
 export async function saveDeletions(sql: Sql, cellId: string, deletions: Report['deletions']): Promise<void> {
   await sql.query({
     name: 'reports_deletions',

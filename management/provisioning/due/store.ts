@@ -4,8 +4,8 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { LOCKS } from '../../acts/locks/store.ts'
 
 /**
- * Somebody must look at the service; now, unless said otherwise. In the transaction of whatever gave the reason. Never later than
- * another reason has it.
+ * Somebody must look at the service; now, unless said otherwise. In the transaction of whatever gave the reason. Never
+ * later than another reason has it.
  */
 export async function putDue(
   sql: Sql,
@@ -79,8 +79,9 @@ export async function putServicesDue(
 }
 
 /**
- * Claims up to `max` due services. Claiming moves due_at forward, so a crashed worker's services become due again; each claim without a
- * reconciliation that ended well doubles the wait, up to 64 times `putOffMs`. Concurrent workers skip each other's rows.
+ * Claims up to `max` due services. Claiming moves due_at forward, so a crashed worker's services become due again; each
+ * claim without a reconciliation that ended well doubles the wait, up to 64 times `putOffMs`. Concurrent workers skip
+ * each other's rows.
  */
 export async function claimDue(
   sql: Sql,
@@ -99,7 +100,7 @@ export async function claimDue(
   return rows
 }
 
-/** How much is overdue, claimed or not, and by how much: what an operator looks at first when services do not come to be. */
+/** How many services are overdue, claimed or not, and by how much: the first figure for an operator. */
 export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: number }> {
   const { rows } = await sql.query<{ count: number; oldestS: number }>({
     name: 'provisioning_overdue',
@@ -111,8 +112,9 @@ export async function countOverdue(sql: Sql): Promise<{ count: number; oldestS: 
 }
 
 /**
- * Of the organization in use: what stood back because a plan covers fewer may come forward when another goes. The one that goes is among
- * them, so that due rows are locked by id: two of one organization that go at the same moment would deadlock.
+ * Of the organization in use: what stood back because a plan covers fewer may come forward when another goes. The one
+ * that goes is among them, so that due rows are locked by id: two of one organization that go at the same moment would
+ * deadlock.
  */
 export async function putUncoveredDue(sql: Sql, organizationId: string, leavingId: string, at: Date): Promise<void> {
   const { rows } = await sql.query<{ id: string }>({

@@ -1,7 +1,7 @@
 // Waiting for the end of an operation: whoever follows a command, and who deletes something and lists right afterwards.
 //
-// All who wait in one organization share one question: after its events have moved on, which of these operations are over? Six hundred
-// polls beside a busy customer's events are one small transaction each time, and not six hundred.
+// All who wait in one organization share one question: after its events have moved on, which of these operations are
+// over? Six hundred polls beside a busy customer's events are one small transaction each time, and not six hundred.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -16,7 +16,7 @@ import { isOpen } from './operation.ts'
 import { findEventEnd, findOperation, listEnded, type StoredOperation } from './store.ts'
 
 export interface OperationEnds {
-  /** As it is when it is over, when the time is, or when the process is about to end. `onWaiting` before the first wait. */
+  /** The operation at its end, at the timeout, or at shutdown. `onWaiting` is called before the first wait. */
   wait(caller: Caller, id: string, ms: number, signal: AbortSignal, onWaiting: () => void): Promise<StoredOperation>
 }
 
@@ -27,7 +27,7 @@ const QUESTION_MS_MAX = 5_000
 /** `waiting` is for the events of an organization: the end of an operation is one. */
 export function createOperationEnds(pool: Pool, waiting: Waiting): OperationEnds {
   const awaited = new Map<string, Map<string, Set<() => void>>>()
-  /** Of organizations whose question is put off: who comes new wants it asked, for its operation may just have ended. */
+  /** Organizations whose poll is delayed; a new waiter triggers one, because its operation may have just ended. */
   const asking = new Map<string, AbortController>()
 
   const read = (caller: Caller, id: string): Promise<StoredOperation> =>

@@ -1,4 +1,5 @@
-// What became of a command: its steps, one after the other, and how it ended. Over is over: a finished operation never changes.
+// What became of a command: its steps, one after the other, and how it ended. Over is over: a finished operation never
+// changes.
 
 export type OperationKind = 'provision' | 'update' | 'suspend' | 'resume' | 'move' | 'delete'
 export type OperationStatus = 'pending' | 'running' | 'succeeded' | 'failed' | 'superseded'

@@ -9,8 +9,8 @@ import { foldErased } from './revocations.ts'
 
 const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, burst: 1, streams: 1 }
 
-// Mutants: foldErased() returns at once (three stay for a year); dropConfirmedDeletions() without `not HAS_REVOCATIONS` (they are not found
-// any more); listErasedWithRevocations() without CONFIRMED (they go while the service is served).
+// Mutants: foldErased() returns at once (three stay for a year); dropConfirmedDeletions() without `not HAS_REVOCATIONS`
+// (they are not found any more); listErasedWithRevocations() without CONFIRMED (they go while the service is served).
 test('revocations by jti of a service become one epoch when its erasure is confirmed by the cell and the ledger', async () => {
   await using management = await testManagement()
   const cell = await management.cell()

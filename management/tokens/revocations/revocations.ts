@@ -1,4 +1,5 @@
-// A revocation reaches a cell through its feed and stays there, whatever happens to this database, until it can hit nothing.
+// A revocation reaches a cell through its feed and stays there, whatever happens to this database, until it can hit
+// nothing.
 
 import type { FeedChange } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
@@ -34,8 +35,8 @@ export async function revoke(sql: Sql, revocation: Revocation, cellIds: string[]
 }
 
 /**
- * A service keeps a bounded number of revocations by jti. Beyond it the older half goes, and whoever calls puts an epoch in their place:
- * it also ends tokens of that age that nobody revoked, and none that was issued since.
+ * A service keeps a bounded number of revocations by jti. Beyond it the older half goes, and whoever calls puts an
+ * epoch in their place: it also ends tokens of that age that nobody revoked, and none that was issued since.
  */
 export async function foldOldest(
   sql: Sql,
@@ -51,9 +52,9 @@ export async function foldOldest(
 }
 
 /**
- * Of a service that is erased nothing is left that a token could open, so one epoch stands for all its revocations by jti: they would be
- * kept as long as any token may live, a year. Not none: should a restored control database name the service again, what was revoked
- * stays so.
+ * Of a service that is erased nothing is left that a token could open, so one epoch stands for all its revocations by
+ * jti: they would be kept as long as any token may live, a year. Not none: should a restored control database name the
+ * service again, what was revoked stays so.
  */
 export async function foldErased(pool: Pool): Promise<void> {
   for (const { cellId, serviceId } of await listErasedWithRevocations(pool, ERASED_AT_ONCE_MAX))

@@ -56,8 +56,8 @@ export interface Folded {
 }
 
 /**
- * Where a service has more than `max` revocations by jti, takes out all but the newest `keep`. Only those that are a minute old: a token
- * was issued before it was revoked, and clocks that differ by less do not matter then.
+ * Where a service has more than `max` revocations by jti, takes out all but the newest `keep`. Only those that are a
+ * minute old: a token was issued before it was revoked, and clocks that differ by less do not matter then.
  */
 export async function takeOldest(
   sql: Sql,

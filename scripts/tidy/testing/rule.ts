@@ -1,5 +1,5 @@
-// One rule of tidy against small trees: for every rule one that breaks it and one that keeps it. A rule that can not fail here
-// guards nothing.
+// One rule of tidy against small trees: for every rule one that breaks it and one that keeps it. A rule that can not
+// fail here guards nothing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

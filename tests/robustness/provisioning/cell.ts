@@ -1,4 +1,5 @@
-// A cell as daemon/feed keeps it: what it was told, what it has erased, what it still has to report. It pulls and nobody calls it.
+// A cell as daemon/feed keeps it: what it was told, what it has erased, what it still has to report. It pulls and
+// nobody calls it.
 
 import type { DesiredState, ObservedState } from '@loci/management/provisioning/service-state.ts'
 import type { Item } from './control.ts'

@@ -1,5 +1,6 @@
-// The control database in memory: rows that are never changed but replaced, locks that are held to the end, transactions that commit
-// whole, are lost whole, or commit and lose their reply. Reads see what is committed at that moment, as under read committed.
+// The control database in memory: rows that are never changed but replaced, locks that are held to the end,
+// transactions that commit whole, are lost whole, or commit and lose their reply. Reads see what is committed at that
+// moment, as under read committed.
 
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
 import type { DesiredState, ServiceState } from '@loci/management/provisioning/service-state.ts'

@@ -1,4 +1,5 @@
-// Customers of the real thing: each has a service made and changes its mind, over HTTP, and asks again until it is answered.
+// Customers of the real thing: each has a service made and changes its mind, over HTTP, and asks again until it is
+// answered.
 
 import { randomUUID } from 'node:crypto'
 import type { WorldCaller } from '../../world/callers.ts'

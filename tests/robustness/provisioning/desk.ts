@@ -1,5 +1,6 @@
-// Management's transactions over the control database in memory: statement by statement as management/provisioning/provisioning.ts,
-// adoption.ts and services.ts do them, with the real functions of the lifecycle in their midst.
+// Management's transactions over the control database in memory: statement by statement as
+// management/provisioning/provisioning.ts, adoption.ts and services.ts do them, with the real functions of the
+// lifecycle in their midst.
 
 import { finish, newOperation, type Operation } from '@loci/management/provisioning/operations/operation.ts'
 import {
@@ -259,7 +260,10 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
   for (const svc of again) desk.look(svc)
 }
 
-/** management/provisioning/adoption.ts: one that this database does not have. Without a restore that explains it, it is kept aside. */
+/**
+ * management/provisioning/adoption.ts: one that this database does not have. Without a restore that explains it, it is
+ * kept aside.
+ */
 function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, generation, state }: Observation): void {
   const { schedule } = desk
   if (state === 'deleted') return

@@ -1,5 +1,5 @@
-// What must hold at every moment and in the end. It sees the control database, every cell, and what the customers have asked for; it
-// remembers what a restore makes the database forget.
+// What must hold at every moment and in the end. It sees the control database, every cell, and what the customers have
+// asked for; it remembers what a restore makes the database forget.
 
 import type { Operation } from '@loci/management/provisioning/operations/operation.ts'
 import {
@@ -115,7 +115,8 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
         find('served', `${cell.id} served ${svc}, which was erased before`)
     },
     onCalm(tables, nowMs) {
-      // What began meanwhile has its own fifteen minutes: a cell may have come back just now and told of a service nobody knew.
+      // What began meanwhile has its own fifteen minutes: a cell may have come back just now and told of a service
+      // nobody knew.
       const isYoung = (operation: Operation) => operation.createdAt.getTime() > nowMs - OPERATION_MS
       for (const { state: service } of tables.services.values()) {
         if (service.operation && isYoung(service.operation)) continue

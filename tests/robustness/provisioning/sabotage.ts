@@ -22,7 +22,10 @@ export interface Rules {
   locksPlaces: boolean
   /** …and of the tenant: what is paid for can not change while it is decided that nothing is left to do. */
   locksTenants: boolean
-  /** A cell whose database is another than the one it last wrote serves nothing, and asks for everything, before anything else. */
+  /**
+   * A cell whose database is another than the one it last wrote serves nothing, and asks for everything, before
+   * anything else.
+   */
   noticesRestore: boolean
 }
 

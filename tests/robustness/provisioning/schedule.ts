@@ -1,5 +1,5 @@
-// Virtual time. Processes are generators that say how long they pause; nothing happens between two events, and the same seed gives the
-// same run.
+// Virtual time. Processes are generators that say how long they pause; nothing happens between two events, and the same
+// seed gives the same run.
 
 /** Yields how long it pauses, in milliseconds; or a bell that may end the pause early. */
 export type Process = Generator<number | { ms: number; bell: Bell }, void, void>
