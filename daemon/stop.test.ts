@@ -50,7 +50,7 @@ test('a daemon whose database blinks while it warms up waits, and one that is to
   }
 })
 
-// Mutant: leave out isStopping() after warmUp() in serve.ts (a draining process can not become ready).
+// Mutant: leave out isStopping() after warmUp() in serve.ts (a draining process cannot become ready).
 test('a start that is overtaken by a stop ends without an error', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })

@@ -100,7 +100,7 @@ test('a process whose database blinks while it warms up waits, and one that is t
   }
 })
 
-// It failed with "a draining process can not become ready". Mutant: leave out isStopping() after warmUp() in serve.ts.
+// It failed with "a draining process cannot become ready". Mutant: leave out isStopping() after warmUp() in serve.ts.
 test('a start that is overtaken by a stop ends without an error', async () => {
   await using database = await testDatabase({ schema: SCHEMA, program: 'management' })
   const pool = openPool({ url: database.appUrl, applicationName: 'test', connectionsMax: 1, onError: () => {} })

@@ -53,7 +53,7 @@ test('objects, maps, choices and null are what they are in JSON', () => {
   assert.ok(!text.includes('Unused'))
 })
 
-test('only success has a type; text is text, nothing is undefined, and a stream can not be called', () => {
+test('only success has a type; text is text, nothing is undefined, and a stream cannot be called', () => {
   const text = fileOf({ responses: { 200: { content: { 'text/plain': {} } }, 204: {}, 404: json(ref('Error')) } })
   assert.ok(text.includes('answers: { 200: string 204: undefined }'), text)
   assert.ok(!fileOf({ responses: { 200: { content: { 'text/event-stream': {} } } } }).includes('POST /x/{id}'))

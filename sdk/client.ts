@@ -1,7 +1,7 @@
 // Typed calls of both programs: one request, its retries, its error. It uses fetch and nothing else, so it runs in
 // browsers too.
 //
-// A request is repeated only where a repeat can not do harm: GET, PUT, DELETE, and a POST whose route honours an
+// A request is repeated only where a repeat cannot do harm: GET, PUT, DELETE, and a POST whose route honours an
 // Idempotency-Key, which the client makes and keeps over its attempts. Everything else is sent once.
 
 import { HEADER } from '@loci/contract/headers.ts'
@@ -176,12 +176,12 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
   }
 }
 
-/** `.` and `..` can not be sent, encoded or not: a URL drops them, and the request would go to another route. */
+/** `.` and `..` cannot be sent, encoded or not: a URL drops them, and the request would go to another route. */
 function segmentOf(parameter: string, value: string | number | undefined): string {
   if (value === undefined) throw invalid(`path.${parameter} is missing: it stands in the path as {${parameter}}.`)
   const text = String(value)
   if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {
-    throw invalid(`'${text}' can not stand in a path as {${parameter}}; choose another one.`)
+    throw invalid(`'${text}' cannot stand in a path as {${parameter}}; choose another one.`)
   }
   return encodeURIComponent(text)
 }

@@ -353,7 +353,7 @@ export type ManagementOperations = {
       202: Operation
     }
   }
-  /** Place a service that has failed in a cell of your choice. One that holds data can not be moved yet. */
+  /** Place a service that has failed in a cell of your choice. One that holds data cannot be moved yet. */
   'POST /api/v1/services/{id}/move': {
     given: {
       path: {

@@ -126,7 +126,7 @@ test('a replica that cannot read authority serves nothing by its stale cache', a
     assert.equal(await outcome(tokens.good), '401 UNAUTHENTICATED')
     await daemon.sql(`update loci.signing_keys set state = 'active' where kid = $1`, [authority.kid])
     await daemon.sql(`update loci.cell set life = 'another'`)
-    assert.equal(await outcome(tokens.good), '503 AUTHORITY_STALE', 'a restored database can not say')
+    assert.equal(await outcome(tokens.good), '503 AUTHORITY_STALE', 'a restored database cannot say')
     await daemon.sql('update loci.cell set life = null')
     const { state } = (await daemon.get('/v1/lifecycle/status')).json<{ state: string }>()
     assert.equal(state, 'degraded')

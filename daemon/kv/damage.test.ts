@@ -273,7 +273,7 @@ test('pages stay whole when a damaged row stands at their end', async () => {
   }
 })
 
-test('an entry that can not be read is named by its key, and everything around it is listed and verified', async () => {
+test('an entry that cannot be read is named by its key, and everything around it is listed and verified', async () => {
   const grace = await addTenant(daemon)
   await putAll(grace, 'large', { a: 1, 'a/ü': 2, rotten: 3, 'rotten\u{1f4a5}': 4, rottenly: 5, z: 6 })
   await putAll(grace, 'other', { k: 'other' })

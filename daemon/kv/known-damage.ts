@@ -1,4 +1,4 @@
-// Which keys this replica has lately found on pages that can not be read. Searching for them is work, and each failed
+// Which keys this replica has lately found on pages that cannot be read. Searching for them is work, and each failed
 // read is a warning in the server's log; reading between known ones is neither. Only a help for the search: each key is
 // tried again.
 

@@ -32,7 +32,7 @@ export interface TestFeed {
   readonly unanswered: number
   /** Instances that it does not place in the cell: their rows are left out of a report. */
   unknown: Set<string>
-  /** Instances whose rows it can not read: a report that names one is 400. */
+  /** Instances whose rows it cannot read: a report that names one is 400. */
   unreadable: Set<string>
   /** What the cell has reported as erased, in its former life. */
   ledger: { svc: string; generation: number }[]

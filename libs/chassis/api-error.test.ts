@@ -46,7 +46,7 @@ test('each SQLSTATE becomes what the caller can do about it', () => {
   for (const [state, code] of Object.entries(table)) assert.equal(toApiError(thrown(state)).code, code, state)
 })
 
-test('a store that can not be reached is unavailable, by whatever word the driver says so', () => {
+test('a store that cannot be reached is unavailable, by whatever word the driver says so', () => {
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
     assert.equal(toApiError(thrown(code)).code, 'STORE_UNAVAILABLE', code)
   for (const message of [
@@ -149,7 +149,7 @@ test('an unknown outcome is never a promise that nothing was done, once the hand
   }
 })
 
-test('where the seed knows only 500, whatever the sender can not mend is 500 with a time to come back', () => {
+test('where the seed knows only 500, whatever the sender cannot mend is 500 with a time to come back', () => {
   const style = { method: 'POST', failureMessage: 'Failed to x', failsWith500: true }
   const causes = [
     new DeadlinePassed('x'),

@@ -152,7 +152,7 @@ export function isSchemaGap(error: ApiError): boolean {
 
 type Kind = [ErrorCode, string]
 
-const BAD_REQUEST: Kind = ['VALIDATION_ERROR', 'The request can not be read. Check its path, headers and body.']
+const BAD_REQUEST: Kind = ['VALIDATION_ERROR', 'The request cannot be read. Check its path, headers and body.']
 const STORE_DOWN: Kind = ['STORE_UNAVAILABLE', 'The database does not answer. Nothing was done; try again.']
 
 function codeOf(error: unknown): string | undefined {
@@ -164,7 +164,7 @@ function codeOf(error: unknown): string | undefined {
 function fromSqlState(code: string): Kind | undefined {
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined
   if (code === 'XX001' || code === 'XX002')
-    return ['DATA_DAMAGED', 'The stored data can not be read and is not shown as truth.']
+    return ['DATA_DAMAGED', 'The stored data cannot be read and is not shown as truth.']
   if (code === '55P03' || code === '40001' || code === '40P01')
     return ['OVERLOADED', 'Too many writers want the same rows. Nothing was done; try again.']
   // 08 connection, 28 and 3D a role, password or database that is not right any more, 53 resources, 57 operator

@@ -73,10 +73,10 @@ test('_FILE reads the value from a file, without the newline that editors leave'
   assert.deepEqual([values.adminTokenDigests, values.queueMs], [[Buffer.from(DIGEST, 'hex')], 7])
 })
 
-test('_FILE that can not be read, or stands beside the value itself, is refused once', () => {
+test('_FILE that cannot be read, or stands beside the value itself, is refused once', () => {
   const missing = daemon({ LOCI_ADMIN_TOKEN_DIGESTS: undefined, LOCI_ADMIN_TOKEN_DIGESTS_FILE: join(directory, 'no') })
   assert.equal(missing.problems.length, 1)
-  assert.match(missing.problems[0]!, /LOCI_ADMIN_TOKEN_DIGESTS_FILE can not be read.*ENOENT/)
+  assert.match(missing.problems[0]!, /LOCI_ADMIN_TOKEN_DIGESTS_FILE cannot be read.*ENOENT/)
 
   const both = daemon({ LOCI_ADMIN_TOKEN_DIGESTS_FILE: file('both', DIGEST) })
   assert.deepEqual(both.problems, [
@@ -145,7 +145,7 @@ test('all problems are told at once', () => {
 })
 
 test('a file that is missing, no JSON or no object is a problem, and so is --config without a file', () => {
-  assert.match(daemon({ LOCI_CONFIG: join(directory, 'none') }).problems[0]!, /can not be read: ENOENT/)
+  assert.match(daemon({ LOCI_CONFIG: join(directory, 'none') }).problems[0]!, /cannot be read: ENOENT/)
   for (const text of ['{', '[]', 'null', '"x"'])
     assert.equal(daemon({ LOCI_CONFIG: file('bad.json', text) }).problems.length, 1, text)
   assert.match(daemon({}, ['--config']).problems[0]!, /--config needs/)
@@ -220,7 +220,7 @@ test('a certificate and a key that do not belong together are refused at start, 
   assert.deepEqual(daemon({ LOCI_TLS_CERT: one.cert, LOCI_TLS_KEY: one.key }).problems, [])
   const { problems } = daemon({ LOCI_TLS_CERT: one.cert, LOCI_TLS_KEY: other.key })
   assert.equal(problems.length, 1)
-  assert.match(problems[0]!, /can not be used together/)
+  assert.match(problems[0]!, /cannot be used together/)
   assert.ok(!problems[0]!.includes(other.key.split('\n')[1]!), 'without repeating the key')
 })
 
@@ -267,7 +267,7 @@ test('what a command needs is required for it alone', () => {
   assert.deepEqual(daemon().problems, [])
 })
 
-test('settings with a problem can not be used', () => {
+test('settings with a problem cannot be used', () => {
   assert.throws(() => requireSettings(daemon({ LOCI_NOPE: '1' }), ['listen']), /has problems/)
   assert.deepEqual(requireSettings(daemon(), ['queueMs', 'tlsCert']), { queueMs: 300, tlsCert: undefined })
 })

@@ -125,7 +125,7 @@ function readConfigFile(path: string | undefined, problems: string[]): Map<strin
       Object.entries(parsed).map(([key, value]) => [key, Array.isArray(value) ? value.join(',') : String(value)]),
     )
   } catch (error) {
-    problems.push(`the configuration file ${path} can not be read: ${(error as Error).message}`)
+    problems.push(`the configuration file ${path} cannot be read: ${(error as Error).message}`)
     return new Map()
   }
 }
@@ -177,7 +177,7 @@ function find(
     try {
       return { text: readFileSync(path, 'utf8').trim(), source: 'environment file' }
     } catch (error) {
-      problems.push(`${setting.env}_FILE can not be read: ${(error as Error).message}`)
+      problems.push(`${setting.env}_FILE cannot be read: ${(error as Error).message}`)
       return { source: 'not set', failed: true }
     }
   }
@@ -205,7 +205,7 @@ function checkTogether({ values, problems, warnings, shown }: Config, given: Rea
     try {
       createSecureContext({ cert: values.tlsCert, key: values.tlsKey })
     } catch (error) {
-      problems.push(`LOCI_TLS_CERT and LOCI_TLS_KEY can not be used together: ${(error as Error).message}`)
+      problems.push(`LOCI_TLS_CERT and LOCI_TLS_KEY cannot be used together: ${(error as Error).message}`)
     }
   }
   if (values.databaseCa) {

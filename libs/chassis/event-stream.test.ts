@@ -68,7 +68,7 @@ test('a stream whose client left before it was opened reads nothing', async () =
   assert.equal(reads, 0)
 })
 
-test('a store that fails, or that can not say whether the credential holds, cuts the stream', async () => {
+test('a store that fails, or that cannot say whether the credential holds, cuts the stream', async () => {
   const down = async () => {
     throw new Error('down')
   }

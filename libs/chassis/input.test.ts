@@ -147,7 +147,7 @@ test('a query is read strictly: numbers are digits, and nothing comes twice', as
   }
 })
 
-test('a parameter of a path is decoded once, and one that can not be is 400', async () => {
+test('a parameter of a path is decoded once, and one that cannot be is 400', async () => {
   await using server = await testHttpServer(routes)
   assert.equal((await server.ask('GET /path/a%2Fb%20%C3%A4%2525')).text, JSON.stringify({ key: 'a/b ä%25' }))
   assert.equal((await server.ask('GET /path/%E0%A4%A')).status, 400)

@@ -38,7 +38,7 @@ test('no way leads back from draining, round warming, or out of stopped', () => 
   ]
   for (const [states, to] of forbidden) {
     const lifecycle = at(...states)
-    assert.throws(() => lifecycle.move(to, 'x'), /can not become/, `${states.join()} to ${to}`)
+    assert.throws(() => lifecycle.move(to, 'x'), /cannot become/, `${states.join()} to ${to}`)
   }
 })
 

@@ -9,7 +9,7 @@
 //   degraded   serves, but a dependency or an optional part is down and no other replica would do better
 //   draining   told to stop: still answers what arrives during the grace, refuses it afterwards, ends what runs
 //   stopped    nothing runs any more
-//   failed     can not serve and will not by itself; the process ends with a non-zero code
+//   failed     cannot serve and will not by itself; the process ends with a non-zero code
 //
 //   starting → migrating → warming ⇄ ready ⇄ degraded → draining → stopped; degraded → warming; any → failed; any but
 //   stopped → draining.
@@ -83,7 +83,7 @@ export function createLifecycle(now: () => number = Date.now): Lifecycle {
 
   function move(to: LifecycleState, reason: string): void {
     if (to === state) return
-    if (!NEXT[state].includes(to)) throw new Error(`a ${state} process can not become ${to} (${reason})`)
+    if (!NEXT[state].includes(to)) throw new Error(`a ${state} process cannot become ${to} (${reason})`)
     const transition = { from: state, to, at: new Date(now()).toISOString(), reason }
     state = to
     transitions.push(transition)

@@ -194,7 +194,7 @@ test('a body that breaks has one answer: that of access where access refuses, el
 })
 
 // Before, the refusal of the second was written where the answer to the first belonged.
-test('what can not be read after a request under way is not answered in its place', async () => {
+test('what cannot be read after a request under way is not answered in its place', async () => {
   await using server = await testHttpServer(bodied)
   const text = await sendBytes(server.url, `${head('POST /slow', 'content-length: 0')}this is no HTTP\r\n\r\n`)
   assert.deepEqual(statusesIn(text), [200])

@@ -133,7 +133,7 @@ test('a port that is taken is told with who holds it, and ends with 69', async (
     process.platform === 'linux' ? `process ${process.pid} \\(node[^)]*\\) holds it` : 'another process holds it'
   assert.match(
     err,
-    new RegExp(`can not listen on 127.0.0.1:${port} \\(EADDRINUSE\\): ${who}\\. End that one, or choose`),
+    new RegExp(`cannot listen on 127.0.0.1:${port} \\(EADDRINUSE\\): ${who}\\. End that one, or choose`),
   )
 })
 

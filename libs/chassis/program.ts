@@ -80,7 +80,7 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
     }
     const { code, address, port, message } = error as NodeJS.ErrnoException & { address?: string; port?: number }
     if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
-      err(`${program} can not listen on ${address}:${port} (${code}): ${listenAdvice(code, port)}\n`)
+      err(`${program} cannot listen on ${address}:${port} (${code}): ${listenAdvice(code, port)}\n`)
       return EXIT.unavailable
     }
     // A server that fails is a bug and says so with its stack; a command that fails has a person in front of it.

@@ -75,7 +75,7 @@ test('a parameter that is not percent-encoded UTF-8 is malformed', () => {
   for (const key of ['%', '%zz', '%ed%a0%80', '%c0%ae']) assert.equal(found('GET', `/entries/${key}`), 'malformed', key)
 })
 
-test('two routes for one method and path can not be registered', () => {
+test('two routes for one method and path cannot be registered', () => {
   assert.throws(() => createRouter([at('GET', '/a/{b}'), at('GET', '/a/{c}')]), /registered twice/)
 })
 

@@ -6,7 +6,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { SealingKey } from './setting-values.ts'
 
 export interface Sealer {
-  /** `context` is bound in: what was sealed for one key id can not be put in place of another's. */
+  /** `context` is bound in: what was sealed for one key id cannot be put in place of another's. */
   seal(secret: string, context: string): { sealed: string; sealedWith: string }
   open(sealed: string, sealedWith: string, context: string): string
 }

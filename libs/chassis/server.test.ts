@@ -95,7 +95,7 @@ test('a colon in a path is a colon', async () => {
   assert.equal((await server.ask('POST /toolsXYZ')).status, 404)
 })
 
-test('a route without an access class can not be made', () => {
+test('a route without an access class cannot be made', () => {
   for (const access of [undefined, {}, { class: 'open' }])
     assert.throws(() => at('GET /x', undefined, { access: access as Access<unknown> }), /declares no access class/)
 })
@@ -299,7 +299,7 @@ test('where https is demanded, our own TLS listener serves', async () => {
   assert.equal((await server.ask('GET /ok', { unverified: true })).status, 200)
 })
 
-test('a client that asks for large answers and never reads them takes no slot from others, and can not send ahead without end', async () => {
+test('a client that asks for large answers and never reads them takes no slot from others, and cannot send ahead without end', async () => {
   const large = route(
     { method: 'GET', path: '/large', access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } },
     () => ({ text: 'x'.repeat(500_000) }),

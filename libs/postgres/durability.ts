@@ -171,7 +171,7 @@ interface Table {
 /**
  * A table without row-level security says why in its comment (`without row-level security: …`), put there by the
  * migration that makes it and reviewed with it. A list in the code would not do: yesterday's code must still start on
- * today's schema, and it can not know today's tables.
+ * today's schema, and it cannot know today's tables.
  */
 async function tableProblems(sql: Sql): Promise<string[]> {
   const { rows: tables } = await sql.query<Table>({

@@ -49,7 +49,7 @@ export function isStatementError(error: unknown): error is pg.DatabaseError {
 }
 
 /**
- * What is stored can not be read, rather than that the store is away. XX: the server found a page, an index or a row
+ * What is stored cannot be read, rather than that the store is away. XX: the server found a page, an index or a row
  * that makes no sense. 58: the file system would not give it. Neither is healed by trying again, and both may concern a
  * single row. Looks at causes too: a write whose connection was given up wraps the reason.
  */

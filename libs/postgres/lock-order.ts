@@ -1,4 +1,4 @@
-// The order in which a transaction takes locks that others want too. Two transactions that keep one order can not
+// The order in which a transaction takes locks that others want too. Two transactions that keep one order cannot
 // deadlock. What breaks the order is found by the first test that runs it, and not by two customers at the same moment.
 
 import type { Sql } from './pool.ts'

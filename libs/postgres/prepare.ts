@@ -79,6 +79,6 @@ async function attempt({
   } catch (error) {
     // A wrong password or an unknown role or database does not heal by waiting, but it does by the hand of an operator,
     // who reads this reason in the log and at /v1/lifecycle/status.
-    return `the database can not be used yet: ${explainDatabaseError(error, program, 'LOCI_DATABASE_URL')}`
+    return `the database cannot be used yet: ${explainDatabaseError(error, program, 'LOCI_DATABASE_URL')}`
   }
 }

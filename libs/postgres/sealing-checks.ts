@@ -12,7 +12,7 @@ export interface CheckedKey {
 
 const READ_ONLY = '25006'
 
-/** For a process that serves: notes the keys that are new. Returns why the keys can not be right. */
+/** For a process that serves: notes the keys that are new. Returns why the keys cannot be right. */
 export async function noteSealingKeys(sql: Sql, keys: CheckedKey[]): Promise<string[]> {
   const known = await readChecks(sql)
   const problems = problemsOf(known, keys)

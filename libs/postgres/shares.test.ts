@@ -40,7 +40,7 @@ test('a caller has its share of the connections, the next call waits for one of 
   await pool.close()
 })
 
-test('a connection that can not be had gives its place back', async () => {
+test('a connection that cannot be had gives its place back', async () => {
   const pool = openPool({
     url: 'postgres://nobody@127.0.0.1:1/none',
     applicationName: 'test',

@@ -150,7 +150,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
           throw new ApiError('FORBIDDEN', 'Platform administration only. Ask the operator of this installation.')
       }),
     async isStill(caller, headers) {
-      // The word of a gateway is about one request and can not be asked for again.
+      // The word of a gateway is about one request and cannot be asked for again.
       if (caller.kind === 'gateway') return (await options.findOrganizationPlan(caller.organizationId)) !== undefined
       const now = await keyCaller(String(headers[HEADER.apiKey]), options)
       return now !== undefined && now.role === caller.role && isSameReach(now, caller)

@@ -169,12 +169,12 @@ export function requireMayRotate(caller: Caller, key: ApiKey): void {
 function requireWithin(caller: Caller, { scopes, tenantIds, expiresAt }: Grant): void {
   for (const scope of scopes) {
     if (scope === STAFF_SCOPE ? caller.isStaff : (caller.scopes as ReadonlySet<string>).has(scope)) continue
-    throw new ApiError('FORBIDDEN', `The caller does not have the scope ${scope} itself and can not give it.`)
+    throw new ApiError('FORBIDDEN', `The caller does not have the scope ${scope} itself and cannot give it.`)
   }
   const isWithinTenants =
     tenantIds === null ? caller.tenantIds === null : tenantIds.every((id) => mayUseTenant(caller, id))
   if (!isWithinTenants) throw notYourTenant()
   const until = caller.expiresAt
   if (until !== null && (expiresAt === null || expiresAt > until))
-    throw new ApiError('FORBIDDEN', `The caller ends at ${until.toISOString()}, and what it makes can not last longer.`)
+    throw new ApiError('FORBIDDEN', `The caller ends at ${until.toISOString()}, and what it makes cannot last longer.`)
 }

@@ -1,5 +1,5 @@
 // What a key made ends with it: the keys it made, and those that they made, every token that one of them asked for, and
-// the partner credentials. Whoever stole a key has made more than one thing with it, and its owner can not be expected
+// the partner credentials. Whoever stole a key has made more than one thing with it, and its owner cannot be expected
 // to find them all.
 //
 // Locks: the rows of the keys first, then the cells, then the audit. Who makes something with a key holds its row too

@@ -316,7 +316,7 @@ test('a tenant that appeared without asking is found by upkeep; what waits 30 da
   assert.equal((await rowOf(late)).plan, 'starter')
 })
 
-test('a tenant that can not adopt its events is told, and keeps neither the others nor the dead waiting', async () => {
+test('a tenant that cannot adopt its events is told, and keeps neither the others nor the dead waiting', async () => {
   const [bad, good, late] = [newId('ten'), newId('ten'), newId('ten')]
   // The newest are looked at first.
   for (const tenantId of [late, good, bad]) await provider.bill(tenantId, { plan: 'starter' })

@@ -1,5 +1,5 @@
 // The operator's commands, on the same functions as the routes. Each answers one JSON object on standard output, says
-// what went wrong on standard error, and ends with 64 for a wrong call, 69 when the database can not be used, 1 for a
+// what went wrong on standard error, and ends with 64 for a wrong call, 69 when the database cannot be used, 1 for a
 // refusal.
 
 import { userInfo } from 'node:os'

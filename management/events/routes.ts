@@ -18,7 +18,7 @@ interface EventOptions {
 }
 
 const STREAM_PAGE_MAX = 500
-/** The word of a gateway is about one request: it can not be asked for again, so its streams are short. */
+/** The word of a gateway is about one request: it cannot be asked for again, so its streams are short. */
 const GATEWAY_STREAM_MS = 60_000
 
 export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventOptions): Route[] {

@@ -121,7 +121,7 @@ export async function requireSigningKey(sql: Sql, sealer: Sealer, expiresAt: Dat
   throw new ApiError('OVERLOADED', 'The signing key was changed meanwhile. Nothing was done; try again.')
 }
 
-/** Throws when the active key can not be opened with the sealing keys that were given. */
+/** Throws when the active key cannot be opened with the sealing keys that were given. */
 export async function requireOpenable(sql: Sql, sealer: Sealer): Promise<void> {
   const row = await findActiveKey(sql)
   if (row) sealer.open(row.sealed, row.sealedWith, row.kid)

@@ -7,7 +7,7 @@ import { listKeyRows } from './store.ts'
 
 /**
  * Here and at whoever asked, one after the other: together shorter than the time between publishing a key and signing
- * with it (see keys.ts), or a verifier meets a key it can not know. Here, because the route is open: a stranger's
+ * with it (see keys.ts), or a verifier meets a key it cannot know. Here, because the route is open: a stranger's
  * thousand questions are one.
  */
 const CACHE_S = 1

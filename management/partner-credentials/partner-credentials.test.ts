@@ -37,7 +37,7 @@ test('a partner credential is shown once, kept as a digest, and told to the cell
   for (const { text } of stored) assert.ok(!text.includes(secret))
 })
 
-test('a revoked partner credential is told as revoked; one of another organization can not be named', async () => {
+test('a revoked partner credential is told as revoked; one of another organization cannot be named', async () => {
   await using management = await testManagement()
   const cell = await management.cell()
   const service = await management.instance(cell.id)

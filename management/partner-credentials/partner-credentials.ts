@@ -183,5 +183,5 @@ function requireSome(what: string, given: string[] | undefined, known: string[])
 }
 
 function invalid(problem: string): ApiError {
-  return new ApiError('VALIDATION_ERROR', `The partner credential can not be issued: ${problem}.`)
+  return new ApiError('VALIDATION_ERROR', `The partner credential cannot be issued: ${problem}.`)
 }

@@ -7,7 +7,7 @@ import { type TestManagement, testManagement } from '../testing/management.ts'
 const quarantined = (management: TestManagement) =>
   management.sql('select cell_id, service_id, state, generation::int from loci.quarantine')
 
-test('what lives in a cell where it is not, and which its feed can not take away, is kept aside until it is gone', async () => {
+test('what lives in a cell where it is not, and which its feed cannot take away, is kept aside until it is gone', async () => {
   await using management = await testManagement()
   const [here, there] = [await management.cell(), await management.cell()]
   const { id: svc } = await management.instance(here.id)

@@ -46,7 +46,7 @@ export async function adopt(
   return events ? 'adopted' : 'quarantined'
 }
 
-/** By the word of staff: the events that are left to append, undefined when it can not be taken back. */
+/** By the word of staff: the events that are left to append, undefined when it cannot be taken back. */
 export async function adoptByStaff(
   sql: Sql,
   cellId: string,

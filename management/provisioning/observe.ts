@@ -63,7 +63,7 @@ function isCommandPublished({ operation }: ServiceState): boolean {
 /**
  * More was published to the cell than this database knows: it was restored. What the cell has is adopted, and the
  * wanted state is published again under a higher generation, so that the next report is about that. What the cell
- * erased can not be brought back, and a report never becomes intent: the owner decides between an empty service and
+ * erased cannot be brought back, and a report never becomes intent: the owner decides between an empty service and
  * none.
  */
 function adopted(service: ServiceState, generation: number, state: ObservedState, now: Date): ServiceState {

@@ -95,7 +95,7 @@ export function provisioningRoutes({ caller, pool, act, rules }: ProvisioningOpt
         path: '/api/v1/services/{id}/move',
         access: caller.staff('write'),
         tag: 'cells',
-        summary: 'Place a service that has failed in a cell of your choice. One that holds data can not be moved yet.',
+        summary: 'Place a service that has failed in a cell of your choice. One that holds data cannot be moved yet.',
         params: idPath,
         body: moveServiceRequest,
         answers: { 202: serviceOperation },
@@ -128,7 +128,7 @@ async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by:
   if (!events)
     throw new ApiError(
       'INVALID_STATE',
-      'It can not be taken back: its organization or tenant is not here, or the service lives in another cell.',
+      'It cannot be taken back: its organization or tenant is not here, or the service lives in another cell.',
     )
   const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
   await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.adopt', subject: serviceId, detail })
@@ -184,7 +184,7 @@ async function move(
   if (placed?.state.status !== 'failed' || placed.state.wantedState === 'deleted' || placed.state.cellId !== null)
     throw new ApiError(
       'INVALID_STATE',
-      'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data can not be moved yet.',
+      'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data cannot be moved yet.',
     )
   const next = command(placed.state, 'retry', newId('op', now.getTime()), now)
   const moved = await saveTransition(sql, organizationId, placed, { ...next, state: { ...next.state, cellId } }, now)

@@ -23,7 +23,7 @@
 //
 // Can never happen: a transitional status without a deadline; a command that is refused because of a state, except
 // deleted; an operation that ends before its command was published; an older generation published after a newer one;
-// `deleted` published because a cell was silent, or because of its own report. This database can not know what existed
+// `deleted` published because a cell was silent, or because of its own report. This database cannot know what existed
 // in a history that it has lost: only the owner, billing or staff delete.
 
 import type { InstanceState, StateReason } from '@loci/contract/states.ts'

@@ -79,7 +79,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         answerHeaders: {
           'Idempotent-Replayed': '`true`: the stored answer of the first request with this Idempotency-Key.',
           'Idempotency-Body-Differs':
-            '`true`: a replay to another body than the first, or to one that can not be compared.',
+            '`true`: a replay to another body than the first, or to one that cannot be compared.',
         },
       },
       async (call) => {
@@ -253,7 +253,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** The body, or why it can not be read: nobody is told that before a known key was looked for. */
+/** The body, or why it cannot be read: nobody is told that before a known key was looked for. */
 function readSent(headers: Headers, bytes: Buffer): { request?: unknown; refusal?: unknown } {
   try {
     return { request: readJson(headers, bytes) }

@@ -356,7 +356,7 @@ test('what stood back for the plan comes forward when an older service fails', a
   assert.equal(await until(state, (now) => now.startsWith('active')), 'active null')
 })
 
-test('staff can not erase as nobody’s what lives in the cell', async () => {
+test('staff cannot erase as nobody’s what lives in the cell', async () => {
   const staff = await management.organization({ email: 'staff@loci.example', scopes: ['services:read', 'staff'] })
   const party = await management.organization()
   const id = await active(party)

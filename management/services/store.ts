@@ -50,7 +50,7 @@ export interface TenantQuota {
   used: number
 }
 
-/** The tenant's row stays locked: its billing can not change, and two can not take the last place of its quota. */
+/** The tenant's row stays locked: its billing cannot change, and two cannot take the last place of its quota. */
 export async function lockQuota(
   sql: Sql,
   organizationId: string,
@@ -85,7 +85,7 @@ export interface OrganizationQuota {
 }
 
 /**
- * The organization's row stays locked, after the tenant's: creations of two tenants can not take the last place of
+ * The organization's row stays locked, after the tenant's: creations of two tenants cannot take the last place of
  * their organization. Ids begin with the time of their making, so those of the last day are the end of one index.
  */
 export async function lockOrganizationQuota(

@@ -218,7 +218,7 @@ test('what follows from a new tenant is in its transaction: it shows in the answ
 
   await assert.rejects(
     attempt(async () => {
-      throw new Error('the parked events can not be applied')
+      throw new Error('the parked events cannot be applied')
     }),
     /parked/,
   )

@@ -69,7 +69,7 @@ export async function makeTenant(
   return (await findTenant(sql, organizationId, id)) as TenantRow
 }
 
-/** In the transaction that makes one, before it: two can not take the last place of the organization. */
+/** In the transaction that makes one, before it: two cannot take the last place of the organization. */
 export async function requireTenantRoom(sql: Sql, organizationId: string, isBilled: boolean): Promise<void> {
   const { plan, tenants: used } = await lockTenantCount(sql, organizationId)
   const covered = isBilled ? plan : 'enterprise'

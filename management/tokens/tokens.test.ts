@@ -131,7 +131,7 @@ test('with a key of the holder management answers what only the holder can seal'
   assert.ok(verify(seal({ chain: minted.token, key: privateJwk })))
 })
 
-test('operator is granted for the whole instance and can not be handed on', async () => {
+test('operator is granted for the whole instance and cannot be handed on', async () => {
   await using management = await testManagement()
   const cell = await management.cell()
   const service = await management.instance(cell.id)

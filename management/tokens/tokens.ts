@@ -264,7 +264,7 @@ function keyspacesOf(ops: Operation[], databases: string[], serviceType: string)
 }
 
 function invalid(problem: string): ApiError {
-  return new ApiError('VALIDATION_ERROR', `The token can not be issued: ${problem}.`)
+  return new ApiError('VALIDATION_ERROR', `The token cannot be issued: ${problem}.`)
 }
 
 /** Any jti of the service, ours or made offline by its holder. In a transaction with its organization in use. */

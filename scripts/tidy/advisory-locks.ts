@@ -1,4 +1,4 @@
-// The numbers of advisory locks: one list, no number twice, none anywhere else but in SQL functions, which can not
+// The numbers of advisory locks: one list, no number twice, none anywhere else but in SQL functions, which cannot
 // import it.
 
 import type { Problem } from './layers.ts'

@@ -54,7 +54,7 @@ const OF_BOTH: Row[] = [
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1,db.example/loci', /host/],
   ['LOCI_DATABASE_URL', 'postgres://%zz@127.0.0.1/loci', /two hex digits/],
   ['LOCI_DATABASE_URL', 'postgres://loci_daemon@127.0.0.1/loci?port=many', /port/],
-  ['LOCI_DATABASE_URL_FILE', '/nowhere/at/all', /can not be read/],
+  ['LOCI_DATABASE_URL_FILE', '/nowhere/at/all', /cannot be read/],
   ['LOCI_DATABASE_CA', 'not PEM', /must be PEM/],
   ['LOCI_DATABASE_CA', FILLER_CERTIFICATE, /certificate/],
   ['LOCI_DATABASE_CONNECTIONS_MAX', '1', /from 2 to 200/],
@@ -87,7 +87,7 @@ const OF_BOTH: Row[] = [
   ['LOCI_LOG_LEVEL', 'verbose', /must be one of/],
   ['LOCI_CONCURENCY_MAX', '64', /did you mean LOCI_CONCURRENCY_MAX/],
   ['LOCI_AUTH', 'off', /is not a setting/],
-  ['LOCI_CONFIG', '/nowhere/at/all', /configuration file .* can not be read/],
+  ['LOCI_CONFIG', '/nowhere/at/all', /configuration file .* cannot be read/],
 ]
 
 const OF_THE_DAEMON: Row[] = [
@@ -99,7 +99,7 @@ const OF_THE_DAEMON: Row[] = [
   ['LOCI_ADMIN_TOKEN_DIGESTS', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', /weak/],
   ['LOCI_ADMIN_TOKEN_DIGESTS', '0'.repeat(64), /weak/],
   ['LOCI_ADMIN_TOKEN_DIGESTS', [SOUND_DIGEST, SOUND_DIGEST, SOUND_DIGEST].join(), /two while rotating/],
-  ['LOCI_ADMIN_TOKEN_DIGESTS_FILE', '/nowhere/at/all', /can not be read|both/],
+  ['LOCI_ADMIN_TOKEN_DIGESTS_FILE', '/nowhere/at/all', /cannot be read|both/],
   ['LOCI_ADMIN_ALLOWLIST', '10.0.0.0/8, office', /CIDR/],
   ['LOCI_ADMIN_ALLOWLIST', '10.0.0.0/8/8', /CIDR/],
   ['LOCI_ADMIN_ALLOWLIST', '0.0.0.0/0', /answers everyone/],
@@ -158,7 +158,7 @@ export function brokenCases(): BrokenCase[] {
       name: 'LOCI_DATABASE_URL_FILE is a directory',
       program,
       settings: { LOCI_DATABASE_URL: undefined, LOCI_DATABASE_URL_FILE: directory },
-      reasons: [/LOCI_DATABASE_URL_FILE can not be read/],
+      reasons: [/LOCI_DATABASE_URL_FILE cannot be read/],
     },
     {
       name: 'a secret as a flag',
@@ -177,13 +177,13 @@ export function brokenCases(): BrokenCase[] {
       name: 'a configuration file that is no JSON',
       program,
       settings: { LOCI_CONFIG: file('broken.json', '{"listen": ') },
-      reasons: [/configuration file .*broken\.json can not be read/],
+      reasons: [/configuration file .*broken\.json cannot be read/],
     },
     {
       name: 'a configuration file that is a list',
       program,
       settings: { LOCI_CONFIG: file('list.json', '[]') },
-      reasons: [/configuration file .*list\.json can not be read/],
+      reasons: [/configuration file .*list\.json cannot be read/],
     },
     {
       name: 'an unknown key in the configuration file',

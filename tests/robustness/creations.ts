@@ -153,7 +153,7 @@ export async function judge(postgres: Throwaway, creations: Creation[]): Promise
 function differences(key: string, answers: Acknowledged[]): string[] {
   const found: string[] = []
   if (new Set(answers.map(({ text }) => text)).size > 1) found.push(`${key}: several bodies`)
-  // The answer to the first may have been lost with its process; more than one first there can not be.
+  // The answer to the first may have been lost with its process; more than one first there cannot be.
   const firsts = answers.filter(({ isReplay }) => !isReplay)
   if (firsts.length > 1) found.push(`${key}: ${firsts.length} answers are not marked as repeats`)
   for (const answer of answers.filter(({ name, madeName, isOther }) => isOther !== (name !== madeName)))

@@ -23,7 +23,7 @@ export interface Ledger {
   resolved: number
   /** Acknowledged batches that were sent again and answered from the store. */
   replayed: number
-  /** What an answer said that can not be. */
+  /** What an answer said that cannot be. */
   contradictions: string[]
   ack(changes: Change[]): void
   fail(changes: Change[]): void

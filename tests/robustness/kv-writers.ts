@@ -36,7 +36,7 @@ interface Operation {
 
 const BATCH_PUTS = 16
 const REFUSED_PAUSE_MS = 25
-/** How long an ambiguous write is repeated before the test says that it can not be. */
+/** How long an ambiguous write is repeated before the test says that it cannot be. */
 const REPEAT_MS_MAX = 30_000
 
 export function startWriters(options: WritersOptions): Writers {

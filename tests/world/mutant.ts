@@ -1,4 +1,4 @@
-// A copy of the programs with a sabotage in it, in a temporary directory. A test that can not tell it from the real
+// A copy of the programs with a sabotage in it, in a temporary directory. A test that cannot tell it from the real
 // thing proves nothing. Production code has no switch for this: the source text is what differs.
 
 import { createHash } from 'node:crypto'

@@ -131,7 +131,7 @@ async function walkDatabases(
   }
   if (listed.some(({ state }) => state === 'unreadable'))
     walk.issues.push(
-      issue('page_unreadable', '*', null, 'Not every database can be found: a page with their heads can not be read.'),
+      issue('page_unreadable', '*', null, 'Not every database can be found: a page with their heads cannot be read.'),
     )
   walk.checks.namespace_boundary = await checkBoundary(sql, instance.id)
   if (walk.checks.namespace_boundary.failed > 0)
@@ -202,7 +202,7 @@ function count(walk: Walk, database: string, chunk: Chunk): void {
   for (const [at, key] of chunk.damagedKeys.entries()) {
     const detail =
       chunk.damagedStates[at] === 'page_unreadable'
-        ? 'The entry is on a page that can not be read.'
+        ? 'The entry is on a page that cannot be read.'
         : 'The entry does not fit its digest; its key may be part of the damage.'
     walk.issues.push(issue(chunk.damagedStates[at] ?? 'digest_mismatch', database, key, detail))
   }
@@ -249,7 +249,7 @@ function xor(one: string, other: string): string {
 /**
  * What was read of a database against its head. A row that vanished leaves no trace but here. Damaged rows are counted
  * as being there; whether they account for the whole difference shows in the set: without them it must lack exactly
- * their digests, unless one of their digests is what rotted, or can not be read.
+ * their digests, unless one of their digests is what rotted, or cannot be read.
  */
 function compare(walk: Walk, head: NamedHead, sums: Sums): void {
   const found = head.state === 'headless' ? headless(head, sums) : sums.seq === null ? undefined : against(head, sums)

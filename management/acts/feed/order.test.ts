@@ -22,7 +22,7 @@ interface Feed {
 
 /**
  * Two transactions at a time, both begun before either commits. The second commits first wherever it can; where it has
- * to wait for the first, it can not, and that is what keeps the order.
+ * to wait for the first, it cannot, and that is what keeps the order.
  */
 async function missedBy(feed: Feed, first: Client, second: Client): Promise<string[]> {
   const written: string[] = []

@@ -59,7 +59,7 @@ export async function publishToAll(sql: Sql, change: FeedChange): Promise<void> 
 
 /**
  * Changes whenever the numbers of the feed may have gone back: the life of the database, or the word of an operator for
- * what PostgreSQL can not tell (loci.feed_epoch).
+ * what PostgreSQL cannot tell (loci.feed_epoch).
  */
 const EPOCH = `(select ${DATABASE_LIFE} || '.' || e.value from loci.feed_epoch e)`
 

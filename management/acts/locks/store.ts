@@ -9,7 +9,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 export const LOCKS = createLockOrder(['cell', 'tenant', 'service', 'organization', 'due row'])
 
 /**
- * Locks every cell there is, in one order, so that two who publish to all can not deadlock; and keeps new ones from
+ * Locks every cell there is, in one order, so that two who publish to all cannot deadlock; and keeps new ones from
  * appearing, for a cell that is added at the same moment would be told by neither side.
  */
 export async function lockCells(sql: Sql): Promise<string[]> {
@@ -52,7 +52,7 @@ interface TenantLock extends Reading {
   skipLocked?: boolean
 }
 
-/** Of the organization in use. To the end of the transaction its billing can not change; `columns` has its id. */
+/** Of the organization in use. To the end of the transaction its billing cannot change; `columns` has its id. */
 export async function lockTenant<Row extends { id: string }>(
   sql: Sql,
   { organizationId, id, name, columns, isClosedToo = false, skipLocked = false }: TenantLock,
@@ -87,7 +87,7 @@ export async function lockService(sql: Sql, organizationId: string, id: string):
   })
 }
 
-/** Its plan can not change, and nobody else can use up its quotas meanwhile. */
+/** Its plan cannot change, and nobody else can use up its quotas meanwhile. */
 export async function lockOrganization<Plan extends string>(sql: Sql, id: string): Promise<{ plan: Plan }> {
   LOCKS.note(sql, 'organization', id)
   const { rows } = await sql.query<{ plan: Plan }>({
@@ -98,7 +98,7 @@ export async function lockOrganization<Plan extends string>(sql: Sql, id: string
   return rows[0] as { plan: Plan }
 }
 
-/** Others may hold it too; its plan can not change meanwhile. */
+/** Others may hold it too; its plan cannot change meanwhile. */
 export async function holdOrganization(sql: Sql, id: string): Promise<void> {
   LOCKS.note(sql, 'organization', id)
   await sql.query({

@@ -26,7 +26,7 @@ const FOREIGN_NOTED_MAX = 100
 /**
  * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a
  * transaction of its own: a cell that comes back tells of a thousand, and whoever works in their organizations must not
- * wait for all of them. Cut off in the midst it is told again, and the first half is old news then. A row that can not
+ * wait for all of them. Cut off in the midst it is told again, and the first half is old news then. A row that cannot
  * be taken is left out, and holds up no other. Answers those that are not placed in the cell: their rows were left out.
  */
 export async function takeReport(

@@ -31,7 +31,7 @@ export interface Room {
   tenantId: string | null
 }
 
-/** Locked to the end of the transaction: two can not take the last place. */
+/** Locked to the end of the transaction: two cannot take the last place. */
 export async function lockRoom(sql: Sql, cellId: string): Promise<Room | undefined> {
   return lockCell<Room>(sql, cellId, {
     name: 'provisioning_lock_cell',

@@ -72,7 +72,7 @@ export async function countQuarantined(sql: Sql, cellId: string): Promise<number
 }
 
 /**
- * An instance that lives in a cell where it is not: kept aside when the feed can not take it away, because what it says
+ * An instance that lives in a cell where it is not: kept aside when the feed cannot take it away, because what it says
  * there is older than what the cell has.
  */
 export async function quarantineStray(sql: Sql, cellId: string, told: ObservedRow): Promise<void> {

@@ -1,4 +1,4 @@
-// One rule of tidy against small trees: for every rule one that breaks it and one that keeps it. A rule that can not
+// One rule of tidy against small trees: for every rule one that breaks it and one that keeps it. A rule that cannot
 // fail here guards nothing.
 
 import assert from 'node:assert/strict'

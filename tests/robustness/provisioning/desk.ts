@@ -244,7 +244,7 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
       const { observedGeneration, observedState } = row.state
       if (isKnown && observedGeneration === one.generation && observedState === one.state) continue
       const turn = rules.observe(row.state, { cellId, generation: one.generation, state: one.state }, schedule.now())
-      // The feed can not take it away: it says nothing of it, or what it says is older than what the cell has.
+      // The feed cannot take it away: it says nothing of it, or what it says is older than what the cell has.
       const isStray =
         turn.state.cellId !== cellId && one.state !== 'deleted' && one.generation > (item?.generation ?? 0)
       const key = `${cellId}/${one.svc}`

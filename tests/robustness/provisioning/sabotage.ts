@@ -20,7 +20,7 @@ export interface Rules {
   putsDue: boolean
   /** A look decides under the locks of the cell and the service, on what it reads under them. */
   locksPlaces: boolean
-  /** …and of the tenant: what is paid for can not change while it is decided that nothing is left to do. */
+  /** …and of the tenant: what is paid for cannot change while it is decided that nothing is left to do. */
   locksTenants: boolean
   /**
    * A cell whose database is another than the one it last wrote serves nothing, and asks for everything, before
