@@ -24,7 +24,9 @@ import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
 import { dueJobs } from './databases/due.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
+import { createKnownDamage } from './databases/known-damage.ts'
 import { createQuota } from './databases/quota.ts'
+import { consistencyRoutes } from './databases/reports/routes.ts'
 import { listTotals } from './databases/store.ts'
 import { daemonDocument } from './document.ts'
 import { createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
@@ -35,6 +37,7 @@ import { healthRoutes } from './health/routes.ts'
 import { createInstanceActs } from './idempotency/idempotency.ts'
 import { idempotencyJobs } from './idempotency/jobs.ts'
 import { kvReportRoutes } from './kv/reports/routes.ts'
+import { createKvWalker } from './kv/reports/store.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { expireEntries, readUsage } from './kv/store.ts'
 import { revocationRoutes } from './revocations/routes.ts'
@@ -92,6 +95,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   })
 
   const keys = createInstanceKeys(pool, sealingKeys)
+  const damage = createKnownDamage()
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
@@ -99,8 +103,16 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({ access, pool, quota: createQuota(readUsage), shares, act: createInstanceActs(pool, shares, keys) }),
-    ...kvReportRoutes({ access, pool, keys }),
+    ...kvRoutes({
+      access,
+      pool,
+      quota: createQuota(readUsage),
+      damage,
+      shares,
+      act: createInstanceActs(pool, shares, keys),
+    }),
+    ...kvReportRoutes({ access, pool }),
+    ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage)] }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
   metrics.gauge(

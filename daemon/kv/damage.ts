@@ -1,11 +1,13 @@
-// Reading a page of entries so that damage neither passes as truth nor hides what is healthy: a row that fails its digest is left
-// out and named, and when something can not be read at all, the page is read around it (kv_walk) and that is named.
+// Reading a page of entries so that damage neither passes as truth nor hides what is healthy: a row that fails its
+// digest is left out and named, and when something can not be read at all, the page is read around it (kv_walk) and
+// that is named.
 //
 // A page never ends at a damaged row: its key may be what rotted, and the next page would begin somewhere else.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { KnownDamage } from '../databases/known-damage.ts'
 import { prefixEnd } from './entries.ts'
 import { type DamagedRow, type EntryRow, findEntries, listEntries, PAGE_BYTES_MAX, walkEntries } from './store.ts'
 
@@ -29,6 +31,7 @@ const WALK_MS = 1_000
 
 export async function readPage(
   pool: Pool,
+  damage: KnownDamage,
   instanceId: string,
   database: string,
   request: PageRequest,
@@ -37,7 +40,7 @@ export async function readPage(
     return await readStraight(pool, instanceId, database, request)
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    return readAround(pool, instanceId, database, request, error)
+    return readAround(pool, damage, instanceId, database, request, error)
   }
 }
 
@@ -72,12 +75,13 @@ async function readStraight(
 
 async function readAround(
   pool: Pool,
+  damage: KnownDamage,
   instanceId: string,
   database: string,
   request: PageRequest,
   cause: unknown,
 ): Promise<PageOfEntries> {
-  const walked = await walkEntries(pool, instanceId, database, { ...request, ms: WALK_MS })
+  const walked = await walkEntries(pool, damage, instanceId, database, { ...request, ms: WALK_MS })
   const stopped = walked.find(({ state }) => state === 'stopped')
   const isFull = !stopped && walked.length >= request.limit
   const lastOk = walked.findLastIndex(({ state }) => state === 'ok')

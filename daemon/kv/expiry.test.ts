@@ -21,7 +21,8 @@ test('an expired entry that is not swept yet is in no count: health, consistency
   await putAll(ada, 'ttl', { lasting: 1 })
   const admin = openPool({ url: daemon.database.adminUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
   const holder = await admin.client()
-  // Whoever holds the head keeps the sweeper away. A machine so slow that the sweep came first tries again with more time.
+  // Whoever holds the head keeps the sweeper away. A machine so slow that the sweep came first tries again with more
+  // time.
   const hold = async (ttlMs: number): Promise<void> => {
     await ada.call(`PUT ${path('brief')}`, { value: 1, ttlMs }, { db: 'ttl' })
     await holder.query({ text: 'begin' })
@@ -55,7 +56,8 @@ test('an expired entry that is not swept yet is in no count: health, consistency
   assert.deepEqual((await listAll(ada, 'ttl')).entries.length, 1)
 })
 
-// The sweeper's work is done by the test, at the moment that hurts. Mutant: kv_databases and kv_expired volatile (keys 2).
+// The sweeper's work is done by the test, at the moment that hurts. Mutant: kv_databases and kv_expired volatile (keys
+// 2).
 test('a sweep between two readings of one count does not show in it', async () => {
   await using cell = await bareCell()
   const { app, instanceId } = cell
@@ -136,7 +138,8 @@ test('a beat of the sweeper goes on while there is more and its time is not over
   const after = await rowsRead(client)
   await client.query({ text: 'commit' })
   client.release()
-  // Two for each that is removed, and 50 ahead. Mutant: the batch joined with the table, as it was (1,100,000 before an analyze).
+  // Two for each that is removed, and 50 ahead. Mutant: the batch joined with the table, as it was (1,100,000 before an
+  // analyze).
   assert.ok(after.fetched - before.fetched <= 2 * 500 + 50, `${after.fetched - before.fetched} rows read`)
   assert.equal(await left(), 1_700)
   await workDue(cell.app, { expiry: expireEntries }, Number.POSITIVE_INFINITY)

@@ -18,6 +18,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
+import type { KnownDamage } from '../databases/known-damage.ts'
 import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
@@ -38,6 +39,7 @@ interface KvOptions {
   pool: Pool
   shares: PoolShares
   quota: Quota
+  damage: KnownDamage
   act: RunAct<Caller>
 }
 
@@ -47,7 +49,7 @@ const ENTRY_BODY_BYTES_MAX = 800 * 1024
 /** Entries in one statement. */
 const BATCH_MAX = 64
 
-export function kvRoutes({ access, pool, shares, quota, act }: KvOptions): Route[] {
+export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
   // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
   const writes = createBatches<{ write: Write; databasesMax: number }, WriteOutcome>({
@@ -166,7 +168,7 @@ export function kvRoutes({ access, pool, shares, quota, act }: KvOptions): Route
           limit: query.limit,
         }
         expectRows(query.limit)
-        const page = await readPage(shares.of(caller.instance.id), caller.instance.id, caller.database, request)
+        const page = await readPage(shares.of(caller.instance.id), damage, caller.instance.id, caller.database, request)
         countRows(page.rows.length)
         const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
         const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })

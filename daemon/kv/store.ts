@@ -1,11 +1,12 @@
-// All SQL of entries. Reads and writes are calls of one function each, which sets the row-level security context itself.
+// All SQL of entries. Reads and writes are calls of one function each, which sets the row-level security context
+// itself.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import type { KnownDamage } from '../databases/known-damage.ts'
 import type { Due, Totals } from '../databases/store.ts'
-import { knownUnreadable, rememberUnreadable } from './known-damage.ts'
 
 export interface EntryRow {
   key: string
@@ -113,19 +114,25 @@ export interface Walked {
 /** Keys and their state, read around whatever can not be read. */
 export async function walkEntries(
   sql: Sql,
+  damage: KnownDamage,
   instanceId: string,
   database: string,
   walk: { prefix: string; after: string | null; limit: number; ms: number },
 ): Promise<Walked[]> {
-  const known = knownUnreadable(instanceId, database, walk.prefix, walk.after)
+  const known = damage.find(placeOf(instanceId, database), walk.prefix, walk.after)
   const { rows } = await sql.query<Walked>({
     name: 'kv_walk',
     text: `select key, state, is_expired as "isExpired" from loci.kv_walk($1, $2, $3, $4, $5, $6, $7)`,
     values: [instanceId, database, walk.prefix, walk.after, walk.limit, walk.ms, known],
   })
   const unreadable = rows.flatMap(({ key, state }) => (state === 'page_unreadable' && key !== null ? [key] : []))
-  rememberUnreadable(instanceId, database, unreadable)
+  damage.remember(placeOf(instanceId, database), unreadable)
   return rows
+}
+
+/** Of what is known to be damaged. */
+export function placeOf(instanceId: string, database: string): string {
+  return `entries/${instanceId}/${database}`
 }
 
 const WRITE = `select outcome, version, created_at as "createdAt", updated_at as "updatedAt", expires_at as "expiresAt", digest

@@ -387,7 +387,7 @@ async function mutants(report: Report): Promise<void> {
     await using mutant = await plantMutant([
       {
         file: 'daemon/kv/damage.ts',
-        from: 'return readAround(pool, instanceId, database, request, error)',
+        from: 'return readAround(pool, damage, instanceId, database, request, error)',
         to: 'throw error',
       },
     ])

@@ -1,8 +1,10 @@
 // All SQL of the two reports.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { KnownDamage } from '../../databases/known-damage.ts'
+import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
 import { enterInstance, withInstance } from '../../databases/store.ts'
-import { knownUnreadable, rememberUnreadable } from '../known-damage.ts'
+import { placeOf } from '../store.ts'
 
 export interface StoreFacts {
   engineVersion: string
@@ -102,21 +104,18 @@ export async function runProbe(pool: Pool, instanceId: string, nonce: string): P
   }
 }
 
-export interface Head {
-  /** null with `unreadable`. */
-  name: string | null
-  state: 'ok' | 'headless' | 'unreadable'
-  /** Numbers as text where damage can make them larger than a number holds. */
-  seq: string
-  keys: string
-  bytes: string
-  a: string
-  b: string
-  unsettled: boolean
-  verifiedSeq: string | null
+/** Verifies entries: what kv hands in for the consistency report. */
+export function createKvWalker(damage: KnownDamage): Walker {
+  return {
+    domain: 'kv',
+    noun: ['entry', 'entries'],
+    listHeads,
+    verifyChunk: (sql, instanceId, database, chunk) => verifyChunk(sql, damage, instanceId, database, chunk),
+    settle,
+  }
 }
 
-export async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]> {
+async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]> {
   const { rows } = await sql.query<Head>({
     name: 'kv_heads',
     text: `select name, state, seq::text, keys::text, bytes::text, a, b, unsettled, verified_seq::text as "verifiedSeq" from loci.kv_heads($1, $2) order by name collate "C"`,
@@ -125,25 +124,9 @@ export async function listHeads(sql: Sql, instanceId: string, withStrays: boolea
   return rows
 }
 
-export interface Chunk {
-  rows: number
-  bytes: number
-  a: string
-  b: string
-  versionMax: string
-  goOnAfter: string | null
-  damagedKeys: (string | null)[]
-  damagedStates: ('digest_mismatch' | 'page_unreadable')[]
-  damagedA: string
-  damagedB: string
-  /** Verified and in the sums above until they are swept; not counted to the owner. */
-  expired: number
-  expiredBytes: number
-  expiredVisible: number
-}
-
-export async function verifyChunk(
+async function verifyChunk(
   sql: Sql,
+  damage: KnownDamage,
   instanceId: string,
   database: string,
   chunk: { after: string | null; limit: number; ms: number },
@@ -159,35 +142,22 @@ export async function verifyChunk(
       chunk.after,
       chunk.limit,
       chunk.ms,
-      knownUnreadable(instanceId, database, '', chunk.after),
+      damage.find(placeOf(instanceId, database), '', chunk.after),
     ],
   })
   const found = rows[0] as Chunk
   const unreadable = found.damagedKeys.filter(
     (key, at): key is string => key !== null && found.damagedStates[at] === 'page_unreadable',
   )
-  rememberUnreadable(instanceId, database, unreadable)
+  damage.remember(placeOf(instanceId, database), unreadable)
   return found
-}
-
-export interface Settled {
-  database: string
-  seq: string
-  rows: number
-  bytes: number
-  a: string
-  b: string
 }
 
 /**
  * What a check found good, remembered for the next incremental one; and where the sums were in doubt, made anew from what was read. Only
  * while the database is still the one that was read.
  */
-export async function settle(
-  pool: Pool,
-  instanceId: string,
-  { database, seq, rows, bytes, a, b }: Settled,
-): Promise<void> {
+async function settle(pool: Pool, instanceId: string, { database, seq, rows, bytes, a, b }: Settled): Promise<void> {
   await withInstance(pool, instanceId, async (sql) => {
     const { rows: settled } = await sql.query<{ more: string }>({
       name: 'kv_settle',

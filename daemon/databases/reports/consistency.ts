@@ -1,10 +1,10 @@
-// Verifies an instance's entries: every row against its digest, every database's rows against the sums in its head. The
-// work of one call is bounded; what is left is named by a cursor.
+// Verifies the rows of an instance: every row against its digest, every database's rows against the sums in its head.
+// The work of one call is bounded; what is left is named by a cursor.
 //
-// A walk goes through the databases in order of their names and through each in order of its keys. One call sees one
-// snapshot. A database that spans calls is compared with its head only when nothing was written to it meanwhile (same
-// seq): the cursor carries the sums so far. When something was, each row is still verified, the sums are not, and the
-// walk ends as `unknown`.
+// A walk goes through the domains, through the databases of each in order of their names, and through each in order of
+// its keys. One call sees one snapshot. A database that spans calls is compared with its head only when nothing was
+// written to it meanwhile (same seq): the cursor carries the sums so far. When something was, each row is still
+// verified, the sums are not, and the walk ends as `unknown`.
 //
 // `full` reads every database. `incremental` leaves out those whose seq is the one at which they were last read whole
 // and found good: it finds what went wrong with what was written since. Rot in what nobody writes is found by `full`.
@@ -15,13 +15,15 @@ import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/capability-access.ts'
-import { checkBoundary } from '../../databases/store.ts'
-import { type Chunk, type Head, listHeads, type Settled, settle, verifyChunk } from './store.ts'
+import { checkBoundary } from '../store.ts'
+import type { Chunk, Head, Settled, Walker } from './walker.ts'
 
 export type Mode = 'incremental' | 'full'
 
 /** Where a walk goes on, and what it has found so far in the database that it is in. */
 export interface Position {
+  domain: string
+  /** Empty: the first. */
   database: string
   after: string | null
   sums: Sums
@@ -48,7 +50,7 @@ export interface Sums {
 export interface Issue {
   severity: 'error' | 'warning'
   type: string
-  domain: 'kv'
+  domain: string
   database: string
   ref: string | null
   detail: string
@@ -69,10 +71,16 @@ const WORK_MS = 500
 const ISSUES_MAX = 500
 const CHUNK = 1_000
 
-export async function verifyEntries(pool: Pool, caller: Caller, mode: Mode, from: Position | undefined) {
+export async function verifyInstance(
+  pool: Pool,
+  walkers: Walker[],
+  caller: Caller,
+  mode: Mode,
+  from: Position | undefined,
+) {
   const startedAt = new Date()
   const since = performance.now()
-  const walk = await transaction(pool, (sql) => walkDatabases(sql, caller, mode, from), {
+  const walk = await transaction(pool, (sql) => walkDomains(sql, walkers, caller, mode, from), {
     isolation: 'repeatable read',
     readOnly: true,
   })
@@ -102,21 +110,20 @@ interface Walk {
   issues: Issue[]
   rootDigest: string
   isUnknown: boolean
-  good: Settled[]
-  next: Pick<Position, 'database' | 'after' | 'sums'> | undefined
+  good: { walker: Walker; settled: Settled }[]
+  next: Pick<Position, 'domain' | 'database' | 'after' | 'sums'> | undefined
 }
 
 type NamedHead = Head & { name: string }
 
-async function walkDatabases(
+async function walkDomains(
   sql: Sql,
+  walkers: Walker[],
   { instance, ks }: Caller,
   mode: Mode,
   from: Position | undefined,
 ): Promise<Walk> {
   const until = performance.now() + WORK_MS
-  const listed = await listHeads(sql, instance.id, from === undefined)
-  const heads = listed.filter((head): head is NamedHead => head.name !== null && covers(ks, 'kv', head.name))
   const walk: Walk = {
     rows: 0,
     bytes: 0,
@@ -124,55 +131,93 @@ async function walkDatabases(
     expiredBytes: 0,
     checks: noChecks(),
     issues: [],
-    rootDigest: rootDigestOf(heads),
+    rootDigest: '',
     isUnknown: false,
     good: [],
     next: undefined,
   }
-  if (listed.some(({ state }) => state === 'unreadable'))
-    walk.issues.push(
-      issue('page_unreadable', '*', null, 'Not every database can be found: a page with their heads cannot be read.'),
-    )
+  const root = createHash('sha256')
+  const domains: { walker: Walker; heads: NamedHead[] }[] = []
+  for (const walker of walkers) {
+    const listed = await walker.listHeads(sql, instance.id, from === undefined)
+    const heads = listed.filter((head): head is NamedHead => head.name !== null && covers(ks, walker.domain, head.name))
+    domains.push({ walker, heads })
+    for (const { name, seq, keys, a, b } of heads)
+      root.update(`${walker.domain}\n${name}\n${seq}\n${keys}\n${a}\n${b}\n`)
+    if (listed.some(({ state }) => state === 'unreadable'))
+      walk.issues.push(
+        issueOf(
+          walker,
+          'page_unreadable',
+          '*',
+          null,
+          'Not every database can be found: a page with their heads cannot be read.',
+        ),
+      )
+  }
+  // Over the sets of all databases that the caller may see: equal while none of them has changed.
+  walk.rootDigest = root.digest('base64url')
   walk.checks.namespace_boundary = await checkBoundary(sql, instance.id)
   if (walk.checks.namespace_boundary.failed > 0)
-    walk.issues.push(issue('boundary_open', '*', null, 'Rows of this instance can be seen from another.'))
+    walk.issues.push(
+      issueOf(walkers[0] as Walker, 'boundary_open', '*', null, 'Rows of this instance can be seen from another.'),
+    )
+  const first = from ? domains.findIndex(({ walker }) => walker.domain === from.domain) : 0
+  for (const [at, { walker, heads }] of domains.entries()) {
+    if (at < first) continue
+    const resumed = at === first ? from : undefined
+    walk.next = await walkDatabases(sql, { walker, instanceId: instance.id, heads, mode, walk, until }, resumed)
+    const following = domains[at + 1]?.walker
+    if (walk.next === undefined && following && isSpent(walk, until))
+      walk.next = { domain: following.domain, database: '', after: null, sums: noSums('0') }
+    if (walk.next !== undefined) return walk
+  }
+  return walk
+}
+
+interface DomainWalk {
+  walker: Walker
+  instanceId: string
+  heads: NamedHead[]
+  mode: Mode
+  walk: Walk
+  until: number
+}
+
+/** Where it goes on; undefined when every database of the domain was read to its end. */
+async function walkDatabases(sql: Sql, domain: DomainWalk, from: Position | undefined): Promise<Walk['next']> {
+  const { walker, heads, mode, walk, until } = domain
   for (const head of heads) {
     if (from && head.name < from.database) continue
     const isResumed = from?.database === head.name
     if (!isResumed && mode === 'incremental' && head.verifiedSeq === head.seq && !head.unsettled) continue
     const begun = isResumed
       ? { after: from.after, sums: { ...from.sums, seq: from.sums.seq === head.seq ? head.seq : null } }
-      : { after: null, sums: noSums(head) }
-    const { after, sums } = await walkDatabase(sql, instance.id, head.name, begun, walk, until)
-    if (after !== null) {
-      walk.next = { database: head.name, after, sums }
-      return walk
-    }
-    compare(walk, head, sums)
+      : { after: null, sums: noSums(head.seq) }
+    const { after, sums } = await walkDatabase(sql, domain, head.name, begun)
+    if (after !== null) return { domain: walker.domain, database: head.name, after, sums }
+    compare(walk, walker, head, sums)
     if (isSpent(walk, until) && head !== heads.at(-1)) {
       // Every key is behind the empty one: the next database from its beginning.
       const next = heads[heads.indexOf(head) + 1] as NamedHead
-      walk.next = { database: next.name, after: '', sums: noSums(next) }
-      return walk
+      return { domain: walker.domain, database: next.name, after: '', sums: noSums(next.seq) }
     }
   }
-  return walk
+  return undefined
 }
 
 /** `after` is null when the database was read to its end. */
 async function walkDatabase(
   sql: Sql,
-  instanceId: string,
+  { walker, instanceId, walk, until }: DomainWalk,
   database: string,
   begun: { after: string | null; sums: Sums },
-  walk: Walk,
-  until: number,
 ): Promise<{ after: string | null; sums: Sums }> {
   let { after, sums } = begun
   for (;;) {
-    const chunk = await verifyChunk(sql, instanceId, database, { after, limit: CHUNK, ms: WORK_MS })
+    const chunk = await walker.verifyChunk(sql, instanceId, database, { after, limit: CHUNK, ms: WORK_MS })
     sums = add(sums, chunk)
-    count(walk, database, chunk)
+    count(walk, walker, database, chunk)
     if (chunk.goOnAfter === null) return { after: null, sums }
     if (chunk.goOnAfter === after) {
       // Nothing but damaged rows whose keys lead nowhere: what lies behind them stays unknown.
@@ -188,7 +233,7 @@ function isSpent({ rows, issues }: Walk, until: number): boolean {
   return rows >= ROWS_MAX || issues.length >= ISSUES_MAX || performance.now() > until
 }
 
-function count(walk: Walk, database: string, chunk: Chunk): void {
+function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void {
   const { digest, expired_not_visible: expired } = walk.checks
   const damaged = chunk.damagedKeys.length
   walk.rows += chunk.rows + damaged
@@ -202,17 +247,23 @@ function count(walk: Walk, database: string, chunk: Chunk): void {
   for (const [at, key] of chunk.damagedKeys.entries()) {
     const detail =
       chunk.damagedStates[at] === 'page_unreadable'
-        ? 'The entry is on a page that cannot be read.'
-        : 'The entry does not fit its digest; its key may be part of the damage.'
-    walk.issues.push(issue(chunk.damagedStates[at] ?? 'digest_mismatch', database, key, detail))
+        ? `The ${walker.noun[0]} is on a page that cannot be read.`
+        : `The ${walker.noun[0]} does not fit its digest; its key may be part of the damage.`
+    walk.issues.push(issueOf(walker, chunk.damagedStates[at] ?? 'digest_mismatch', database, key, detail))
   }
   if (chunk.expiredVisible > 0)
     walk.issues.push(
-      issue('expired_visible', database, null, `${chunk.expiredVisible} expired entries can still be read.`),
+      issueOf(
+        walker,
+        'expired_visible',
+        database,
+        null,
+        `${chunk.expiredVisible} expired ${walker.noun[1]} can still be read.`,
+      ),
     )
 }
 
-function noSums({ seq }: Head): Sums {
+function noSums(seq: string): Sums {
   return {
     seq,
     rows: 0,
@@ -251,8 +302,13 @@ function xor(one: string, other: string): string {
  * as being there; whether they account for the whole difference shows in the set: without them it must lack exactly
  * their digests, unless one of their digests is what rotted, or cannot be read.
  */
-function compare(walk: Walk, head: NamedHead, sums: Sums): void {
-  const found = head.state === 'headless' ? headless(head, sums) : sums.seq === null ? undefined : against(head, sums)
+function compare(walk: Walk, walker: Walker, head: NamedHead, sums: Sums): void {
+  const found =
+    head.state === 'headless'
+      ? headless(walker, head, sums)
+      : sums.seq === null
+        ? undefined
+        : against(walker, head, sums)
   if (found === undefined) {
     walk.isUnknown = true
     return
@@ -261,45 +317,40 @@ function compare(walk: Walk, head: NamedHead, sums: Sums): void {
   if (found.length > 0) walk.checks.counters.failed += 1
   walk.issues.push(...found)
   if (found.length === 0 && sums.damaged === 0)
-    walk.good.push({ database: head.name, seq: head.seq, rows: sums.rows, bytes: sums.bytes, a: sums.a, b: sums.b })
+    walk.good.push({
+      walker,
+      settled: { database: head.name, seq: head.seq, rows: sums.rows, bytes: sums.bytes, a: sums.a, b: sums.b },
+    })
 }
 
-function headless({ name }: NamedHead, sums: Sums): Issue[] {
-  return [issue('surplus', name, null, `${sums.rows + sums.damaged} entries are in a database that does not exist.`)]
+function headless(walker: Walker, { name }: NamedHead, sums: Sums): Issue[] {
+  const detail = `${sums.rows + sums.damaged} ${walker.noun[1]} are in a database that does not exist.`
+  return [issueOf(walker, 'surplus', name, null, detail)]
 }
 
-function against(head: NamedHead, sums: Sums): Issue[] {
+function against(walker: Walker, head: NamedHead, sums: Sums): Issue[] {
+  const [one, many] = walker.noun
+  const found = (type: string, detail: string) => [issueOf(walker, type, head.name, null, detail)]
   const difference = BigInt(head.keys) - BigInt(sums.rows + sums.damaged)
   if (difference > 0n)
-    return [
-      issue('missing', head.name, null, `${difference} entries that were written are not there, or not to be seen.`),
-    ]
-  if (difference < 0n)
-    return [issue('surplus', head.name, null, `${-difference} more entries are there than were written.`)]
+    return found('missing', `${difference} ${many} that were written are not there, or not to be seen.`)
+  if (difference < 0n) return found('surplus', `${-difference} more ${many} are there than were written.`)
   if (BigInt(sums.versionMax) > BigInt(head.seq))
-    return [issue('sequence', head.name, null, 'An entry has a higher version than the database has given out.')]
+    return found('sequence', `An ${one} has a higher version than the database has given out.`)
   if (head.unsettled || sums.unreadable > 0) return []
   const isWhole = xor(head.a, sums.a) === sums.damagedA && xor(head.b, sums.b) === sums.damagedB
   if (!isWhole && sums.damaged > 0)
-    return [
-      issue(
-        'set_mismatch',
-        head.name,
-        null,
-        'The damaged entries do not account for the whole difference: digests among them rotted, or others were exchanged.',
-      ),
-    ]
+    return found(
+      'set_mismatch',
+      `The damaged ${many} do not account for the whole difference: digests among them rotted, or others were exchanged.`,
+    )
   if (!isWhole)
-    return [
-      issue(
-        'set_mismatch',
-        head.name,
-        null,
-        'The entries are not the set that was written: one was exchanged as a whole, or the head rotted.',
-      ),
-    ]
+    return found(
+      'set_mismatch',
+      `The ${many} are not the set that was written: one was exchanged as a whole, or the head rotted.`,
+    )
   if (sums.damaged === 0 && head.bytes !== String(sums.bytes))
-    return [issue('bytes', head.name, null, `The head counts ${head.bytes} bytes, the entries have ${sums.bytes}.`)]
+    return found('bytes', `The head counts ${head.bytes} bytes, the ${many} have ${sums.bytes}.`)
   return []
 }
 
@@ -313,12 +364,12 @@ const REPAIRS: Record<string, string> = {
   expired_visible: 'Tell the operator: this is a fault of the program.',
 }
 
-function issue(type: string, database: string, ref: string | null, detail: string): Issue {
+function issueOf({ domain }: Walker, type: string, database: string, ref: string | null, detail: string): Issue {
   const repair = REPAIRS[type] ?? 'Compare with a backup or an export; the operator restores the database’s head.'
   return {
     severity: type === 'set_mismatch' || type === 'bytes' ? 'warning' : 'error',
     type,
-    domain: 'kv',
+    domain,
     database,
     ref,
     detail,
@@ -339,17 +390,10 @@ function noChecks(): Checks {
   }
 }
 
-/** Over the sets of all databases that the caller may see: equal while none of them has changed. */
-function rootDigestOf(heads: NamedHead[]): string {
-  const hash = createHash('sha256')
-  for (const { name, seq, keys, a, b } of heads) hash.update(`${name}\n${seq}\n${keys}\n${a}\n${b}\n`)
-  return hash.digest('base64url')
-}
-
-async function remember(pool: Pool, instanceId: string, good: Settled[]): Promise<void> {
-  for (const one of good) {
+async function remember(pool: Pool, instanceId: string, good: Walk['good']): Promise<void> {
+  for (const { walker, settled } of good) {
     try {
-      await settle(pool, instanceId, one)
+      await walker.settle(pool, instanceId, settled)
     } catch (error) {
       // The report stands without it: a read-only store remembers nothing, and the next incremental check reads more.
       if (!isRefusal(error)) throw error

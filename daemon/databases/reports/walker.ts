@@ -1,0 +1,64 @@
+// What a domain hands in so that its rows are verified: every row against its digest, the rows of a database against
+// the sums in its head. The sums are the same for every domain: how many, how many bytes, and the digests combined by
+// xor.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+
+export interface Walker {
+  /** As in keyspaces and issues. */
+  domain: string
+  /** What one row is called, and several. */
+  noun: [one: string, many: string]
+  /** Of every database that has a head or rows of the domain, by name. Looking for rows without a head is work: only `withStrays`. */
+  listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]>
+  /** A bounded part of one database, in order of keys. */
+  verifyChunk(
+    sql: Sql,
+    instanceId: string,
+    database: string,
+    chunk: { after: string | null; limit: number; ms: number },
+  ): Promise<Chunk>
+  /** Remembers what was found good, while the database is still the one that was read. */
+  settle(pool: Pool, instanceId: string, settled: Settled): Promise<void>
+}
+
+export interface Head {
+  /** null with `unreadable`. */
+  name: string | null
+  state: 'ok' | 'headless' | 'unreadable'
+  /** Numbers as text where damage can make them larger than a number holds. */
+  seq: string
+  keys: string
+  bytes: string
+  a: string
+  b: string
+  /** The sums are unknown until the next full check. */
+  unsettled: boolean
+  verifiedSeq: string | null
+}
+
+export interface Chunk {
+  rows: number
+  bytes: number
+  a: string
+  b: string
+  versionMax: string
+  goOnAfter: string | null
+  damagedKeys: (string | null)[]
+  damagedStates: ('digest_mismatch' | 'page_unreadable')[]
+  damagedA: string
+  damagedB: string
+  /** Verified and in the sums above until they are swept; not counted to the owner. */
+  expired: number
+  expiredBytes: number
+  expiredVisible: number
+}
+
+export interface Settled {
+  database: string
+  seq: string
+  rows: number
+  bytes: number
+  a: string
+  b: string
+}
