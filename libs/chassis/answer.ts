@@ -73,7 +73,8 @@ export function write(
     if (addedHeaders?.['set-cookie']) head['set-cookie'] = listOf(addedHeaders['set-cookie'], headers['set-cookie'])
   }
   // A body that nobody read would be taken for the next request, or would have to be read to its end first.
-  const isBodyLeft = (status === 413 || status === 408 || exchange.awaitsContinue) && !request.complete
+  const isUnread = status === 413 || status === 408 || exchange.awaitsContinue || exchange.body?.stream !== undefined
+  const isBodyLeft = isUnread && !request.complete
   if (lifecycle.state === 'draining' || exchange.isLast || isBodyLeft) head.connection = 'close'
   if (isStream(payload)) {
     delete head['content-length']

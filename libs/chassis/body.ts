@@ -13,11 +13,13 @@ const CALLER_BYTES_MAX = 8 * 1024 * 1024
 const CALLER_BODIES_MAX = 64
 /** A body that needs longer than the grace comes at least this fast, or is 408. The grace is two lost packets. */
 const BYTES_PER_MS_MIN = 8
-const GRACE_MS = 2_000
+export const GRACE_MS = 2_000
 
 /** A body on its way. */
 export interface ArrivingBody {
-  readonly whole: Promise<Buffer>
+  /** Undefined where the handler reads it as a stream. */
+  readonly whole: Promise<Buffer> | undefined
+  readonly stream?: AsyncIterable<Buffer>
   /** It is waited for no longer. */
   refuse(error: ApiError): void
   /** So far; what is over the limit of the route is counted and not kept. */
@@ -35,10 +37,13 @@ export interface Account {
 }
 
 /** The whole body, at most `bytesMax` of it. */
-export function readBytes(request: IncomingMessage, bytesMax: number): ArrivingBody {
+export function readBytes(
+  request: IncomingMessage,
+  bytesMax: number,
+): ArrivingBody & { readonly whole: Promise<Buffer> } {
   const { promise: whole, resolve, reject: refuse } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
-  const body: ArrivingBody = { whole, refuse, received: 0, account: undefined }
+  const body = { whole, refuse, received: 0, account: undefined as Account | undefined }
   request.on('data', (chunk: Buffer) => {
     body.received += chunk.length
     if (body.received <= bytesMax) {

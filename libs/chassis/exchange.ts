@@ -57,6 +57,8 @@ export interface Exchange extends AnswerHeaders {
   signal(): AbortSignal
   /** Gives the slot back before a long wait. */
   yieldSlot(): void
+  /** Takes one again, now or when one is free; rejects when that takes too long. */
+  regainSlot(): Promise<void> | undefined
   /** The handler has ended, whether or not the answer is out. */
   settled(): void
   /** So many bytes are under way to the client. */
@@ -209,8 +211,9 @@ class OpenExchange implements Exchange {
     this.#deadline = deadline
     this.#startedAt = performance.now()
     this.requestId = requestId
-    this.deadlineAt = this.#startedAt + context.deadlinesMs[deadline]
-    this.bodyDueAt = this.#startedAt + context.bodiesMs[deadline]
+    const streamMs = matched?.spec.bodyStream?.withinMs
+    this.deadlineAt = this.#startedAt + (streamMs ?? 0) + context.deadlinesMs[deadline]
+    this.bodyDueAt = this.#startedAt + (streamMs ?? context.bodiesMs[deadline])
     // Nobody here speaks another protocol, and the parser reads nothing after such a request.
     this.isLast = request.headers.upgrade !== undefined
     const traceparent = request.headers.traceparent
@@ -243,6 +246,19 @@ class OpenExchange implements Exchange {
   yieldSlot(): void {
     if (this.holdsSlot) this.lane.release(this.share)
     this.holdsSlot = false
+  }
+
+  regainSlot(): Promise<void> | undefined {
+    if (this.holdsSlot) return undefined
+    const waiting = this.lane.resume(this.share)
+    const take = () => {
+      this.holdsSlot = true
+      // The handler may have ended without waiting for its body.
+      this.#release()
+    }
+    if (waiting) return waiting.then(take)
+    take()
+    return undefined
   }
 
   answering(bytes: number): void {

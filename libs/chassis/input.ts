@@ -20,10 +20,11 @@ type Headers = Record<string, string | string[] | undefined>
 export function readBody(
   spec: Spec,
   headers: Headers,
-  bytes: Buffer | undefined,
+  { bytes, stream }: { bytes: Buffer | undefined; stream: AsyncIterable<Buffer> | undefined },
   onMembers: (members: number) => void,
 ): unknown {
   if (!spec.body) return undefined
+  if (spec.bodyStream) return stream
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
   if ((!bytes || bytes.length === 0) && spec.bodyOptional) return undefined
   return readJson(headers, bytes, onMembers)
@@ -61,7 +62,7 @@ export function inputOf(spec: Spec, params: unknown, url: string, body: unknown)
   return {
     params: spec.params && parseBySchema(spec.params, params, 'path'),
     query: spec.query && parse(spec.query, parseQuery(queryOf(url)), 'query'),
-    body: spec.body && (spec.bodyRaw ? body : parse(spec.body, body, 'body')),
+    body: spec.body && (spec.bodyRaw || spec.bodyStream ? body : parse(spec.body, body, 'body')),
   }
 }
 

@@ -87,6 +87,15 @@ export const BODIES_MS: Readonly<Record<DeadlineClass, number>> = {
 }
 export type DeadlineClass = keyof typeof DEADLINES_MS
 
+/** Of a body that is read while it arrives. */
+export interface StreamLimits {
+  bytesMax: number
+  /** While the handler waits for the client, after a grace of two seconds. */
+  bytesPerSecondMin: number
+  /** From the arrival of the headers to the last byte. The handler has the deadline of its route's class on top. */
+  withinMs: number
+}
+
 export interface Call<Caller, Params, Query, Body> {
   readonly caller: Caller
   /** `METHOD /path/template`, with the values of the path filled in: what an idempotency key is for. */
@@ -152,6 +161,8 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /** The handler gets the bytes as they came, whatever their type: a signature covers them. */
   bodyRaw?: boolean
   bodyBytesMax?: number
+  /** The handler reads the body while it arrives (`body: streamedBody`). See body-stream.ts. */
+  bodyStream?: StreamLimits
   /** Unknown names are ignored even if they look like known ones: programs call it that may be newer than this one. */
   ignoresUnknownNames?: boolean
   /** The body may be left out; the schema then sees undefined. */

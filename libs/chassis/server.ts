@@ -15,6 +15,7 @@ import { NO_HEADERS, refuse, write } from './answer.ts'
 import { ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
+import { openBodyStream, requireStreamable } from './body-stream.ts'
 import { brokenBody, type Exchange, type ExchangeContext, endSoon, openExchange, unansweredOn } from './exchange.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -290,13 +291,19 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
   }
   const { request, response } = exchange
   const bytesMax = spec.bodyBytesMax ?? BODY_BYTES_MAX
+  if (spec.bodyStream) requireStreamable(request, spec.bodyStream)
+  else if (exchange.awaitsContinue && declaredBytes(request) > bytesMax) throw tooLarge(bytesMax)
   if (exchange.awaitsContinue) {
-    if (declaredBytes(request) > bytesMax) throw tooLarge(bytesMax)
     exchange.awaitsContinue = false
     response.writeContinue()
   }
   // It came, and broke, before anybody asked for it.
   if (exchange.isBroken) throw brokenBody()
+  if (spec.bodyStream) {
+    exchange.body = openBodyStream(exchange, spec.bodyStream, (body) => context.arrivals.open(senderOf(exchange), body))
+    run(options, exchange, match, undefined)
+    return
+  }
   const body = readBytes(request, bytesMax)
   exchange.body = body
   // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two: measured.)
@@ -322,13 +329,21 @@ function awaitBody({ arrivals }: ExchangeContext, exchange: Exchange, body: Arri
   const { request } = exchange
   if (request.complete || request.destroyed || exchange.isClosed) return
   exchange.yieldSlot()
-  body.account = arrivals.open(exchange.share ?? networkOf(request.socket.remoteAddress ?? ''), body)
+  body.account = arrivals.open(senderOf(exchange), body)
+}
+
+/** Whose bodies it counts among. */
+function senderOf({ share, request }: Exchange): string {
+  return share ?? networkOf(request.socket.remoteAddress ?? '')
 }
 
 function run(options: ServerOptions, exchange: Exchange, { route, params }: Match, bytes: Buffer | undefined): void {
   const { request, response } = exchange
-  exchange.body?.account?.end()
-  exchange.body = undefined
+  const stream = exchange.body?.stream
+  if (!stream) {
+    exchange.body?.account?.end()
+    exchange.body = undefined
+  }
   // Told that it came too late, or gone: nothing may be done for it any more.
   if (response.headersSent || exchange.isClosed) {
     conclude(options, exchange, undefined)
@@ -338,7 +353,7 @@ function run(options: ServerOptions, exchange: Exchange, { route, params }: Matc
     const byBytes = Math.floor((bytes?.length ?? 0) / UNIT_BODY_BYTES)
     charge(exchange, byBytes, false)
     // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every time.
-    const body = readBody(route.spec, request.headers, bytes, (members) =>
+    const body = readBody(route.spec, request.headers, { bytes, stream }, (members) =>
       charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, byBytes > 0),
     )
     const input = inputOf(route.spec, params, request.url as string, body)
