@@ -159,6 +159,29 @@ test('the number of databases and the totals are exact, whoever writes at once',
   assert.equal((await tenant.call('GET /v1/kv/consistency?mode=full')).json().status, 'consistent')
 })
 
+// Rows by process number closed a circle: a new database locks the instance's row and then totals, a kept answer the other way round.
+// Mutant: `for update` without `skip locked` in add_totals (the second waits until its lock timeout).
+test('whoever counts never waits for another who counts', async () => {
+  const tenant = await addTenant(daemon)
+  await putAll(tenant, 'a', { x: 1 })
+  const clients = await Promise.all([1, 2, 3].map(() => pool.client()))
+  for (const client of clients) {
+    await client.query({ text: 'begin' })
+    await client.query({ text: 'select loci.add_totals($1, 1, 10)', values: [tenant.instanceId] })
+    await client.query({ text: 'select loci.add_totals($1, 1, 10)', values: [tenant.instanceId] })
+  }
+  for (const client of clients) {
+    await client.query({ text: 'commit' })
+    client.release()
+  }
+  const totals = (await listTotals(pool, [tenant.instanceId])).get(tenant.instanceId)
+  assert.deepEqual(totals, { records: 7, bytes: 62 })
+  const [row] = await daemon.sql('select count(*)::int as n from loci.instance_totals where instance_id = $1', [
+    tenant.instanceId,
+  ])
+  assert.deepEqual(row, { n: 3 })
+})
+
 // Mutants: claimDue without `skip locked`, or without moving the row.
 test('due work is claimed once, comes back when its worker dies, and one failure does not stop the rest', async () => {
   await using cell = await testDaemon()

@@ -63,16 +63,23 @@ begin
 end
 $$;
 
--- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in
--- the transaction of the change. Locks: one of up to 16 rows of the instance, by the number of the server process: a
--- transaction meets one of them, so two can neither wait in a circle nor, mostly, for each other.
-create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) returns void language plpgsql as $$
+-- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in the
+-- transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one where there is none: it
+-- never waits, so it is part of no circle, whatever its callers lock before and after. There are as many rows as
+-- transactions of the instance have written at once. Cost: one read and one write by the primary key.
+create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) returns void
+language plpgsql as $$
 begin
-  if p_records <> 0 or p_bytes <> 0 then
-    insert into loci.instance_totals as t (instance_id, slot, records, bytes)
-      values (p_instance, pg_backend_pid() % 16, p_records, p_bytes)
-      on conflict (instance_id, slot) do update set records = t.records + excluded.records, bytes = t.bytes + excluded.bytes;
+  if p_records = 0 and p_bytes = 0 then
+    return;
   end if;
+  update loci.instance_totals t set records = t.records + p_records, bytes = t.bytes + p_bytes
+    where t.instance_id = p_instance and t.slot = (select f.slot from loci.instance_totals f
+      where f.instance_id = p_instance order by f.slot limit 1 for update skip locked);
+  while not found loop
+    insert into loci.instance_totals (instance_id, slot, records, bytes)
+      values (p_instance, floor(random() * 2147483647), p_records, p_bytes) on conflict do nothing;
+  end loop;
 end
 $$;
 comment on function loci.add_totals is 'without enter_database: called by functions that have entered';

@@ -283,7 +283,7 @@ $$;
 
 -- What an instance holds over all domains, for its quota. Expired entries are taken off only where the sum is over one
 -- of the two numbers, and only until it is not. `stable`: every statement inside sees one snapshot, so a sweep between
--- two of them is not counted twice. Called by readUsage(). No locks. Cost: at most 16 rows of totals while there is
+-- two of them is not counted twice. Called by readUsage(). No locks. Cost: a few rows of totals while there is
 -- room, however many databases there are; else also the databases with something due, which a claim of the worker has
 -- moved up to 5 s ahead.
 create or replace function loci.kv_usage_within(p_instance text, p_records_max bigint, p_bytes_max bigint,
