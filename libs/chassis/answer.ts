@@ -13,13 +13,14 @@ import {
 import { type Exchange, listOf } from './exchange.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
-import type { HeaderValues, Route } from './route.ts'
+import type { HeaderValues } from './route.ts'
 
 export interface AnswerOptions {
   letterCase: 'camel' | 'snake'
   lifecycle: Lifecycle
   log: Log
-  routes: Route[]
+  /** Templates whose errors are the seed's flat ones, whatever the method. */
+  flatPaths: ReadonlySet<string>
 }
 
 export const NO_HEADERS: HeaderValues = Object.freeze({})
@@ -39,7 +40,7 @@ export function refuse(options: AnswerOptions, exchange: Exchange, error: unknow
   else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'the store did not answer')
   else if (isSchemaGap(refusal))
     options.log.error(facts, 'the database refused input that passed the schema of the route: a bug, mend the schema')
-  const isFlat = options.routes.some(({ spec }) => spec.flatErrors && spec.path === exchange.route)
+  const isFlat = options.flatPaths.has(exchange.route)
   const body = isFlat ? flatBodyOf(refusal) : errorBodyOf(refusal, requestId, options.letterCase)
   const headers = errorHeadersOf(refusal)
   const challenge = matched?.spec.access.challenge ?? CHALLENGE

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ERROR_CODES, type ErrorCode } from '@loci/contract/errors.ts'
+import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { errorBody } from '@loci/contract/wire.ts'
 import {
   ApiError,
@@ -55,8 +56,7 @@ test('a store that cannot be reached is unavailable, by whatever word the driver
     'Query read timeout',
   ])
     assert.equal(toApiError(new Error(message)).code, 'STORE_UNAVAILABLE', message)
-  const named = Object.assign(new Error('x'), { name: 'DatabaseUnavailableError' })
-  assert.equal(toApiError(named).code, 'STORE_UNAVAILABLE')
+  assert.equal(toApiError(new DatabaseUnavailableError('x')).code, 'STORE_UNAVAILABLE')
 })
 
 test('anything else is INTERNAL_ERROR and tells nothing of its cause', () => {
@@ -128,7 +128,7 @@ test('who asked too often is told to come back after 60 s where the evaluation h
 })
 
 test('an unanswered commit and a passed deadline have an unknown outcome, nothing else has', () => {
-  assert.ok(isOutcomeUnknown(Object.assign(new Error('x'), { name: 'CommitUnknownError' })))
+  assert.ok(isOutcomeUnknown(new CommitUnknownError('x')))
   assert.ok(isOutcomeUnknown(new DeadlinePassed('x')))
   for (const other of [new Error('CommitUnknownError'), 'CommitUnknownError', undefined, thrown('08006')])
     assert.ok(!isOutcomeUnknown(other))

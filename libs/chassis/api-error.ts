@@ -1,6 +1,7 @@
 // One error type for what a caller can act on, and one mapper that turns anything thrown into it.
 
 import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
+import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 
 interface ApiErrorOptions {
   hint?: string
@@ -82,7 +83,7 @@ export class DeadlinePassed extends Error {
 
 /** The commit was not answered, or the handler passed its deadline: the outcome of the work is unknown. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof DeadlinePassed || (error instanceof Error && error.name === 'CommitUnknownError')
+  return error instanceof DeadlinePassed || error instanceof CommitUnknownError
 }
 
 /** What the mapper needs to know of a route. */
@@ -187,7 +188,7 @@ function fromSocket(code: string): Kind | undefined {
 /** The pool and the driver throw some failures without a code. */
 function fromMessage(error: unknown): Kind | undefined {
   if (!(error instanceof Error)) return undefined
-  if (error.name === 'DatabaseUnavailableError') return STORE_DOWN
+  if (error instanceof DatabaseUnavailableError) return STORE_DOWN
   const gone =
     /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable|Cannot use a pool after/
   return gone.test(error.message) ? STORE_DOWN : undefined

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { isId } from '@loci/contract/ids.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { z } from 'zod'
 import { addressSet } from './addresses.ts'
 import { ApiError } from './api-error.ts'
@@ -186,7 +187,7 @@ test('a bug is 500 with a request id and without its message, which the log has'
 })
 
 const unknown = () => {
-  throw Object.assign(new Error('the connection broke'), { name: 'CommitUnknownError' })
+  throw new CommitUnknownError('the connection broke')
 }
 
 // Mutants: exchange.destroy() in place of refuse() in server.ts; STORE_UNAVAILABLE in unknownOutcome() of api-error.ts.

@@ -80,7 +80,14 @@ const LAST_WORD_MS = 100
 /** The route label of whatever reaches none: paths that strangers invent must not become labels. */
 const UNMATCHED = 'unmatched'
 
-export async function createServer(options: ServerOptions): Promise<HttpServer> {
+/** With what is worked out once and not with every request. */
+interface ReadyOptions extends ServerOptions {
+  flatPaths: ReadonlySet<string>
+}
+
+export async function createServer(given: ServerOptions): Promise<HttpServer> {
+  const flat = given.routes.filter(({ spec }) => spec.flatErrors).map(({ spec }) => spec.path)
+  const options: ReadyOptions = { ...given, flatPaths: new Set(flat) }
   const inFlight = new Set<Exchange>()
   const unread = { bytes: 0 }
   const context: ExchangeContext = {
@@ -147,7 +154,7 @@ async function untilWritten(inFlight: Set<Exchange>): Promise<void> {
 }
 
 interface Serving {
-  options: ServerOptions
+  options: ReadyOptions
   context: ExchangeContext
   router: Router
 }
@@ -212,7 +219,7 @@ function arrivalOf(exchange: Exchange, spec: Route['spec']): Arrival {
 }
 
 function authorizeInSlot(
-  options: ServerOptions,
+  options: ReadyOptions,
   exchange: Exchange,
   spec: Route['spec'],
   arrival: Arrival,
@@ -229,7 +236,7 @@ function takeSlot(exchange: Exchange): void {
 
 /** Access first, then the switch: who may not come in is not told what is switched off. */
 function authorize(
-  options: ServerOptions,
+  options: ReadyOptions,
   exchange: Exchange,
   spec: Route['spec'],
   arrival: Arrival,
@@ -241,7 +248,7 @@ function authorize(
 
 /** From here on it is known whose work the slot is for. Whoever has its share of the slots waits without one. */
 function share(
-  options: ServerOptions,
+  options: ReadyOptions,
   exchange: Exchange,
   spec: Route['spec'],
   caller: unknown,
@@ -274,7 +281,7 @@ function reassign(exchange: Exchange, name: string | undefined): Promise<void> |
   return waiting
 }
 
-function enter(options: ServerOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
+function enter(options: ReadyOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
   if (spec.subservice && options.subservices) {
     options.subservices.enter(spec.subservice)
     exchange.subservice = spec.subservice
@@ -337,7 +344,7 @@ function senderOf({ share, request }: Exchange): string {
   return share ?? networkOf(request.socket.remoteAddress ?? '')
 }
 
-function run(options: ServerOptions, exchange: Exchange, { route, params }: Match, bytes: Buffer | undefined): void {
+function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match, bytes: Buffer | undefined): void {
   const { request, response } = exchange
   const stream = exchange.body?.stream
   if (!stream) {
@@ -369,7 +376,7 @@ function run(options: ServerOptions, exchange: Exchange, { route, params }: Matc
   }
 }
 
-function succeed(options: ServerOptions, exchange: Exchange, { spec }: Route, answer: unknown): void {
+function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, answer: unknown): void {
   const isReply = answer instanceof Reply
   const status = isReply ? answer.status : 200
   const body = isReply ? answer.body : answer
@@ -393,7 +400,7 @@ function settle(exchange: Exchange, units: number): void {
   matched?.spec.access.charge?.(caller, units - reservedUnits, true)
 }
 
-function fail(options: ServerOptions, exchange: Exchange, error: unknown): void {
+function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   const { requestId, matched, response, hasBegun } = exchange
   settle(exchange, 0)
   if (!response.headersSent) {
@@ -406,7 +413,7 @@ function fail(options: ServerOptions, exchange: Exchange, error: unknown): void 
 }
 
 /** The work of a request has ended, whether or not its answer is out. */
-function conclude(options: ServerOptions, exchange: Exchange, failure: ApiError | undefined): void {
+function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError | undefined): void {
   if (exchange.subservice !== undefined) {
     const counted = failure && failure.status >= 500 ? { code: failure.code, requestId: exchange.requestId } : undefined
     options.subservices?.leave(exchange.subservice, counted)
@@ -419,7 +426,7 @@ function conclude(options: ServerOptions, exchange: Exchange, failure: ApiError 
  * The last line of defence: every wait inside a handler has a shorter timeout of its own. What is overdue all the same may
  * still take effect, and the caller is told just that. The slot stays with the work until it ends.
  */
-function sweep(options: ServerOptions, { inFlight, leftovers }: ExchangeContext): void {
+function sweep(options: ReadyOptions, { inFlight, leftovers }: ExchangeContext): void {
   const now = performance.now()
   for (const exchange of inFlight) {
     if (now >= exchange.deadlineAt) expire(options, exchange)
@@ -429,7 +436,7 @@ function sweep(options: ServerOptions, { inFlight, leftovers }: ExchangeContext)
   for (const { request, bodyDueAt } of leftovers) if (now >= bodyDueAt) endSoon(request.socket)
 }
 
-function expire(options: ServerOptions, exchange: Exchange): void {
+function expire(options: ReadyOptions, exchange: Exchange): void {
   const { response, requestId, route } = exchange
   const error = new DeadlinePassed('the handler did not end within the deadline of its route')
   exchange.abort(error)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { createBatches } from './batches.ts'
-import { DatabaseUnavailableError } from './errors.ts'
 
 async function callsUntilFailed(error: Error): Promise<{ calls: number; failed: number }> {
   let calls = 0

@@ -9,7 +9,8 @@
 //                                               told and has calls of its own for a while, so that the others go on without it
 //   anything else                               one item is at fault: each alone, and only the guilty one fails
 
-import { CommitUnknownError, isUnavailable, sqlState } from './errors.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
+import { isUnavailable, sqlState } from './errors.ts'
 
 export interface Batches<Item, Result> {
   add(instanceId: string, item: Item): Promise<Result>

@@ -1,20 +1,5 @@
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import pg from 'pg'
-
-/**
- * Postgres could not be reached, broke off or stayed silent. Says nothing about whether a statement that was
- * under way took effect. A server turns it into "try again later".
- */
-export class DatabaseUnavailableError extends Error {
-  override name = 'DatabaseUnavailableError'
-}
-
-/**
- * The commit was sent and its outcome cannot be known: the connection broke before the answer, or the primary gave
- * up waiting for its standby. The transaction may or may not hold. Only repeat it if it is idempotent.
- */
-export class CommitUnknownError extends Error {
-  override name = 'CommitUnknownError'
-}
 
 /** Postgres answered a commit with a rollback, because a statement before it had failed. Nothing holds. */
 export class NotCommittedError extends Error {

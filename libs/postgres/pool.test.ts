@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { DatabaseUnavailableError, isUnavailable, sqlState } from './errors.ts'
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import { isUnavailable, sqlState } from './errors.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 import { openPool } from './pool.ts'
 import { startTcpProxy } from './testing/tcp-proxy.ts'

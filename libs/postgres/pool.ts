@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
+import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import pg from 'pg'
 import { parseUrl, tlsOf } from './connection-url.ts'
-import {
-  CommitUnknownError,
-  DatabaseUnavailableError,
-  isStatementError,
-  NotCommittedError,
-  sqlState,
-} from './errors.ts'
+import { isStatementError, NotCommittedError, sqlState } from './errors.ts'
 
 export interface Statement {
   name?: string

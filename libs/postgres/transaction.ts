@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CommitUnknownError, isRetryable, isStatementError, NotCommittedError } from './errors.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
+import { isRetryable, isStatementError, NotCommittedError } from './errors.ts'
 import type { Pool, Sql, Statement } from './pool.ts'
 
 export { CommitUnknownError, isRetryable }
