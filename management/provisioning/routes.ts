@@ -15,7 +15,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import { findOwner, useOrganization } from '../access/store.ts'
 import { appendEvents } from '../acts/events/store.ts'
 import { publishInstance } from '../acts/feed/store.ts'
-import { holdTenant } from '../acts/locks/store.ts'
+import { holdOrganization, holdTenant } from '../acts/locks/store.ts'
 import { limitsOf, type PlanName } from '../plans.ts'
 import { adoptByStaff, type Unknown } from './adoption.ts'
 import { operationJson } from './operations/json.ts'
@@ -180,6 +180,8 @@ async function move(
   await useOrganization(sql, organizationId)
   await holdTenant(sql, organizationId, owner.tenantId)
   const placed = await findPlaced(sql, organizationId, id, { lock: true })
+  // Locked before the due row: the reconciliation below asks for the organization's quota after it.
+  await holdOrganization(sql, organizationId)
   // Its data would have to come along, by export and import. What has failed has none, once its cell has erased it.
   if (placed?.state.status !== 'failed' || placed.state.wantedState === 'deleted' || placed.state.cellId !== null)
     throw new ApiError(
