@@ -1,6 +1,7 @@
-// One free instance that tries for an hour: what it can leave in the cell's database, and in the memory of a replica. Its plan lets it do
-// 20 small things a second, 72,000 in the hour; here each kind is done until it is refused, or often enough to see that it leaves nothing
-// more. Rows are found in the catalog, by every column that says whose they are. docs/operations.md states the bounds.
+// One free instance that tries for an hour: what it can leave in the cell's database, and in the memory of a replica.
+// Its plan lets it do 20 small things a second, 72,000 in the hour; here each kind is done until it is refused, or
+// often enough to see that it leaves nothing more. Rows are found in the catalog, by every column that says whose they
+// are. docs/operations.md states the bounds.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

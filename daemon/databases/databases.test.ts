@@ -159,8 +159,8 @@ test('the number of databases and the totals are exact, whoever writes at once',
   assert.equal((await tenant.call('GET /v1/kv/consistency?mode=full')).json().status, 'consistent')
 })
 
-// Rows by process number closed a circle: a new database locks the instance's row and then totals, a kept answer the other way round.
-// Mutant: `for update` without `skip locked` in add_totals (the second waits until its lock timeout).
+// Rows by process number closed a circle: a new database locks the instance's row and then totals, a kept answer the
+// other way round. Mutant: `for update` without `skip locked` in add_totals (the second waits until its lock timeout).
 test('whoever counts never waits for another who counts', async () => {
   const tenant = await addTenant(daemon)
   await putAll(tenant, 'a', { x: 1 })

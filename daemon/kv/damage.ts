@@ -1,5 +1,5 @@
 // Reading a page of entries so that damage neither passes as truth nor hides what is healthy: a row that fails its
-// digest is left out and named, and when something can not be read at all, the page is read around it (kv_walk) and
+// digest is left out and named, and when something cannot be read at all, the page is read around it (kv_walk) and
 // that is named.
 //
 // A page never ends at a damaged row: its key may be what rotted, and the next page would begin somewhere else.
@@ -87,7 +87,7 @@ async function readAround(
   const lastOk = walked.findLastIndex(({ state }) => state === 'ok')
   // A store that gives nothing at all is out of order; an empty page would say that there is nothing.
   if (lastOk < 0 && sqlState(cause)?.startsWith('58'))
-    throw new ApiError('STORE_UNAVAILABLE', 'The database can not read its files.', { cause })
+    throw new ApiError('STORE_UNAVAILABLE', 'The database cannot read its files.', { cause })
   const page = isFull && lastOk >= 0 ? walked.slice(0, lastOk + 1) : walked
   const keys = page.flatMap(({ key, state, isExpired }) => (state === 'ok' && !isExpired && key !== null ? [key] : []))
   const found = keys.length === 0 ? [] : await findEntries(pool, instanceId, database, keys)

@@ -49,7 +49,10 @@ export function refuse(options: AnswerOptions, exchange: Exchange, error: unknow
   return refusal
 }
 
-/** `headers` have lower-case names and win over our own: nothing that we answer belongs into a cache or is to be guessed at. */
+/**
+ * `headers` have lower-case names and win over our own: nothing that we answer belongs into a cache or is to be guessed
+ * at.
+ */
 export function write(
   { lifecycle, log }: AnswerOptions,
   exchange: Exchange,

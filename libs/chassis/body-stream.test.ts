@@ -80,8 +80,8 @@ test('a handler works on the first part before the last is sent, and gets every 
   assert.deepEqual((await ask(server.url, 'POST /import')).json(), await total((async function* () {})()))
 })
 
-// Mutants: read with request.on('data'), so that the body flows whether or not it is wanted (everything is sent at once); count from
-// the arrival of the request in isTooSlow() (408 before the first byte is read).
+// Mutants: read with request.on('data'), so that the body flows whether or not it is wanted (everything is sent at
+// once); count from the arrival of the request in isTooSlow() (408 before the first byte is read).
 test('a client is not ahead of the handler by more than buffers, and its time does not count while the handler works', async () => {
   const { promise: mayRead, resolve: goOn } = Promise.withResolvers<void>()
   await using server = await importing(async (body) => {

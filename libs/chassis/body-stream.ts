@@ -1,13 +1,13 @@
-// A body that a handler reads while it arrives: imports, exports of another system, what is too large to be held. The handler pulls,
-// so the client is never ahead of it by more than a buffer. While the handler waits for the client it holds no slot of the limiter;
-// while it works it does.
+// A body that a handler reads while it arrives: imports, exports of another system, what is too large to be held. The
+// handler pulls, so the client is never ahead of it by more than a buffer. While the handler waits for the client it
+// holds no slot of the limiter; while it works it does.
 //
 //   reading   a chunk is there, or the handler is at work on the last one. The client's time does not count
 //   waiting   nothing is there: the slot is given back, and the client must keep the minimum rate of the route
 //   ended     whole: the loop of the handler ends. Or refused: it throws 408 (too slow, too late), 413, 400 (cut off)
 //
-// 408, 413 and 400 say that nothing was done, so a handler lets them out only where it has committed nothing: one transaction, or
-// parts that can be sent again.
+// 408, 413 and 400 say that nothing was done, so a handler lets them out only where it has committed nothing: one
+// transaction, or parts that can be sent again.
 
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,7 +25,10 @@ export const streamedBody = z.custom<BodyStream>()
 
 /** One unit of work, as for other bodies. */
 const UNIT_BYTES = 16 * 1024
-/** Between two tries for a slot: the client waits meanwhile, and an import is not refused halfway because others are busy. */
+/**
+ * Between two tries for a slot: the client waits meanwhile, and an import is not refused halfway because others are
+ * busy.
+ */
 const SLOT_RETRY_MS = 50
 
 export function openBodyStream(

@@ -1,11 +1,14 @@
-// The bytes of a request's body, as they arrive, and how much of that there may be. A body that has to be waited for holds no slot of
-// the limiter; it holds memory and a connection, so both have a bound of their own, for all and for each caller, and a body that comes
-// too slowly is not waited for.
+// The bytes of a request's body, as they arrive, and how much of that there may be. A body that has to be waited for
+// holds no slot of the limiter; it holds memory and a connection, so both have a bound of their own, for all and for
+// each caller, and a body that comes too slowly is not waited for.
 
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from './api-error.ts'
 
-/** How much of a body that is refused for its size is still read, so that a client that sends before it listens gets the refusal. */
+/**
+ * How much of a body that is refused for its size is still read, so that a client that sends before it listens gets the
+ * refusal.
+ */
 const DISCARDED_BYTES_MAX = 8 * 1024 * 1024
 /** Of all bodies that are on the way, what has arrived of them. */
 const BYTES_MAX = 64 * 1024 * 1024

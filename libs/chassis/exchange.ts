@@ -1,5 +1,5 @@
-// One request in progress, from its arrival to the last byte of its answer. Everything that must happen exactly once per request
-// (a log line, an observation, the slot given back) happens here.
+// One request in progress, from its arrival to the last byte of its answer. Everything that must happen exactly once
+// per request (a log line, an observation, the slot given back) happens here.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -102,8 +102,9 @@ export function idleSince(socket: object): number | undefined {
 }
 
 /**
- * What the parser can not read has no answer of its own while a request of the connection waits for one: the client would take
- * it for that answer. Nor after a request whose body it belongs to. Answers whether the connection is taken care of.
+ * What the parser cannot read has no answer of its own while a request of the connection waits for one: the client
+ * would take it for that answer. Nor after a request whose body it belongs to. Answers whether the connection is taken
+ * care of.
  */
 export function breakOff(socket: Socket): boolean {
   const exchange = (socket as CountedSocket).lociNewest
@@ -123,7 +124,7 @@ export function breakOff(socket: Socket): boolean {
 }
 
 export function brokenBody(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The body is not what its headers say: its chunks can not be read.')
+  return new ApiError('VALIDATION_ERROR', 'The body is not what its headers say: its chunks cannot be read.')
 }
 
 /** Not destroyed at once: bytes that nobody has read would make the system cut the answer off. */
@@ -310,8 +311,9 @@ class OpenExchange implements Exchange {
     this.request.once('close', forget)
   }
 
-  // The slot stands for the work, so it is given back when the work has ended: not when the client gave up on it, and not only
-  // when its answer has been read, or whoever reads slowly holds what others need. Unread answers have a bound of their own.
+  // The slot stands for the work, so it is given back when the work has ended: not when the client gave up on it, and
+  // not only when its answer has been read, or whoever reads slowly holds what others need. Unread answers have a bound
+  // of their own.
   #release(): void {
     if (!this.holdsSlot || !this.#handlerEnded) return
     this.holdsSlot = false

@@ -1,5 +1,6 @@
-// A route is a value: what it needs and what it does. Access comes before the handler and the handler receives what access
-// returned, so a route without an access decision can not be written, and a handler has no other way to learn who calls.
+// A route is a value: what it needs and what it does. Access comes before the handler and the handler receives what
+// access returned, so a route without an access decision cannot be written, and a handler has no other way to learn
+// who calls.
 
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import type { Answer as OpenapiAnswer } from '@loci/contract/openapi.ts'
@@ -51,14 +52,14 @@ export interface Access<Caller> {
   /** Whose work a request is, the instance or the organization: nobody holds more than a quarter of the slots. */
   shareOf?(caller: Caller): string
   /**
-   * Where callers have a rate that counts work: what the body (`isDone` false, may throw RATE_LIMITED) or the answer of a request
-   * adds to the 1 that access took.
+   * Where callers have a rate that counts work: what the body (`isDone` false, may throw RATE_LIMITED) or the answer of
+   * a request adds to the 1 that access took.
    */
   charge?(caller: Caller, units: number, isDone: boolean): void
   /**
-   * Whom the slot counts for until access has decided: the caller that the credential stood for when it last came, SUSPECTS where the
-   * address is over its failures, undefined where nothing is known. Where access asks the database, a caller beyond its rate, or a
-   * stranger, could else hold all slots while it is refused.
+   * Whom the slot counts for until access has decided: the caller that the credential stood for when it last came,
+   * SUSPECTS where the address is over its failures, undefined where nothing is known. Where access asks the database,
+   * a caller beyond its rate, or a stranger, could else hold all slots while it is refused.
    */
   shareBefore?(arrival: Arrival): string | undefined
   /** What its refusals look like, for the documents. */
@@ -67,8 +68,8 @@ export interface Access<Caller> {
 }
 
 /**
- * Every route has a deadline, by class. `probe` also means: answers in every state of the process and outside the limiter,
- * so that a loaded or draining process can still be asked how it is.
+ * Every route has a deadline, by class. `probe` also means: answers in every state of the process and outside the
+ * limiter, so that a loaded or draining process can still be asked how it is.
  */
 export const DEADLINES_MS = {
   probe: 3_000,
@@ -113,11 +114,15 @@ export interface Call<Caller, Params, Query, Body> {
   /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
   countRows(rows: number): void
   /**
-   * Before a long reading: charges ahead what so many rows may cost, and throws RATE_LIMITED where that is too much; the answer sets it
-   * right. Charged afterwards alone, any number of lists at once would all be let in before the first has cost anything.
+   * Before a long reading: charges ahead what so many rows may cost, and throws RATE_LIMITED where that is too much;
+   * the answer sets it right. Charged afterwards alone, any number of lists at once would all be let in before the
+   * first has cost anything.
    */
   expectRows(rows: number): void
-  /** A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred at work. */
+  /**
+   * A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred
+   * at work.
+   */
   yieldSlot(): void
 }
 
@@ -142,8 +147,9 @@ export function reply(status: number, body: unknown, headers: HeaderValues = {})
 export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   method: Method
   /**
-   * Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. The last may be a tail, which takes the rest of the path with its
-   * slashes: `/console/{path...}`. Its segments are decoded, and none is empty, `.`, `..` or has a slash in it.
+   * Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. The last may be a tail, which takes the rest of the
+   * path with its slashes: `/console/{path...}`. Its segments are decoded, and none is empty, `.`, `..` or has a slash
+   * in it.
    */
   path: string
   access: Access<Caller>
@@ -156,7 +162,10 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   params?: Params
   query?: Query
   body?: Body
-  /** What the documents show as the body, where the handler itself parses it: after something that the seed orders before. */
+  /**
+   * What the documents show as the body, where the handler itself parses it: after something that the seed orders
+   * before.
+   */
   documentedBody?: z.ZodType
   /** The handler gets the bytes as they came, whatever their type: a signature covers them. */
   bodyRaw?: boolean
@@ -175,11 +184,16 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   errors?: ErrorCode[]
   /** What a caller is told when we fail unexpectedly. */
   failureMessage?: string
-  /** An unknown outcome is 500 INTERNAL_ERROR with `failureMessage`, as the seed orders for create and list services. */
+  /**
+   * An unknown outcome is 500 INTERNAL_ERROR with `failureMessage`, as the seed orders for create and list services.
+   */
   unknownIsInternal?: boolean
   /** Errors of this path are the seed's flat `{error, details?}`: the billing webhook's alone. */
   flatErrors?: boolean
-  /** Every failure that the sender can not mend (store away, overload, unknown commit, draining) is 500 with Retry-After. */
+  /**
+   * Every failure that the sender cannot mend (store away, overload, unknown commit, draining) is 500 with
+   * Retry-After.
+   */
   failsWith500?: boolean
 }
 

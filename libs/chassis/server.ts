@@ -1,11 +1,11 @@
 // The HTTP server of every long-running loci process: routes in, answers and refusals out. The life of a request:
 //
-//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access → share of the slots
-//   → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by their schemas → handler
-//   → answer → slot back, one log line, one observation.
+//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access → share of
+//   the slots → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by
+//   their schemas → handler → answer → slot back, one log line, one observation.
 //
-// It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and what we used
-// of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
+// It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and
+// what we used of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -71,9 +71,15 @@ const UNIT_BODY_MEMBERS = 250
 const UNIT_ANSWER_BYTES = 64 * 1024
 const UNIT_ROWS = 100
 const SWEEP_MS = 250
-/** Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut beyond it. */
+/**
+ * Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut
+ * beyond it.
+ */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is none. */
+/**
+ * Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is
+ * none.
+ */
 const PIPELINED_MAX = 16
 /** What answers of the last moment get to leave, when the process ends. */
 const LAST_WORD_MS = 100
@@ -271,7 +277,10 @@ function assign({ lane }: Exchange, name: string | undefined): Promise<void> | u
   return name === undefined ? undefined : lane.assign(name)
 }
 
-/** Where it is not whom it was taken for, that slot goes to the next of those, and it takes one before whoever has had none yet. */
+/**
+ * Where it is not whom it was taken for, that slot goes to the next of those, and it takes one before whoever has had
+ * none yet.
+ */
 function reassign(exchange: Exchange, name: string | undefined): Promise<void> | undefined {
   if (exchange.share === name) return undefined
   exchange.yieldSlot()
@@ -313,7 +322,8 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
   }
   const body = readBytes(request, bytesMax)
   exchange.body = body
-  // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two: measured.)
+  // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two:
+  // measured.)
   if (!request.complete) setImmediate(awaitBody, context, exchange, body)
   body.whole
     .then((bytes) => {
@@ -331,7 +341,9 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
     .catch((error) => fail(options, exchange, error))
 }
 
-/** A body that is not here yet: as many as there are slots, each a byte at a time, would leave none for anybody else. */
+/**
+ * A body that is not here yet: as many as there are slots, each a byte at a time, would leave none for anybody else.
+ */
 function awaitBody({ arrivals }: ExchangeContext, exchange: Exchange, body: ArrivingBody): void {
   const { request } = exchange
   if (request.complete || request.destroyed || exchange.isClosed) return
@@ -359,7 +371,8 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
   try {
     const byBytes = Math.floor((bytes?.length ?? 0) / UNIT_BODY_BYTES)
     charge(exchange, byBytes, false)
-    // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every time.
+    // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every
+    // time.
     const body = readBody(route.spec, request.headers, { bytes, stream }, (members) =>
       charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, byBytes > 0),
     )
@@ -423,8 +436,8 @@ function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError |
 }
 
 /**
- * The last line of defence: every wait inside a handler has a shorter timeout of its own. What is overdue all the same may
- * still take effect, and the caller is told just that. The slot stays with the work until it ends.
+ * The last line of defence: every wait inside a handler has a shorter timeout of its own. What is overdue all the same
+ * may still take effect, and the caller is told just that. The slot stays with the work until it ends.
  */
 function sweep(options: ReadyOptions, { inFlight, leftovers }: ExchangeContext): void {
   const now = performance.now()
@@ -449,7 +462,10 @@ function expire(options: ReadyOptions, exchange: Exchange): void {
   exchange.destroy()
 }
 
-/** Whoever has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut everyone out. */
+/**
+ * Whoever has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut
+ * everyone out.
+ */
 function cutSlowReaders(inFlight: Set<Exchange>, excessBytes: number, log: Log): void {
   let left = excessBytes
   for (const exchange of inFlight) {

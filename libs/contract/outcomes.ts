@@ -1,5 +1,5 @@
-// What is known of a write that failed. Thrown by what talks to PostgreSQL, and turned into an answer by what talks HTTP: neither
-// imports the other.
+// What is known of a write that failed. Thrown by what talks to PostgreSQL, and turned into an answer by what talks
+// HTTP: neither imports the other.
 
 /**
  * Postgres could not be reached, broke off or stayed silent. Says nothing about whether a statement that was

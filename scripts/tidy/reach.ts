@@ -38,7 +38,9 @@ const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: strin
   { pattern: /^libs\/chassis\/pages\.ts$/, names: ['redirect'], why: 'sign-in and the console' },
 ]
 
-/** One problem per knot of files, type-only imports included: they run, but nobody can read one file without the other. */
+/**
+ * One problem per knot of files, type-only imports included: they run, but nobody can read one file without the other.
+ */
 export function checkCircles(sources: Sources): Problem[] {
   const edges = new Map<string, Map<string, number>>()
   for (const source of sources.values()) {
@@ -137,7 +139,9 @@ function filesNamedIn(file: string, text: string, sources: Sources): string[] {
     .filter((name) => sources.has(name))
 }
 
-/** A name that only tests import is reported unless its own file uses it: a test may look at a part of what is in use. */
+/**
+ * A name that only tests import is reported unless its own file uses it: a test may look at a part of what is in use.
+ */
 export function checkExports(sources: Sources): Problem[] {
   const used = importedNames([...sources.values()])
   const usedByProduct = importedNames([...sources.values()].filter((source) => isUser(source.path)))

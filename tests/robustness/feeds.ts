@@ -87,7 +87,7 @@ export async function cellFeed(
       if (readNumberLast) await sleep(1)
       changeSeq = readNumberLast ? (await readChanges(pool, 2 ** 52)).changeSeq : end.changeSeq
       return [
-        // The picture has no generation; one of the limits tells which change it is of.
+        // The cache has no generation; one of the limits shows which change it is of.
         ...instances.map(({ id, limits }) => ({ key: `instance:${id}`, label: String(limits.records) })),
         ...revocations.map(({ value }) => ({ key: `revocation:${value}`, label: '' })),
       ]

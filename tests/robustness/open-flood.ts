@@ -73,9 +73,9 @@ async function untilInCell({ postgres }: World, jti: string): Promise<void> {
 }
 
 /**
- * As it was: probes, beat and the administration's revocations on one pool of two, each probe a statement, the old
- * picture served. Its probes take 50 ms, as with a database that is busy or far away: on an idle machine it took 2,500
- * connections to starve the beat with fast ones, and 1,000 did not always do.
+ * As it was: probes, beat and the administration's revocations on one pool of two, each probe a statement, stale
+ * authority served. Its probes take 50 ms, as with a database that is busy or far away: on an idle machine it took
+ * 2,500 connections to starve the beat with fast ones, and 1,000 did not always do.
  */
 async function sharedPool(report: Report, world: World, tenant: WorldTenant, connections: number): Promise<void> {
   await using mutant = await plantMutant([

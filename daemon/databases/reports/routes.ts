@@ -55,7 +55,9 @@ export function consistencyRoutes({ access, pool, keys, walkers }: ConsistencyOp
   }
 }
 
-/** One walk of an instance at a time and two of the replica: more would take the connections that reads and writes need. */
+/**
+ * One walk of an instance at a time and two of the replica: more would take the connections that reads and writes need.
+ */
 function createWalks() {
   const running = new Set<string>()
   return {

@@ -9,7 +9,10 @@ export interface Walker {
   domain: string
   /** What one row is called, and several. */
   noun: [one: string, many: string]
-  /** Of every database that has a head or rows of the domain, by name. Looking for rows without a head is work: only `withStrays`. */
+  /**
+   * Of every database that has a head or rows of the domain, by name. Looking for rows without a head is work: only
+   * `withStrays`.
+   */
   listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]>
   /** A bounded part of one database, in order of keys. */
   verifyChunk(

@@ -26,8 +26,8 @@ export async function readFacts(sql: Sql): Promise<StoreFacts> {
 }
 
 /**
- * Of the standbys that our role may see: Postgres shows the others as rows without a state. Numbered, because tenants read it, and
- * the names of standbys are usually those of hosts.
+ * Of the standbys that our role may see: Postgres shows the others as rows without a state. Numbered, because tenants
+ * read it, and the names of standbys are usually those of hosts.
  */
 export async function listReplication(
   sql: Sql,
@@ -154,8 +154,8 @@ async function verifyChunk(
 }
 
 /**
- * What a check found good, remembered for the next incremental one; and where the sums were in doubt, made anew from what was read. Only
- * while the database is still the one that was read.
+ * What a check found good, remembered for the next incremental one; and where the sums were in doubt, made anew from
+ * what was read. Only while the database is still the one that was read.
  */
 async function settle(pool: Pool, instanceId: string, { database, seq, rows, bytes, a, b }: Settled): Promise<void> {
   await withInstance(pool, instanceId, async (sql) => {
