@@ -1,13 +1,15 @@
-// One request for each route that writes, of both programs, each time a new one: what the one before it may have done
-// is done. What a request needs (something to delete) is made by way of a process whose store answers.
+// One request for each route that writes, of both programs, each time a new one: what the one before it may have done is done.
+// What a request needs (something to delete) is made by way of a process whose store answers.
 
 import { randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
-import type { WorldCaller } from '../world/callers.ts'
+import { addCallers, type WorldCaller } from '../world/callers.ts'
 import type { ProgramName } from '../world/process.ts'
+import { runSql } from '../world/sql.ts'
 import type { WorldTenant } from '../world/tenants.ts'
 import { BILLING_SECRET, type World } from '../world/world.ts'
+import { createThief } from './cell-thief.ts'
 import { type PlainRequest, plainClient } from './plain-client.ts'
 
 export interface Writers {
@@ -87,24 +89,57 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
         subscriptionId: randomUUID(),
       }),
     }),
+    'POST /api/v1/tenants/{id}/billing/ordering/reset': (writers) =>
+      api(
+        writers,
+        'POST',
+        `/tenants/${writers.caller.tenantId}/billing/ordering/reset`,
+        { subscription_id: randomUUID(), ordering: 'sequence' },
+        writers.staffKey,
+      ),
+    'POST /api/v1/organizations': async (writers) =>
+      api(writers, 'POST', '/organizations', named(), (await addPerson(writers)).apiKey),
+    'POST /api/v1/invitations/accept': async (writers) => {
+      const { apiKey, token } = await inviteSomebody(writers)
+      return api(writers, 'POST', '/invitations/accept', { token }, apiKey)
+    },
+    'PATCH /api/v1/organizations/{id}/members/{user_id}': async (writers) =>
+      api(writers, 'PATCH', await addMember(writers), { role: 'member' }),
+    'DELETE /api/v1/organizations/{id}/members/{user_id}': async (writers) =>
+      api(writers, 'DELETE', await addMember(writers)),
+    'DELETE /api/v1/quarantine/{cell_id}/{service_id}': async (writers) =>
+      api(writers, 'DELETE', await addQuarantined(writers), undefined, writers.staffKey),
+    'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': async (writers) =>
+      api(writers, 'POST', `${await addQuarantined(writers)}/adopt`, undefined, writers.staffKey),
+    // What is ended or failed by hand comes last: the routes above need a service that works.
+    'POST /api/v1/services/{id}/retry': async (writers) =>
+      api(writers, 'POST', `/services/${await addFailed(writers)}/retry`),
+    'POST /api/v1/services/{id}/move': async (writers) => {
+      const body = { cell_id: writers.world.cellId }
+      return api(writers, 'POST', `/services/${await addFailed(writers)}/move`, body, writers.staffKey)
+    },
+    'POST /api/v1/services/{id}/suspend': (writers) => turned(writers, 'resume', 'active', 'suspend'),
+    'POST /api/v1/services/{id}/resume': (writers) => turned(writers, 'suspend', 'suspended', 'resume'),
+    'POST /cell/v1/reports': ({ world, caller }) => {
+      const cell = { url: world.management?.url as string, cellId: world.cellId as string, key: world.cellKey }
+      const authorization = `Bearer ${createThief(cell).token()}`
+      const revocation = { kind: 'ten', value: caller.tenantId, audit_id: null }
+      const [not_before, expires_at] = [new Date(0).toISOString(), new Date(Date.now() + 60_000).toISOString()]
+      return requestOf(
+        'POST',
+        '/cell/v1/reports',
+        { authorization },
+        {
+          report_id: randomUUID(),
+          revocations: [{ ...revocation, not_before, expires_at }],
+        },
+      )
+    },
   },
 }
 
-/** Each commits by transaction(), as its neighbours above do; what it needs is made in the tests of its feature. */
-export const NOT_ASKED: Record<string, string> = {
-  'POST /api/v1/services/{id}/suspend': 'as PATCH of the service',
-  'POST /api/v1/services/{id}/resume': 'needs a suspended service',
-  'POST /api/v1/services/{id}/retry': 'needs a failed service',
-  'POST /api/v1/services/{id}/move': 'needs a failed service and a second cell',
-  'POST /api/v1/organizations': 'at most five of a person',
-  'POST /api/v1/invitations/accept': 'needs a second person',
-  'PATCH /api/v1/organizations/{id}/members/{user_id}': 'needs a second person',
-  'DELETE /api/v1/organizations/{id}/members/{user_id}': 'needs a second person',
-  'DELETE /api/v1/quarantine/{cell_id}/{service_id}': 'needs an instance that nobody knows',
-  'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': 'needs an instance that nobody knows',
-  'POST /api/v1/tenants/{id}/billing/ordering/reset': 'needs a subscription with marks',
-  'POST /cell/v1/reports': 'signed by a cell, which repeats it',
-}
+/** Routes that write and are not asked, with the reason. */
+export const NOT_ASKED: Record<string, string> = {}
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
   return requestOf(method, `/v1/kv/entries${path}`, { 'x-loci-capability': tenant.capability.token }, body)
@@ -146,6 +181,77 @@ async function done<Answer>(url: string | undefined, request: PlainRequest): Pro
   if (outcome.kind !== 'answer' || outcome.status >= 300)
     throw new Error(`${request.method} ${request.path}: ${JSON.stringify(outcome)}`)
   return JSON.parse(outcome.body)
+}
+
+/** Somebody with an organization and a key of their own: nobody may found more than five. */
+async function addPerson({ world }: Writers): Promise<WorldCaller & { email: string }> {
+  const name = `person-${randomUUID()}`
+  const [person] = (await addCallers(world, { organizations: 1, each: 1, name })) as [WorldCaller]
+  return { ...person, email: `${name}-0@loci.example` }
+}
+
+async function inviteSomebody(writers: Writers) {
+  const { apiKey, email } = await addPerson(writers)
+  const invited = api(writers, 'POST', invitationsOf(writers), { email, role: 'viewer' })
+  const { token } = await done<{ token: string }>(writers.world.management?.url, invited)
+  return { apiKey, email, token }
+}
+
+/** The path below /api/v1 of a new member. */
+async function addMember(writers: Writers): Promise<string> {
+  const { apiKey, email, token } = await inviteSomebody(writers)
+  const url = writers.world.management?.url
+  await done(url, api(writers, 'POST', '/invitations/accept', { token }, apiKey))
+  const path = `/organizations/${writers.caller.organizationId}/members`
+  const { members } = await done<{ members: { user_id: string; email: string }[] }>(url, api(writers, 'GET', path))
+  return `${path}/${members.find((member) => member.email === email)?.user_id}`
+}
+
+const control = ({ world }: Writers, text: string, values: unknown[]) =>
+  runSql(world.postgres.adminUrl('loci_control'), text, values)
+
+/** The path below /api/v1 of an instance that a cell has told of and nobody knows. */
+async function addQuarantined(writers: Writers): Promise<string> {
+  const { organizationId, tenantId } = writers.caller
+  const [cellId, id] = [writers.world.cellId, newId('svc')]
+  await control(
+    writers,
+    `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
+     values ($1, $2, $3, $4, 'kv', 'free', 'active', 1)`,
+    [cellId, id, organizationId, tenantId],
+  )
+  return `/quarantine/${cellId}/${id}`
+}
+
+/** A service that found no cell, as after its deadline; it uses no quota. */
+async function addFailed(writers: Writers): Promise<string> {
+  const body = { ...serviceOf(writers), region: 'nowhere' }
+  const made = await done<{ service_id: string }>(
+    writers.world.management?.url,
+    api(writers, 'POST', '/services', body),
+  )
+  await control(
+    writers,
+    `update loci.services set status = 'failed', status_reason = 'no_capacity', deadline_at = null where id = $1`,
+    [made.service_id],
+  )
+  return made.service_id
+}
+
+/** The service in the state that the command needs. */
+async function turned(writers: Writers, before: string, state: string, command: string): Promise<PlainRequest> {
+  const path = `/services/${writers.tenant.serviceId}`
+  const url = writers.world.management?.url as string
+  const client = plainClient()
+  for (;;) {
+    const { status } = await done<{ status: string }>(url, api(writers, 'GET', path))
+    if (status === state) break
+    // Refused while the last one is under way.
+    await client.send(url, api(writers, 'POST', `${path}/${before}`))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  client.close()
+  return api(writers, 'POST', `${path}/${command}`)
 }
 
 const named = () => ({ name: `made ${randomUUID()}` })
