@@ -10,6 +10,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Capability } from '@loci/capability/capability.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
+import { type Cache, createCache } from '@loci/chassis/cache.ts'
 import type { InstanceState } from '@loci/contract/states.ts'
 
 export interface Instance {
@@ -151,8 +152,8 @@ export function createAuthority({
   /** By `<svc>:<jti>`, in milliseconds. After `expiresAt` no token that it names can still be valid. */
   const revokedJtis = new Map<string, { expiresAt: number; revokedAt: number }>()
   const notBefore = new Map<string, number>()
-  const instances = new Map<string, Instance>()
-  const partners = new Map<string, PartnerCredential>()
+  const instances = createCache<Instance>(CACHED_MAX)
+  const partners = createCache<PartnerCredential>(CACHED_MAX)
   /** Ids that do not exist, and until when not to look again. */
   const misses = new Map<string, number>()
   let version = 0
@@ -185,7 +186,7 @@ export function createAuthority({
   function dropPartnersOf(changed: Instance[]): void {
     if (changed.length === 0) return
     const ids = new Set(changed.map(({ id }) => id))
-    for (const { id, instanceId } of partners.values()) if (ids.has(instanceId)) partners.delete(id)
+    for (const { id, instanceId } of partners.values()) if (ids.has(instanceId)) partners.drop(id)
   }
 
   function dropExpired(): void {
@@ -219,10 +220,10 @@ export function createAuthority({
       for (const revocation of changes.revocations) acceptRevocation(revocation)
       // A new row may be one of the missing ids.
       if (changes.changeSeq !== changeSeq) misses.clear()
-      for (const instance of changes.instances) if (instances.has(instance.id)) instances.set(instance.id, instance)
+      for (const instance of changes.instances) if (instances.has(instance.id)) instances.keep(instance.id, instance)
       dropPartnersOf(changes.instances)
       for (const credential of changes.partnerCredentials)
-        if (partners.has(credential.id)) partners.set(credential.id, credential)
+        if (partners.has(credential.id)) partners.keep(credential.id, credential)
       if (changes.revocations.length > 0) dropExpired()
       dropCovered(changes.revocations)
       if (changes.changeSeq !== changeSeq) version += 1
@@ -252,9 +253,9 @@ export function createAuthority({
     return performance.now() - readAt > cacheMsMax
   }
 
-  function find<Value>(map: Map<string, Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
+  function find<Value>(cache: Cache<Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
     if (isStale()) return load(id)
-    return map.get(id) ?? (isMissed(id) ? undefined : remember(map, id, load))
+    return cache.find(id) ?? (isMissed(id) ? undefined : remember(cache, id, load))
   }
 
   function isMissed(id: string): boolean {
@@ -263,7 +264,7 @@ export function createAuthority({
   }
 
   async function remember<Value>(
-    map: Map<string, Value>,
+    cache: Cache<Value>,
     id: string,
     load: (id: string) => Promise<Value | undefined>,
   ): Promise<Value | undefined> {
@@ -276,8 +277,7 @@ export function createAuthority({
       misses.set(id, performance.now() + MISS_MS)
       return undefined
     }
-    if (map.size >= CACHED_MAX) map.delete(map.keys().next().value as string)
-    map.set(id, value)
+    cache.keep(id, value)
     return value
   }
 }

@@ -6,6 +6,7 @@
 // their share of the rate (feed/usage.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { createCache } from '@loci/chassis/cache.ts'
 
 export interface InstanceCounts {
   requests: number
@@ -38,7 +39,8 @@ const BUCKETS_MAX = 100_000
 
 export function createRates(now: () => number = () => performance.now()): Rates {
   // Theoretical arrival time of the next request, in milliseconds.
-  const arrivals = new Map<string, number>()
+  // An evicted bucket starts again with a full burst.
+  const arrivals = createCache<number>(BUCKETS_MAX)
   let counts = new Map<string, InstanceCounts>()
   let shares = new Map<string, number>()
   function count(instanceId: string, perSecond: number, isWrite: boolean): void {
@@ -55,23 +57,17 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   /** When the next request of the bucket is due; throws when that is more than the burst ahead. */
   function requireRoom(bucket: string, intervalMs: number, burst: number): number {
     const at = now()
-    const due = Math.max(arrivals.get(bucket) ?? 0, at)
+    const due = Math.max(arrivals.find(bucket) ?? 0, at)
     const overMs = due - at - (burst - 1) * intervalMs
     if (overMs > 0) throw limited(overMs)
     return due
-  }
-
-  function setDue(bucket: string, due: number): void {
-    // An evicted bucket starts again with a full burst.
-    if (arrivals.size >= BUCKETS_MAX && !arrivals.has(bucket)) arrivals.delete(arrivals.keys().next().value as string)
-    arrivals.set(bucket, due)
   }
 
   return {
     take(instanceId, perSecond, burst, isWrite, cost = 1) {
       count(instanceId, perSecond, isWrite)
       const intervalMs = intervalMsOf(instanceId, perSecond)
-      setDue(instanceId, requireRoom(instanceId, intervalMs, burst) + cost * intervalMs)
+      arrivals.keep(instanceId, requireRoom(instanceId, intervalMs, burst) + cost * intervalMs)
     },
     verifying({ instanceId, root, perSecond, burst }, verify) {
       const failing = `${instanceId} ${root}`
@@ -80,17 +76,17 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       try {
         return verify()
       } catch (error) {
-        setDue(failing, due + 1_000 / perSecond)
+        arrivals.keep(failing, due + 1_000 / perSecond)
         throw error
       }
     },
     charge(instanceId, perSecond, burst, units, isDone) {
       const intervalMs = intervalMsOf(instanceId, perSecond)
       const at = now()
-      const due = Math.max(arrivals.get(instanceId) ?? 0, at)
+      const due = Math.max(arrivals.find(instanceId) ?? 0, at)
       // Of many large bodies at once the first is accepted; the next ones find its debt.
       if (!isDone && due - at > burst * intervalMs) throw limited(due - at - burst * intervalMs)
-      arrivals.set(instanceId, due + units * intervalMs)
+      arrivals.keep(instanceId, due + units * intervalMs)
     },
     drainCounts() {
       const seen = counts

@@ -10,11 +10,11 @@
 // What can never happen: a start without a sealing key that something is sealed with (keyProblems).
 
 import { randomBytes } from 'node:crypto'
+import { createCache } from '@loci/chassis/cache.ts'
 import type { Job } from '@loci/chassis/jobs.ts'
 import { createSealer } from '@loci/chassis/sealing.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { createCache } from '../access/cache.ts'
 import { instanceGone } from '../access/served.ts'
 import { findKey, insertKey, listForeignSeals, listOldKeys, replaceSeals } from './store.ts'
 

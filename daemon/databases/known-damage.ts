@@ -2,6 +2,8 @@
 // read is a warning in the server's log; reading between known ones is neither. Only a help for the search: each key is
 // tried again.
 
+import { createCache } from '@loci/chassis/cache.ts'
+
 const KEPT_MS = 60_000
 const PLACES_MAX = 200
 const KEYS_MAX = 2_000
@@ -13,13 +15,13 @@ export interface KnownDamage {
 }
 
 export function createKnownDamage(): KnownDamage {
-  const known = new Map<string, { keys: Set<string>; at: number }>()
+  const known = createCache<{ keys: Set<string>; at: number }>(PLACES_MAX)
   return {
     find(place, prefix, after) {
-      const found = known.get(place)
+      const found = known.find(place)
       if (!found) return []
       if (performance.now() - found.at > KEPT_MS) {
-        known.delete(place)
+        known.drop(place)
         return []
       }
       return [...found.keys]
@@ -28,10 +30,9 @@ export function createKnownDamage(): KnownDamage {
     },
     remember(place, keys) {
       if (keys.length === 0) return
-      const found = known.get(place) ?? { keys: new Set(), at: performance.now() }
+      const found = known.find(place) ?? { keys: new Set(), at: performance.now() }
       for (const key of keys) if (found.keys.size < KEYS_MAX) found.keys.add(key)
-      if (!known.has(place) && known.size >= PLACES_MAX) known.delete(known.keys().next().value as string)
-      known.set(place, found)
+      known.keep(place, found)
     },
   }
 }

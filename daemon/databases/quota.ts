@@ -3,6 +3,7 @@
 // way at the same moment. What has expired uses up nothing, also before it is swept: nobody is refused because of it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { createCache } from '@loci/chassis/cache.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
 import type { Totals } from './store.ts'
@@ -20,18 +21,17 @@ const REMEMBERED_MAX = 20_000
 
 /** `read` is handed the caller's own connection: whoever holds one and waits for a second can wait for ever. */
 export function createQuota(read: ReadUsage): Quota {
-  const known = new Map<string, { usage: Totals; at: number }>()
+  const known = createCache<{ usage: Totals; at: number }>(REMEMBERED_MAX)
   return {
     async requireRoom({ id, limits }, { records, bytes }, sql) {
-      const last = known.get(id)
+      const last = known.find(id)
       const isNear =
         last !== undefined &&
         (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.records + records >= limits.records * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
         usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
-        if (known.size >= REMEMBERED_MAX) known.delete(known.keys().next().value as string)
-        known.set(id, { usage, at: performance.now() })
+        known.keep(id, { usage, at: performance.now() })
       }
       if (!usage) return
       if (usage.bytes + bytes > limits.bytes) throw exceeded('bytes', limits.bytes)

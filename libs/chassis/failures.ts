@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { networkOf } from './addresses.ts'
 import { ApiError } from './api-error.ts'
+import { createCache } from './cache.ts'
 
 export interface Failures {
   /** Counts one failure and answers the error to throw: the refusal itself, or 429 beyond the limit of this minute. */
@@ -75,16 +76,11 @@ export interface KnownCredentials {
 const KNOWN_MAX = 10_000
 
 export function createKnownCredentials(): KnownCredentials {
-  const shares = new Map<string, string>()
+  const shares = createCache<string>(KNOWN_MAX)
   const digestOf = (text: string) => hash('sha256', text, 'base64')
   return {
-    shareOf: (text) => shares.get(digestOf(text)),
-    keep(text, share) {
-      const digest = digestOf(text)
-      // The one that was used longest ago goes first.
-      if (!shares.delete(digest) && shares.size >= KNOWN_MAX) shares.delete(shares.keys().next().value as string)
-      shares.set(digest, share)
-    },
-    drop: (text) => void shares.delete(digestOf(text)),
+    shareOf: (text) => shares.find(digestOf(text)),
+    keep: (text, share) => shares.keep(digestOf(text), share),
+    drop: (text) => shares.drop(digestOf(text)),
   }
 }

@@ -263,7 +263,7 @@ async function mutants(
     },
     {
       file: 'daemon/access/rates.ts',
-      from: 'arrivals.set(instanceId, due + units * intervalMs)',
+      from: 'arrivals.keep(instanceId, due + units * intervalMs)',
       to: '',
     },
   ])

@@ -4,6 +4,7 @@
 
 import { tooManyAnswers } from '@loci/acts/idempotency/idempotency.ts'
 import { countAnswers } from '@loci/acts/idempotency/store.ts'
+import { createCache } from '@loci/chassis/cache.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller } from '../../access/caller.ts'
 import { PLANS } from '../../plans.ts'
@@ -17,17 +18,16 @@ const FRESH_MS = 10_000
 const REMEMBERED_MAX = 10_000
 
 export function createAnswerCounts(): AnswerCounts {
-  const known = new Map<string, { count: number; at: number }>()
+  const known = createCache<{ count: number; at: number }>(REMEMBERED_MAX)
   return {
     async requireRoom(sql, { organizationId, plan }) {
       const max = PLANS[plan].organization.keyed_answers
-      let counted = known.get(organizationId)
+      let counted = known.find(organizationId)
       if (!counted || performance.now() - counted.at > FRESH_MS) {
         // The claim of this request is among them.
         const count = (await countAnswers(sql, 'organization_id', organizationId, max + 1)) - 1
         counted = { count, at: performance.now() }
-        if (known.size >= REMEMBERED_MAX) known.delete(known.keys().next().value as string)
-        known.set(organizationId, counted)
+        known.keep(organizationId, counted)
       }
       if (counted.count >= max) throw tooManyAnswers('organization', max)
       counted.count += 1

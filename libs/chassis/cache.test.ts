@@ -22,3 +22,19 @@ test('one that is kept again is counted once', () => {
   cache.keep('other', 1, 400)
   assert.deepEqual([cache.find('same'), cache.find('other')], [49, 1])
 })
+
+// Mutants: set isUsed false when an entry is kept again (evicted first); forget the size in drop() (the bound shrinks with every drop).
+test('entries are counted, one that is kept again is in use, and one that was dropped takes no room', () => {
+  const cache = createCache<number>(3)
+  for (const key of ['a', 'b', 'c']) cache.keep(key, 0)
+  cache.keep('a', 1)
+  cache.keep('d', 0)
+  assert.deepEqual([cache.has('a'), cache.has('b'), cache.values().toSorted()], [true, false, [0, 0, 1]])
+
+  for (let n = 0; n < 10; n += 1) {
+    cache.keep('e', n)
+    cache.drop('e')
+  }
+  for (const key of ['x', 'y', 'z']) cache.keep(key, 7)
+  assert.deepEqual(cache.values(), [7, 7, 7])
+})
