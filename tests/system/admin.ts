@@ -1,6 +1,8 @@
 // The switches of a cell: they reach every replica within a second, survive every kill, keep to their rules, heal by
 // themselves, and each change has exactly one audit entry that commits with it.
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, auditRows, change, enabledRows, stateOf, untilState } from '../robustness/switches.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
@@ -17,34 +19,6 @@ const DEPENDS_ON: Record<string, string[]> = {
   memory: ['kv'],
   projections: ['kv'],
   advice: ['projections'],
-}
-
-interface Update {
-  service: string
-  previous: string
-  current: string
-  changed: boolean
-  audit_id: string | null
-}
-
-interface Answer {
-  status: number
-  requestId: string
-  retryAfter: string | null
-  body: {
-    success?: boolean
-    updates?: Update[]
-    failed_services?: { service: string; code: string; dependents: string[] }[]
-    error?: { code: string }
-  }
-}
-
-interface AuditRow {
-  id: string
-  actor: string
-  action: string
-  subject: string
-  request_id: string | null
 }
 
 await reportOn(async (report) => {
@@ -352,61 +326,4 @@ async function mutants(report: Report, world: World): Promise<void> {
     report.mutant('the switches are read every 10 min', worst > bound.ms ? `not within ${worst} ms` : undefined)
     await Promise.all(daemons.map((daemon) => daemon.stop()))
   }
-}
-
-async function change(
-  world: World,
-  { url }: LociProcess,
-  action: 'enable' | 'disable',
-  body: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const answer = await fetch(`${url}/admin/services/${action}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-loci-admin-token': world.adminToken, ...headers },
-    body: JSON.stringify(body),
-  })
-  return {
-    status: answer.status,
-    requestId: answer.headers.get('x-request-id') ?? '',
-    retryAfter: answer.headers.get('retry-after'),
-    body: (await answer.json()) as Answer['body'],
-  }
-}
-
-/** As the replica sees it. /admin/services/status would read the switches anew. */
-async function stateOf({ url }: LociProcess, name: string): Promise<string | undefined> {
-  const answer = await fetch(`${url}/health/startup`)
-  const { services } = (await answer.json()) as { services?: Record<string, string> }
-  return services?.[name]
-}
-
-async function untilState(daemons: LociProcess[], name: string, isDisabled: boolean): Promise<number> {
-  const startedAt = performance.now()
-  while (performance.now() - startedAt < 60_000) {
-    const states = await Promise.all(daemons.map((daemon) => stateOf(daemon, name)))
-    if (states.every((state) => (state === 'disabled') === isDisabled)) break
-    await sleep(10)
-  }
-  return Math.round(performance.now() - startedAt)
-}
-
-/** With the eyes of the superuser, whom row-level security does not bind. */
-function auditRows(world: World): Promise<AuditRow[]> {
-  return runSql<AuditRow>(
-    world.postgres.adminUrl('loci_cell'),
-    `select id, actor, action, subject, request_id from loci.audit where chain = 'cell' order by at, id`,
-  )
-}
-
-async function enabledRows(world: World): Promise<Set<string>> {
-  const rows = await runSql<{ name: string }>(
-    world.postgres.adminUrl('loci_cell'),
-    'select name from loci.subservices where enabled order by name',
-  )
-  return new Set(rows.map(({ name }) => name))
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -14,18 +14,18 @@ import {
   HOOK,
   recordOf,
   type Scene,
-  SIGNING,
   signatureOf,
   type Target,
 } from '../robustness/billing-provider.ts'
 import { type BillingSet, type Body, countNew, expectedStatus, makeSet, orderOf } from '../robustness/billing-sets.ts'
+import { startPlain, startSigned } from '../robustness/billing-targets.ts'
 import { type PlainClient, plainClient } from '../robustness/plain-client.ts'
 import { type Random, seeded, seedOfRun } from '../robustness/seeded.ts'
 import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
-import { type LociProcess, startProgram, untilReady } from '../world/process.ts'
+import type { LociProcess } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
-import { BILLING_SECRET, startWorld, type World } from '../world/world.ts'
+import { BILLING_SECRET, startWorld } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const SEED = seedOfRun()
@@ -382,20 +382,4 @@ async function mutants(report: Report, scene: Scene): Promise<void> {
       await target.process.stop()
     }
   }
-}
-
-/** Another replica on the same database, that wants signatures. */
-async function startSigned(world: World, start = startProgram): Promise<Target & { process: LociProcess }> {
-  const secret = { LOCI_BILLING_SIGNING_SECRETS: `whsec_${SIGNING.toString('base64')}` }
-  return { ...(await startPlain(world, start, secret)), isSigned: true }
-}
-
-async function startPlain(
-  world: World,
-  start = startProgram,
-  extra: Record<string, string> = {},
-): Promise<Target & { process: LociProcess }> {
-  const process = await start('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0', ...extra }))
-  await untilReady(process.url)
-  return { url: process.url, isSigned: false, process }
 }

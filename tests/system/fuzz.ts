@@ -3,7 +3,6 @@
 //   npm run test:system -- fuzz [--short] [--seed=N] [--stream=BASE64]   the last sends one stream and shows what came back
 
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { openPool } from '@loci/postgres/pool.ts'
 import {
   type Credentials,
@@ -17,6 +16,7 @@ import {
 import { type Poison, poisonList, poisonSample } from '../robustness/poison.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
 import { installSchemathesis, runSchemathesis } from '../robustness/schemathesis.ts'
+import { watchProcesses } from '../robustness/watched-processes.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
@@ -32,7 +32,6 @@ const EXAMPLES_MAX = isShort ? 20 : 200
 const SOCKETS = 64
 /** Told from an answer; how soon one comes is measured by slow and partition. */
 const HANG_MS = 30_000
-const RSS_MB_MAX = 256
 /** One in so many streams does not say that it has ended: the server must find out by its deadline. */
 const OPEN_ENDED = 300
 
@@ -331,56 +330,6 @@ async function drips(report: Report, world: World, targets: Target[]): Promise<v
     return `${kind} ${(worst / 1000).toFixed(1)} s (${[...said].join()})`
   })
   report.promise('one byte a second is closed within 12 s', faults.length === 0, figures.join(', '))
-}
-
-/** Asks each process four times a second whether it lives, and weighs it. */
-function watchProcesses(targets: Target[]) {
-  const rssMbMax = new Map<string, number>()
-  const liveMs: number[] = []
-  let dead = 0
-  const timer = setInterval(() => {
-    for (const { name, process } of targets) {
-      rssMbMax.set(name, Math.max(rssMbMax.get(name) ?? 0, rssMbOf(process.pid)))
-      const startedAt = performance.now()
-      void fetch(`${process.url}/health/live`, { signal: AbortSignal.timeout(5_000) }).then(
-        async (answer) => {
-          await answer.arrayBuffer()
-          liveMs.push(performance.now() - startedAt)
-          if (answer.status !== 200) dead += 1
-        },
-        () => {
-          dead += 1
-        },
-      )
-    }
-  }, 250)
-  return {
-    report(report: Report) {
-      clearInterval(timer)
-      const crashed = targets.filter(
-        ({ process }) => process.child.exitCode !== null || process.child.signalCode !== null,
-      )
-      const sorted = liveMs.toSorted((a, b) => a - b)
-      report.promise(
-        'no crash, and the live probe answers throughout',
-        crashed.length === 0 && dead === 0,
-        `${crashed.length} crashed, ${dead} of ${liveMs.length + dead} probes failed, p99 ${Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? 0)} ms`,
-      )
-      report.promise(
-        'memory stays bounded',
-        [...rssMbMax.values()].every((mb) => mb <= RSS_MB_MAX),
-        `${[...rssMbMax].map(([name, mb]) => `${name} ${mb} MB`).join(', ')} at most (bound ${RSS_MB_MAX} MB)`,
-      )
-    },
-  }
-}
-
-function rssMbOf(pid: number): number {
-  try {
-    return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
-  } catch {
-    return 0
-  }
 }
 
 async function mutants(report: Report, world: World, credentials: Credentials): Promise<void> {

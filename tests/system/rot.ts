@@ -8,7 +8,18 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { flipBits, listTuples, type Tuple } from '../robustness/heap-file.ts'
 import { type Ledger, type RotCell, startRotCell } from '../robustness/rot-cell.ts'
-import { reportOf, type Survey, survey } from '../robustness/rot-survey.ts'
+import { reportOf, survey } from '../robustness/rot-survey.ts'
+import {
+  complain,
+  figures,
+  isClean,
+  isKept,
+  issuesIn,
+  judge,
+  noVerdict,
+  type Outcome,
+  type Verdict,
+} from '../robustness/rot-verdict.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type Report, reportOn } from '../world/report.ts'
 
@@ -78,11 +89,6 @@ async function healthy(report: Report, cell: RotCell): Promise<void> {
   )
 }
 
-interface Outcome {
-  ledger: Ledger
-  survey: Survey
-}
-
 /** Everything that can be asked, of both tenants. */
 async function look(cell: RotCell, suspects: Map<Ledger, Set<string>>): Promise<{ outcomes: Outcome[]; rows: number }> {
   const outcomes: Outcome[] = []
@@ -100,68 +106,6 @@ async function look(cell: RotCell, suspects: Map<Ledger, Set<string>>): Promise<
     }
   }
   return { outcomes, rows }
-}
-
-function isClean(outcomes: Outcome[]): boolean {
-  return outcomes.every(
-    ({ ledger, survey: { lies, failures, listed, damaged, issues } }) =>
-      lies.length + failures.length + damaged.size + issues.length === 0 && listed.size === ledger.entries.size,
-  )
-}
-
-function issuesIn(outcomes: Outcome[]): number {
-  return outcomes.reduce((sum, one) => sum + one.survey.issues.length, 0)
-}
-
-interface Verdict {
-  lost: number
-  found: number
-  lies: string[]
-  failures: string[]
-  /** Untouched entries that are not listed. */
-  hidden: string[]
-  /** Untouched entries that are called damaged. */
-  accused: string[]
-}
-
-/** `touched`: keys that may be damaged. Whatever is not served any more must be accounted for, one by one, by the report. */
-function judge(outcomes: Outcome[], touched: Map<Ledger, Set<string>>): Verdict {
-  const verdict = noVerdict()
-  for (const { ledger, survey: found } of outcomes) {
-    const mayBe = touched.get(ledger) ?? new Set()
-    const lost = [...ledger.entries.keys()].filter((key) => !found.listed.has(key))
-    const named = found.issues.filter(({ type }) => type === 'digest_mismatch' || type === 'page_unreadable')
-    verdict.lost += lost.length
-    verdict.found += Math.min(lost.length, named.length + found.missing)
-    verdict.lies.push(...found.lies)
-    verdict.failures.push(...found.failures)
-    if (found.issues.length === 0 && lost.length > 0)
-      verdict.failures.push(`${ledger.db}: ${lost.length} entries gone and no issue`)
-    verdict.hidden.push(...lost.filter((key) => !mayBe.has(key)).map((key) => `${ledger.db} ${key}`))
-    const untouched = (ref: string | null) => ref !== null && ledger.entries.has(ref) && !mayBe.has(ref)
-    verdict.accused.push(
-      ...[...named.map(({ ref }) => ref), ...found.damaged].filter(untouched).map((ref) => `${ledger.db} ${ref}`),
-    )
-    if (mayBe.size === 0 && found.issues.length > 0) verdict.accused.push(`${ledger.db}: ${found.issues[0]?.detail}`)
-  }
-  return verdict
-}
-
-function noVerdict(): Verdict {
-  return { lost: 0, found: 0, lies: [], failures: [], hidden: [], accused: [] }
-}
-
-function isKept({ lost, found, lies, failures, hidden, accused }: Verdict): boolean {
-  return lost === found && lies.length + failures.length + hidden.length + accused.length === 0
-}
-
-function figures({ lost, found, lies, failures, hidden, accused }: Verdict): string {
-  return `${found} of ${lost} damaged rows reported, ${lies.length} served as truth, ${hidden.length} healthy ones hidden, ${accused.length} false, ${failures.length} failures`
-}
-
-function complain(report: Report, verdict: Verdict): void {
-  for (const [what, list] of Object.entries(verdict))
-    if (Array.isArray(list)) for (const line of list.slice(0, 5)) report.note(`${what}: ${line}`)
 }
 
 // Edits as a superuser. ----------------------------------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 // somebody holds.
 
 import { connect, type NetConnectOpts } from 'node:net'
-import { openPool } from '@loci/postgres/pool.ts'
 import { faultsOf, feel, figureOf } from '../robustness/crowded-bodies.ts'
 import { startFaultProxy } from '../robustness/fault-proxy.ts'
-import { type Outcome, plainClient } from '../robustness/plain-client.ts'
+import { lockedRow } from '../robustness/locked-row.ts'
+import { plainClient } from '../robustness/plain-client.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
+import { ANSWER_MS_MAX, sleep, startOthers, type Timed, told } from '../robustness/timed-others.ts'
 import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type LociProcess, startProgram, untilReady } from '../world/process.ts'
@@ -16,24 +17,17 @@ import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const DRIP_MS_MAX = 12_000
-const ANSWER_MS_MAX = 3_500
 /** The deadline of a normal route: the reports ask the store several times, one after the other. */
 const REPORT_MS_MAX = 12_000
 const DRIPPERS = isShort ? 70 : 200
 const SILENCE_MS = 60_000
 /** There and back. */
 const FAR_MS = 300
-const LOCK_MS = 4_000
 /** The slots of both programs beside a crowd of bodies, so that the crowd need not be larger. */
 const SLOTS = 64
 const CROWD = 4 * SLOTS
 const CROWD_MS = isShort ? 4_000 : 10_000
 const SLACK_MS = 100
-
-interface Timed {
-  ms: number
-  outcome: Outcome
-}
 
 await reportOn(async (report) => {
   const world = await startWorld({ replicas: 1 })
@@ -199,127 +193,6 @@ async function drip({ url }: LociProcess, { capability }: WorldTenant, count: nu
   return Object.fromEntries(await Promise.all(sent))
 }
 
-/** Two clients of the same daemon that read and write a database, and what became of them. */
-function startOthers({ url }: LociProcess, { capability }: WorldTenant, database: string) {
-  const timed: Timed[] = []
-  let isOver = false
-  const clients = ['PUT', 'GET'].map(async (method) => {
-    const client = plainClient()
-    const headers = { 'x-loci-capability': capability.token, 'x-loci-database': database }
-    await client.send(url, { method: 'PUT', path: '/v1/kv/entries/other', headers, body: '{"value":1}' })
-    while (!isOver) {
-      const startedAt = performance.now()
-      const body = method === 'PUT' ? { body: '{"value":1}' } : {}
-      const outcome = await client.send(url, { method, path: '/v1/kv/entries/other', headers, ...body })
-      timed.push({ ms: performance.now() - startedAt, outcome })
-      await sleep(10)
-    }
-    client.close()
-  })
-  return {
-    async stop() {
-      isOver = true
-      await Promise.all(clients)
-      const failed = timed.filter(({ outcome }) => outcome.kind !== 'answer' || outcome.status !== 200)
-      const worst = Math.round(Math.max(...timed.map(({ ms }) => ms)))
-      return {
-        timed,
-        failed,
-        isGood: failed.length === 0 && worst <= ANSWER_MS_MAX,
-        figure: `${failed.length} failed of ${timed.length}${failed[0] ? ` (${told(failed[0].outcome)})` : ''}, slowest ${worst} ms`,
-      }
-    },
-  }
-}
-
-async function lockedRow(
-  report: Report,
-  world: World,
-  daemon: LociProcess,
-  [tenant, neighbour]: [WorldTenant, WorldTenant],
-): Promise<void> {
-  const client = plainClient()
-  const headers = (one: WorldTenant, database: string) => ({
-    'x-loci-capability': one.capability.token,
-    'x-loci-database': database,
-  })
-  for (const database of ['held', 'free'])
-    await client.send(daemon.url, {
-      method: 'PUT',
-      path: '/v1/kv/entries/k',
-      headers: headers(tenant, database),
-      body: '{"value":1}',
-    })
-  const pool = openPool({
-    url: world.postgres.adminUrl('loci_cell'),
-    applicationName: 'loci-test-lock',
-    connectionsMax: 1,
-    statementMs: 60_000,
-    onError: () => {},
-  })
-  const holder = await pool.client()
-  await holder.query({ text: 'begin' })
-  const { rowCount } = await holder.query({
-    text: `select from loci.databases where instance_id = $1 and name = 'held' for update`,
-    values: [tenant.serviceId],
-  })
-  if (rowCount !== 1) throw new Error('the head row of the database is not there')
-  const ofNeighbour = startOthers(daemon, neighbour, 'default')
-  const ofSibling = startOthers(daemon, tenant, 'free')
-  const held: Timed[] = []
-  const lockedAt = performance.now()
-  // Fewer than the quarter of the slots that the instance has: beyond it an instance would shut out its own other databases.
-  const writers = Array.from({ length: 24 }, async (_, n) => {
-    const own = plainClient()
-    while (performance.now() - lockedAt < LOCK_MS - 200) {
-      const startedAt = performance.now()
-      const outcome = await own.send(daemon.url, {
-        method: 'PUT',
-        path: `/v1/kv/entries/k${n}`,
-        headers: headers(tenant, 'held'),
-        body: '{"value":2}',
-      })
-      held.push({ ms: performance.now() - startedAt, outcome })
-      await sleep(50)
-    }
-    own.close()
-  })
-  await sleep(LOCK_MS)
-  await holder.query({ text: 'rollback' })
-  holder.release()
-  await pool.close()
-  const freedAt = performance.now()
-  await Promise.all(writers)
-  const [far, near] = [await ofNeighbour.stop(), await ofSibling.stop()]
-  const kinds = Object.entries(Object.groupBy(held, ({ outcome }) => told(outcome)))
-  const worst = Math.max(...held.map(({ ms }) => ms))
-  const isTold = held.every(
-    ({ outcome }) =>
-      outcome.kind === 'answer' &&
-      (outcome.status === 200 ||
-        (/^503 (OVERLOADED|STORE_UNAVAILABLE)$/.test(told(outcome)) && outcome.headers['retry-after'])),
-  )
-  report.promise(
-    'writers to a locked database are told in time',
-    isTold && worst <= ANSWER_MS_MAX,
-    `${kinds.map(([kind, list]) => `${list?.length} × ${kind}`).join(', ')}, slowest ${Math.round(worst)} ms (at most ${ANSWER_MS_MAX})`,
-  )
-  report.promise('another instance goes on', far.isGood, far.figure)
-  report.promise('another database of the same instance is served in time', near.isGood, near.figure)
-  const again = await client.send(daemon.url, {
-    method: 'PUT',
-    path: '/v1/kv/entries/k',
-    headers: headers(tenant, 'held'),
-    body: '{"value":3}',
-  })
-  report.promise(
-    'the lock gone, the database takes writes',
-    told(again) === '200',
-    `${told(again)} ${Math.round(performance.now() - freedAt)} ms later`,
-  )
-  client.close()
-}
-
 /** Asks for a megabyte again and again and reads a byte a second of it. */
 async function slowReader(report: Report, daemon: LociProcess, tenant: WorldTenant): Promise<void> {
   const client = plainClient()
@@ -442,13 +315,4 @@ async function mutants(report: Report, world: World, tenant: WorldTenant): Promi
 
 function isReport(name: string): boolean {
   return /\/v1\/kv\/(health|consistency)$/.test(name)
-}
-
-function told(outcome: Outcome): string {
-  if (outcome.kind !== 'answer') return outcome.kind === 'silence' ? `no answer (${outcome.reason})` : outcome.kind
-  return `${outcome.status} ${/"code":"(\w+)"/.exec(outcome.body)?.[1] ?? ''}`.trim()
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,18 +1,17 @@
 // No hostile token gains anything, a revocation reaches two replicas under load within 5 s and never comes back, keys rotate without a
 // failed request, and nothing valid is refused while management is dead.
 
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import { inspectCapability, seal, verifyCapability } from '@loci/capability/capability.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { dumpControl, epochOf, restoreControl, untilEpoch } from '../robustness/control-backup.ts'
 import { planAttack } from '../robustness/hostile-tokens.ts'
-import { heardAt, lagOf, lengthenFeed } from '../robustness/long-feed.ts'
 import { revokesUnderFlood } from '../robustness/open-flood.ts'
+import { REACH_MS_MAX, revokesThroughALongFeed } from '../robustness/revocation-overtakes.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
 import { attack, ownGround } from '../robustness/token-attack.ts'
 import {
@@ -38,8 +37,6 @@ const HOSTILE_IN_PROCESS = isShort ? 3_000 : 100_000
 const HOSTILE_BY_HTTP = isShort ? 800 : 6_000
 const REVOKED_BY_MANAGEMENT = isShort ? 4 : 20
 const REVOKED_BY_ADMINISTRATION = isShort ? 26 : 40
-const REACH_MS_MAX = 5_000
-const LONG_FEED = isShort ? { credentials: 8_000, services: 40 } : { credentials: 60_000, services: 300 }
 const LOAD_CLIENTS = isShort ? 6 : 12
 const FLOOD_CONNECTIONS = isShort ? 1_000 : 3_000
 /** Two beats of a replica and something for a busy machine. */
@@ -240,67 +237,6 @@ async function oneTenantCanNotRevokeAnother(
 
 // ── a long feed ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Everything waits while management is away, the revocation last of all; then the cell reads. */
-async function revokesThroughALongFeed(report: Report, world: World, a: WorldTenant): Promise<void> {
-  const start = (program: typeof startProgram) => program('management', world.managementSettings())
-  const overtake = async (program: typeof startProgram) => {
-    await world.management?.stop()
-    const stoppedAt = await heardAt(world)
-    await lengthenFeed(world, a, LONG_FEED)
-    let readyAt = 0
-    const startedAt = performance.now()
-    const revoked = await timeRevocation(world, a, async (jti) => {
-      await manage(world, ['tokens', 'revoke', '--service', a.serviceId, '--jti', jti])
-      world.management = await start(program)
-      await untilReady(world.management.url)
-      // The cell asks a management that was away less and less often, up to every ten seconds: that is no matter of the feed.
-      await until(async () => (await heardAt(world)) > stoppedAt)
-      readyAt = performance.now() - startedAt
-    })
-    await until(async () => (await lagOf(world)) === 0)
-    const ms = revoked.ms.map((one) => Math.max(0, Math.round(one - readyAt)))
-    return { ms, isBack: revoked.isBack, ahead: await pagesAhead(world) }
-  }
-  const { ms, isBack, ahead } = await overtake(startProgram)
-  report.promise(
-    'a revocation overtakes a long feed',
-    Math.max(...ms) <= REACH_MS_MAX && !isBack && ahead > 0,
-    `${LONG_FEED.credentials} items and ${LONG_FEED.services} services of the largest config before it: ${ms.join(' and ')} ms after the cell asks, ${ahead} pages before the last of them`,
-  )
-  await using mutant = await plantMutant([
-    {
-      file: 'management/acts/feed/store.ts',
-      from: '  if (urgent === undefined) {\n',
-      to: '  if (urgent === undefined || true) {\n',
-    },
-  ])
-  const slow = await overtake(mutant.startProgram)
-  report.mutant(
-    'one lane for everything',
-    slow.ahead <= 0 ? `it came with the last page, after ${slow.ms.join(' and ')} ms` : undefined,
-  )
-  await world.management?.stop()
-  world.management = await start(startProgram)
-  await untilReady(world.management.url)
-}
-
-/** Every page that is applied has a number in the cell: how many came after that of the newest revocation. */
-async function pagesAhead(world: World): Promise<number> {
-  const [row] = await runSql<{ ahead: number }>(
-    world.postgres.adminUrl('loci_cell'),
-    `select ((select max(change_seq) from loci.partner_credentials) - (select max(change_seq) from loci.revocations))::int as ahead`,
-  )
-  return row?.ahead ?? 0
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const endsAt = performance.now() + 180_000
-  while (!(await isSo())) {
-    if (performance.now() > endsAt) throw new Error(`not so within 180 s: ${isSo}`)
-    await sleep(20)
-  }
-}
-
 // ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function rotatesUnderLoad(report: Report, world: World, a: WorldTenant): Promise<void> {
@@ -447,44 +383,4 @@ async function outcomesOf(url: string, { capability, operator }: WorldTenant): P
       return code === 'NOT_FOUND' ? '200' : `${status} ${code}`.trim()
     })
     .join(' ')
-}
-
-async function dumpControl({ postgres }: World, directory: string): Promise<string> {
-  const file = join(directory, 'control.dump')
-  await promisify(execFile)(join(postgres.binDirectory, 'pg_dump'), [
-    '-Fc',
-    '-f',
-    file,
-    postgres.adminUrl('loci_control'),
-  ])
-  return file
-}
-
-async function restoreControl({ postgres }: World, file: string): Promise<void> {
-  await runSql(postgres.adminUrl(), 'drop database loci_control with (force)')
-  await promisify(execFile)(join(postgres.binDirectory, 'pg_restore'), [
-    '--create',
-    '--exit-on-error',
-    '-d',
-    postgres.adminUrl(),
-    file,
-  ])
-}
-
-async function epochOf(world: World): Promise<string> {
-  const [row] = await runSql<{ epoch: string }>(
-    world.postgres.adminUrl('loci_cell'),
-    'select feed_epoch as epoch from loci.cell',
-  )
-  return row?.epoch as string
-}
-
-async function untilEpoch(world: World, other: string): Promise<string> {
-  const until = performance.now() + 180_000
-  for (;;) {
-    const epoch = await epochOf(world)
-    if (epoch !== other) return epoch
-    if (performance.now() > until) throw new Error(`the cell is still at the epoch ${other}`)
-    await sleep(200)
-  }
 }

@@ -1,7 +1,7 @@
 // One run: a seed, rules, three hours of faults, a calm in which cells may still be away, and a quiet hour with everything back.
 
 import type { Verb } from '@loci/management/provisioning/service-state.ts'
-import { type Random, seeded } from '../seeded.ts'
+import { seeded } from '../seeded.ts'
 import {
   applyPage,
   type Cell,
@@ -15,12 +15,14 @@ import {
   type Stored,
   told,
 } from './cell.ts'
-import { type CellRow, newControlDatabase, Refused, type Tables, type Transaction } from './control.ts'
-import { bill, claim, create, type Desk, FIRST_EPOCH, give, reconcileService, takeReport } from './desk.ts'
+import { Crashed, commitFaults, noFaults } from './commit-faults.ts'
+import { type CellRow, newControlDatabase, Refused, type Tables } from './control.ts'
+import { bill, claim, create, type Desk, give, reconcileService, takeReport } from './desk.ts'
 import { newJudge } from './judge.ts'
 import { REAL, type Rules } from './sabotage.ts'
 import { type Bell, newBell, newSchedule, type Process } from './schedule.ts'
 import type { Tenant } from './standing.ts'
+import { firstTables } from './tables.ts'
 
 export interface Run {
   findings: string[]
@@ -38,8 +40,6 @@ const RESYNC_MS = 10 * MINUTE_MS
 const START = new Date('2026-01-05T00:00:00Z')
 const SERVICES_MAX = 9
 const VERBS: Verb[] = ['suspend', 'resume', 'update', 'retry', 'retry', 'delete']
-
-class Crashed extends Error {}
 
 /**
  * `watched`: after a restore of the control database somebody sees to it that no cell is away for long, and a restored cell knows it.
@@ -80,7 +80,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
     judge,
     tenants,
     heardAtMs: (id) => cells.find((cell) => cell.id === id)?.heardAtMs ?? 0,
-    faults: (tx) => commitFaults(tx),
+    faults: (tx) => (isFaulty ? commitFaults(random, tx) : noFaults(random)),
     look(id) {
       if (random.chance(isFaulty ? 0.6 : 1)) schedule.spawn(reconcileService(desk, id), random.below(200))
     },
@@ -89,25 +89,6 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       return `op${operations}`
     },
     latencyMs: () => random.below(random.chance(0.1) ? 1_500 : 10),
-  }
-
-  function* commitFaults(tx: Transaction): Generator<number, (() => void) | undefined, void> {
-    yield random.below(5)
-    if (!isFaulty) return undefined
-    const dice = random()
-    if (dice < 0.05) throw new Refused('lost before the commit')
-    if (dice < 0.07) {
-      // Frozen past everything: the server ends what is idle for five seconds, and the process wakes up to that.
-      yield 5_000
-      tx.abort()
-      yield random.below(60_000)
-      throw new Refused('the server ended the transaction')
-    }
-    if (dice > 0.95)
-      return () => {
-        throw new Crashed('after the commit')
-      }
-    return undefined
   }
 
   /** A management process: when it dies another is started, sometimes much later. */
@@ -415,19 +396,4 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
   schedule.runUntil(START.getTime() + FAULTY_MS + CALM_MS + QUIET_MS)
   judge.onEnd(control.tables)
   return run
-}
-
-function firstTables(cells: Cell[], random: Random): Tables {
-  return {
-    epoch: FIRST_EPOCH,
-    tenants: new Set(['t1', 't2']),
-    services: new Map(),
-    operations: new Map(),
-    due: new Map(),
-    cells: new Map(
-      cells.map(({ id }) => [id, { capacity: 1 + random.below(5), placed: 0, feedSeq: 0, items: new Map() }]),
-    ),
-    quarantine: new Set(),
-    used: new Map(),
-  }
 }

@@ -2,6 +2,10 @@
 
 import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../../world/sql.ts'
+import type { Random } from '../seeded.ts'
+import type { Cell } from './cell.ts'
+import type { Tables } from './control.ts'
+import { FIRST_EPOCH } from './desk.ts'
 
 export interface ServiceState {
   id: string
@@ -93,4 +97,19 @@ export async function listRemains(cell: Throwaway, ids: string[]): Promise<strin
     if (row && row.count > 0) remains.push(`${name} ${row.count}`)
   }
   return remains
+}
+
+export function firstTables(cells: Cell[], random: Random): Tables {
+  return {
+    epoch: FIRST_EPOCH,
+    tenants: new Set(['t1', 't2']),
+    services: new Map(),
+    operations: new Map(),
+    due: new Map(),
+    cells: new Map(
+      cells.map(({ id }) => [id, { capacity: 1 + random.below(5), placed: 0, feedSeq: 0, items: new Map() }]),
+    ),
+    quarantine: new Set(),
+    used: new Map(),
+  }
 }
