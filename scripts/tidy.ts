@@ -7,7 +7,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
 import { checkDocumentSizes, checkInventory, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
-import { checkNames, checkPlaces, warnLongFiles } from './tidy/files.ts'
+import { checkLengths, checkNames, checkPlaces } from './tidy/files.ts'
 import {
   checkEnvironment,
   checkFeatures,
@@ -53,6 +53,7 @@ const problems = [
   ...checkLockfile(tree),
   ...checkNames(tree),
   ...checkPlaces(tree),
+  ...checkLengths(tree),
   ...checkLinks(tree),
   ...checkNamedFiles(tree),
   ...checkQuotes(tree),
@@ -61,7 +62,6 @@ const problems = [
 ]
 
 if (process.argv.includes('--lines')) sayLines()
-for (const warning of warnLongFiles(tree)) console.log(`${say(warning)} (warning)`)
 for (const problem of problems.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)) {
   console.log(say(problem))
 }

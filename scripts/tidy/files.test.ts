@@ -1,4 +1,4 @@
-import { checkNames, checkPlaces, warnLongFiles } from './files.ts'
+import { checkLengths, checkNames, checkPlaces } from './files.ts'
 import { type Example, rule } from './testing/rule.ts'
 
 const names: Example[] = [
@@ -25,7 +25,10 @@ const places: Example[] = [
 rule('places', places, (tree) => checkPlaces(tree))
 
 const lengths: Example[] = [
-  ['451 lines', { 'daemon/a.ts': '\n'.repeat(451) }, /451 lines/],
-  ['450 lines', { 'daemon/a.ts': '\n'.repeat(450) }, undefined],
+  ['401 lines', { 'daemon/a.ts': '\n'.repeat(401) }, /401 lines, at most 400/],
+  ['401 lines of a test', { 'daemon/a.test.ts': '\n'.repeat(401) }, /401 lines/],
+  ['401 lines of functions', { 'daemon/a/functions.sql': '\n'.repeat(401) }, /401 lines/],
+  ['400 lines', { 'daemon/a.ts': '\n'.repeat(400) }, undefined],
+  ['a migration and what is generated', { 'daemon/migrations/0001-a.sql': '\n'.repeat(999) }, undefined],
 ]
-rule('lengths', lengths, (tree) => warnLongFiles(tree))
+rule('lengths', lengths, checkLengths)
