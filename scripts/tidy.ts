@@ -26,6 +26,7 @@ import { checkDependencies, checkLicences, checkLockfile, checkVersions } from '
 import { checkMutants } from './tidy/mutants.ts'
 import { checkCircles, checkDeadFiles, checkExports } from './tidy/reach.ts'
 import { readSources, type Tree } from './tidy/source.ts'
+import { checkWords } from './tidy/words.ts'
 
 const BYTES_MAX = 2_000_000
 
@@ -54,6 +55,7 @@ const problems = [
   ...checkNames(tree),
   ...checkPlaces(tree),
   ...checkLengths(tree),
+  ...checkWords(sources),
   ...checkLinks(tree),
   ...checkNamedFiles(tree),
   ...checkQuotes(tree),

@@ -15,11 +15,11 @@ after(async () => {
   await feed?.[Symbol.asyncDispose]()
 })
 
-interface Life {
+interface LifecycleStatus {
   state: string
   reasons: string[]
 }
-const lifeOf = async (daemon: TestDaemon) => (await daemon.get('/v1/lifecycle/status')).json<Life>()
+const lifeOf = async (daemon: TestDaemon) => (await daemon.get('/v1/lifecycle/status')).json<LifecycleStatus>()
 
 test('a replica that management knows says so in one line', async () => {
   const { message } = await first.logged(({ message }) => message.startsWith('joined'))

@@ -59,7 +59,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
             expiresAt: endOf(call.caller, body.expires_in),
           }
           const { credential, token } = await mintPartnerCredential(sql, service, request, by.actor, by.requestId)
-          await tellOf(sql, 'partner_credential.issued', credential)
+          await appendEventOf(sql, 'partner_credential.issued', credential)
           return { status: 201, body: { ...shown(credential), token }, issued: credential.id }
         }),
     ),
@@ -104,7 +104,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
         change(options, call, async (sql, service, by) => {
           const { credential_id: id } = call.params
           const credential = await revokePartnerCredential(sql, service, id, by.actor, by.requestId)
-          await tellOf(sql, 'partner_credential.revoked', credential)
+          await appendEventOf(sql, 'partner_credential.revoked', credential)
           return { status: 200, body: { deleted: true } }
         }),
     ),
@@ -128,7 +128,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
           const { credential_id: id } = call.params
           const { credential, token } = await rotatePartnerCredential(sql, service, id, by.actor, by.requestId)
           requireEndsBefore(call.caller, credential)
-          await tellOf(sql, 'partner_credential.rotated', credential)
+          await appendEventOf(sql, 'partner_credential.rotated', credential)
           return { status: 200, body: { ...shown(credential), token }, issued: credential.id }
         }),
     ),
@@ -166,7 +166,7 @@ function requireEndsBefore({ expiresAt: until }: Caller, { expiresAt }: PartnerC
     )
 }
 
-async function tellOf(sql: Sql, type: string, credential: PartnerCredential): Promise<void> {
+async function appendEventOf(sql: Sql, type: string, credential: PartnerCredential): Promise<void> {
   const { organizationId, tenantId, serviceId, id } = credential
   await appendEvent(sql, { organizationId, type, subject: id, data: { tenant_id: tenantId, service_id: serviceId } })
 }

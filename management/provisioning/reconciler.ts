@@ -48,7 +48,7 @@ export function createReconciler({
   const wakeup = createWakeup()
   const idle: (() => void)[] = []
 
-  async function lookOnce(one: Due): Promise<void> {
+  async function tryOnce(one: Due): Promise<void> {
     try {
       await transaction(pool, (sql) => reconcileService(sql, rules, one))
     } catch (error) {
@@ -68,7 +68,7 @@ export function createReconciler({
       const [serviceId, { one, looked }] = next
       queue.delete(serviceId)
       running += 1
-      void lookOnce(one).then(() => {
+      void tryOnce(one).then(() => {
         running -= 1
         for (const resolve of looked) resolve()
         pump()

@@ -78,7 +78,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
             sub: subOf(caller),
           }
           const minted = await mintToken(sql, issuer, service, request, by.actor, by.requestId)
-          await tellOf(sql, service, 'token.issued', minted.token_id)
+          await appendEventOf(sql, service, 'token.issued', minted.token_id)
           return { status: 201, body: minted, issued: minted.token_id }
         }),
     ),
@@ -140,7 +140,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
           const request = { organizationId, tenantId: id, parentJti: token_id, jti: body.jti, expiresAt }
           const { child, serviceId, isNew } = await registerChild(sql, request, by.actor, call.requestId)
           const owner = { organizationId, tenantId: id, id: serviceId }
-          if (isNew) await tellOf(sql, owner, 'token.child_registered', body.jti)
+          if (isNew) await appendEventOf(sql, owner, 'token.child_registered', body.jti)
           return { status: 201, body: listedChild(child) }
         }),
     ),
@@ -176,7 +176,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
             services.push((await lockServiceAndCell(sql, organizationId, serviceId)) ?? fail(noSuchToken()))
           for (const service of services) {
             await revokeToken(sql, service, token_id, by.actor, by.requestId)
-            await tellOf(sql, service, 'token.revoked', token_id)
+            await appendEventOf(sql, service, 'token.revoked', token_id)
           }
           return { status: 200, body: { deleted: true } }
         })
@@ -219,7 +219,7 @@ function momentOf(seconds: number): Date {
   return new Date(Math.min(Math.max(seconds, 0), 8.64e12) * 1000)
 }
 
-async function tellOf(
+async function appendEventOf(
   sql: Sql,
   { organizationId, tenantId, id }: { organizationId: string; tenantId: string; id: string },
   type: string,

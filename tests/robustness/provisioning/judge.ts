@@ -11,7 +11,7 @@ import {
 } from '@loci/management/provisioning/service-state.ts'
 import { type Cell, type Instance, isRestored } from './cell.ts'
 import type { Item, Tables } from './control.ts'
-import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './standing.ts'
+import { expectedOf, hasOpenOperation, isTransitional, type Tenant, usesQuota } from './entitlements.ts'
 
 export interface Judge {
   findings: string[]
@@ -47,7 +47,7 @@ export function newJudge(cells: Cell[], tenants: ReadonlyMap<string, Tenant>, at
   const find = (kind: string, text: string) => {
     if (findings.length < FINDINGS_MAX) findings.push(`${kind}: ${text} (${at()})`)
   }
-  const isOver = (tenantId: string) => tenants.get(tenantId)?.gate === 'delete'
+  const isOver = (tenantId: string) => tenants.get(tenantId)?.access === 'delete'
 
   return {
     findings,
@@ -194,4 +194,11 @@ function findStrays({ services, quarantine }: Tables, cells: Cell[], find: Find)
       if (other) find('doubled', `${other} and ${cellId} both have ${svc}`)
       homes.set(svc, cellId)
     }
+}
+
+export interface Run {
+  findings: string[]
+  services: number
+  commands: number
+  restores: number
 }

@@ -1,11 +1,11 @@
 // Virtual time. Processes are generators that say how long they pause; nothing happens between two events, and the same
 // seed gives the same run.
 
-/** Yields how long it pauses, in milliseconds; or a bell that may end the pause early. */
-export type Process = Generator<number | { ms: number; bell: Bell }, void, void>
+/** Yields how long it pauses, in milliseconds; or a wakeup that may end the pause early. */
+export type Process = Generator<number | { ms: number; wakeup: Wakeup }, void, void>
 
-export interface Bell {
-  ring(): void
+export interface Wakeup {
+  wake(): void
   /** Of who pauses: called when it rings. */
   waiting: Set<() => void>
 }
@@ -24,11 +24,11 @@ interface Entry {
   act(): void
 }
 
-export function newBell(): Bell {
+export function newWakeup(): Wakeup {
   const waiting = new Set<() => void>()
   return {
     waiting,
-    ring() {
+    wake() {
       for (const wake of [...waiting]) wake()
     },
   }
@@ -57,16 +57,16 @@ export function newSchedule(start: Date, onError: (error: unknown) => void): Sch
       after(paused.value, () => step(process))
       return
     }
-    const { ms, bell } = paused.value
+    const { ms, wakeup } = paused.value
     let isAwake = false
     const wake = () => {
       if (isAwake) return
       isAwake = true
-      bell.waiting.delete(ring)
+      wakeup.waiting.delete(end)
       step(process)
     }
-    const ring = () => after(1, wake)
-    bell.waiting.add(ring)
+    const end = () => after(1, wake)
+    wakeup.waiting.add(end)
     after(ms, wake)
   }
 

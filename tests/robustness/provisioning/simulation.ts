@@ -17,19 +17,13 @@ import {
 } from './cell.ts'
 import { Crashed, commitFaults, noFaults } from './commit-faults.ts'
 import { type CellRow, newControlDatabase, Refused, type Tables } from './control.ts'
-import { bill, claim, create, type Desk, give, reconcileService, takeReport } from './desk.ts'
+import type { Tenant } from './entitlements.ts'
+import type { Run } from './judge.ts'
 import { newJudge } from './judge.ts'
+import { bill, claim, create, give, type Model, reconcileService, takeReport } from './model.ts'
 import { REAL, type Rules } from './sabotage.ts'
-import { type Bell, newBell, newSchedule, type Process } from './schedule.ts'
-import type { Tenant } from './standing.ts'
+import { newSchedule, newWakeup, type Process, type Wakeup } from './schedule.ts'
 import { firstTables } from './tables.ts'
-
-export interface Run {
-  findings: string[]
-  services: number
-  commands: number
-  restores: number
-}
 
 const MINUTE_MS = 60_000
 const FAULTY_MS = 150 * MINUTE_MS
@@ -55,24 +49,24 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
     if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
   })
   const tenants = new Map<string, Tenant>(
-    ['t1', 't2', 't3'].map((id): [string, Tenant] => [id, { gate: 'open', plan: 1 }]),
+    ['t1', 't2', 't3'].map((id): [string, Tenant] => [id, { access: 'full', plan: 1 }]),
   )
   const cells = Array.from({ length: 2 + random.below(2) }, (_, at) => newCell(`c${at + 1}`))
   const judge = newJudge(cells, tenants, () => `at ${((schedule.ms() - START.getTime()) / MINUTE_MS).toFixed(2)} min`)
-  const bells = { due: newBell(), feeds: new Map(cells.map(({ id }): [string, Bell] => [id, newBell()])) }
+  const wakeups = { due: newWakeup(), feeds: new Map(cells.map(({ id }): [string, Wakeup] => [id, newWakeup()])) }
   const control = newControlDatabase(firstTables(cells, random), {
     ms: schedule.ms,
     onCommit(tables) {
       judge.onCommit(tables)
-      bells.due.ring()
-      for (const [id, bell] of bells.feeds)
-        if (tables.cells.get(id)?.feedSeq !== cells.find((cell) => cell.id === id)?.stored.after) bell.ring()
+      wakeups.due.wake()
+      for (const [id, wakeup] of wakeups.feeds)
+        if (tables.cells.get(id)?.feedSeq !== cells.find((cell) => cell.id === id)?.stored.after) wakeup.wake()
     },
   })
   const run: Run = { findings: judge.findings, services: 0, commands: 0, restores: 0 }
   let isFaulty = true
   let operations = 0
-  const desk: Desk = {
+  const model: Model = {
     control,
     schedule,
     random,
@@ -82,7 +76,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
     heardAtMs: (id) => cells.find((cell) => cell.id === id)?.heardAtMs ?? 0,
     faults: (tx) => (isFaulty ? commitFaults(random, tx) : noFaults(random)),
     look(id) {
-      if (random.chance(isFaulty ? 0.6 : 1)) schedule.spawn(reconcileService(desk, id), random.below(200))
+      if (random.chance(isFaulty ? 0.6 : 1)) schedule.spawn(reconcileService(model, id), random.below(200))
     },
     newOperationId() {
       operations += 1
@@ -98,10 +92,10 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
         const untilMs = schedule.ms() + random.below(random.chance(0.2) ? 25 * MINUTE_MS : MINUTE_MS)
         while (isFaulty && schedule.ms() < untilMs) yield 5_000
       }
-      for (const id of claim(desk)) {
+      for (const id of claim(model)) {
         if (isFaulty && random.chance(0.05)) break
         try {
-          yield* reconcileService(desk, id)
+          yield* reconcileService(model, id)
         } catch (error) {
           if (error instanceof Crashed) break
           if (!(error instanceof Refused)) throw error
@@ -109,7 +103,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       }
       const next = Math.min(...control.tables.due.values())
       yield random.below(500)
-      yield { ms: Math.max(1, Math.min(next - schedule.ms(), MINUTE_MS)), bell: bells.due }
+      yield { ms: Math.max(1, Math.min(next - schedule.ms(), MINUTE_MS)), wakeup: wakeups.due }
     }
   }
 
@@ -126,13 +120,13 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       try {
         if (run.services < SERVICES_MAX && (ids.length === 0 || random.chance(0.3))) {
           run.services += 1
-          yield* create(desk, `s${run.services}`, random.pick([...control.tables.tenants]))
+          yield* create(model, `s${run.services}`, random.pick([...control.tables.tenants]))
           if (!isWatched) young.push(control.snapshot())
         } else if (ids.length > 0) {
           run.commands += 1
           const verb = random.pick(VERBS)
           last = random.pick(ids)
-          yield* give(desk, last, verb === 'delete' && random.chance(0.5) ? 'resume' : verb)
+          yield* give(model, last, verb === 'delete' && random.chance(0.5) ? 'resume' : verb)
         }
       } catch (error) {
         if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
@@ -145,20 +139,22 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       yield random.below(8 * MINUTE_MS)
       const tenantId = random.pick([...tenants.keys()])
       if (!isFaulty) return
-      if (tenants.get(tenantId)?.gate === 'delete') continue
-      const gate = random.pick([
-        'open',
-        'open',
-        'open',
-        'writes_refused',
-        'off',
-        random.chance(0.2) ? 'delete' : 'open',
+      if (tenants.get(tenantId)?.access === 'delete') continue
+      const access = random.pick([
+        'full',
+        'full',
+        'full',
+        'read_only',
+        'none',
+        random.chance(0.2) ? 'delete' : 'full',
       ] as const)
-      yield* untilTaken(() => bill(desk, tenantId, { gate, plan: 1 + random.below(3) }))
-      if (gate === 'delete') continue
+      yield* untilTaken(() => bill(model, tenantId, { access, plan: 1 + random.below(3) }))
+      if (access === 'delete') continue
       // Events of one payment come together.
       yield random.below(800)
-      yield* untilTaken(() => bill(desk, tenantId, { gate: random.pick(['open', 'off']), plan: 1 + random.below(3) }))
+      yield* untilTaken(() =>
+        bill(model, tenantId, { access: random.pick(['full', 'none']), plan: 1 + random.below(3) }),
+      )
     }
   }
 
@@ -212,7 +208,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
         const { epoch, cells: rows } = control.tables
         const row = rows.get(cell.id) as CellRow
         const { stored } = cell
-        const isLifeNew = desk.rules.noticesRestore && isRestored(cell)
+        const isLifeNew = model.rules.noticesRestore && isRestored(cell)
         const isFull = isResync || isLifeNew || stored.epoch !== epoch || stored.after > row.feedSeq
         const items = [...row.items.values()].filter(({ seq }) => isFull || seq > stored.after)
         cell.heardAtMs = schedule.ms()
@@ -229,7 +225,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       }
       const hasNews = (control.tables.cells.get(cell.id) as CellRow).feedSeq !== cell.stored.after
       const isOther = cell.stored.epoch !== control.tables.epoch
-      yield { ms: isFaulty || hasNews || isOther ? 10_000 : MINUTE_MS, bell: bells.feeds.get(cell.id) as Bell }
+      yield { ms: isFaulty || hasNews || isOther ? 10_000 : MINUTE_MS, wakeup: wakeups.feeds.get(cell.id) as Wakeup }
     }
   }
 
@@ -241,7 +237,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
   function* readers(cell: Cell): Process {
     for (;;) {
       yield MINUTE_MS
-      if (desk.rules.noticesRestore && isRestored(cell)) continue
+      if (model.rules.noticesRestore && isRestored(cell)) continue
       for (const instance of cell.stored.instances.values()) judge.onServed(cell, instance, control.tables)
     }
   }
@@ -260,7 +256,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
 
   /** A report that comes a second time, late: a minute at most, for so long lives its token. */
   function* straggler(cell: Cell, stored: Stored, sent: Observation[]): Process {
-    if (cell.stored === stored) yield* takeReport(desk, cell.id, sent)
+    if (cell.stored === stored) yield* takeReport(model, cell.id, sent)
   }
 
   /** One report at a time, as the process sends them; the network loses, doubles and delays them. */
@@ -276,7 +272,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
           if (isFaulty && random.chance(0.3))
             schedule.spawn(straggler(cell, cell.stored, sent), random.below(MINUTE_MS))
           try {
-            yield* takeReport(desk, cell.id, sent)
+            yield* takeReport(model, cell.id, sent)
             if (!isLost()) told(cell, sent)
             yield random.below(1_000)
             continue
@@ -325,7 +321,7 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       judge.onLie(service.id)
       try {
         for (const state of random.chance(0.5) ? (['failed'] as const) : (['deleted', 'failed'] as const))
-          if (service.cellId !== null) yield* takeReport(desk, service.cellId, [{ ...lie, state }])
+          if (service.cellId !== null) yield* takeReport(model, service.cellId, [{ ...lie, state }])
       } catch (error) {
         if (!(error instanceof Refused) && !(error instanceof Crashed)) throw error
       }
@@ -350,8 +346,8 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
       cell.silentUntilMs = Math.min(cell.silentUntilMs, latestMs)
       cell.muteUntilMs = Math.min(cell.muteUntilMs, latestMs)
     }
-    for (const [tenantId, tenant] of tenants) schedule.spawn(untilTaken(() => bill(desk, tenantId, tenant)))
-    bells.due.ring()
+    for (const [tenantId, tenant] of tenants) schedule.spawn(untilTaken(() => bill(model, tenantId, tenant)))
+    wakeups.due.wake()
     if (isWatched) return
     for (const cell of cells)
       if (random.chance(0.5)) cell.silentUntilMs = schedule.ms() + 14 * MINUTE_MS + random.below(20 * MINUTE_MS)
@@ -373,13 +369,13 @@ export function simulate(seed: number, sabotage: Partial<Rules> = {}, setting: S
     if (random.chance(0.5) && (!isWatched || schedule.ms() > restoredAtMs + RESYNC_MS))
       cell.silentUntilMs = schedule.ms() + MINUTE_MS + CALM_MS
   for (const id of control.tables.services.keys())
-    if (random.chance(0.5)) schedule.spawn(give(desk, id, random.pick(VERBS)), random.below(MINUTE_MS))
+    if (random.chance(0.5)) schedule.spawn(give(model, id, random.pick(VERBS)), random.below(MINUTE_MS))
   for (const tenantId of tenants.keys()) {
     const atMs = random.below(MINUTE_MS)
     for (const ms of [0, random.below(1_000), random.below(3_000)]) {
-      const change = { gate: random.pick(['open', 'off'] as const), plan: 1 + random.below(3) }
+      const change = { access: random.pick(['full', 'none'] as const), plan: 1 + random.below(3) }
       schedule.spawn(
-        untilTaken(() => bill(desk, tenantId, change)),
+        untilTaken(() => bill(model, tenantId, change)),
         atMs + ms,
       )
     }

@@ -5,7 +5,7 @@ import { runSql } from '../../world/sql.ts'
 import type { Random } from '../seeded.ts'
 import type { Cell } from './cell.ts'
 import type { Tables } from './control.ts'
-import { FIRST_EPOCH } from './desk.ts'
+import { FIRST_EPOCH } from './model.ts'
 
 export interface ServiceState {
   id: string

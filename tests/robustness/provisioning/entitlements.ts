@@ -7,16 +7,16 @@ import type { ServiceRow } from './control.ts'
 
 /** What a tenant has paid for. Not of the control database: the provider says it again after a restore. */
 export interface Tenant {
-  gate: 'open' | 'writes_refused' | 'off' | 'delete'
+  access: 'full' | 'read_only' | 'none' | 'delete'
   plan: number
 }
 
 export function entitlementOf({ config }: ServiceRow, tenant: Tenant | undefined): Entitlement {
   const digestOf = (state: DesiredState, reason: string | null) => `${state} ${reason} ${config} ${tenant?.plan ?? 0}`
-  const gate = tenant?.gate ?? 'open'
-  if (gate === 'open') return { state: 'active', reason: null, isOver: false, digestOf }
-  const reason = gate === 'writes_refused' ? 'unpaid' : 'unpaid_off'
-  return { state: 'suspended', reason, isOver: gate === 'delete', digestOf }
+  const access = tenant?.access ?? 'full'
+  if (access === 'full') return { state: 'active', reason: null, isOver: false, digestOf }
+  const reason = access === 'read_only' ? 'unpaid' : 'unpaid_off'
+  return { state: 'suspended', reason, isOver: access === 'delete', digestOf }
 }
 
 /** What the cell of a service should be told in the end: its last word within what is paid for. */

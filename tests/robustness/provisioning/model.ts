@@ -13,12 +13,12 @@ import {
 import type { Random } from '../seeded.ts'
 import type { Observation } from './cell.ts'
 import type { ControlDatabase, ServiceRow, Tables, Transaction } from './control.ts'
+import { entitlementOf, type Tenant, usesQuota } from './entitlements.ts'
 import type { Judge } from './judge.ts'
 import type { Rules } from './sabotage.ts'
 import type { Process, Schedule } from './schedule.ts'
-import { entitlementOf, type Tenant, usesQuota } from './standing.ts'
 
-export interface Desk {
+export interface Model {
   control: ControlDatabase
   schedule: Schedule
   random: Random
@@ -36,21 +36,21 @@ export interface Desk {
   latencyMs(): number
 }
 
-export function* reconcileService(desk: Desk, id: string): Process {
-  const { control, random, rules, schedule } = desk
+export function* reconcileService(model: Model, id: string): Process {
+  const { control, random, rules, schedule } = model
   const tx = control.begin()
   try {
     yield random.below(5)
     const seen = control.tables.services.get(id)
     if (!seen) {
       tx.change(({ due }) => void due.delete(id))
-      yield* commit(desk, tx)
+      yield* commit(model, tx)
       return
     }
-    const placement = rules.needsPlace(seen.state) ? choose(desk) : undefined
+    const placement = rules.needsPlace(seen.state) ? choose(model) : undefined
     const cellId = seen.state.cellId ?? placement
     const seenRoom = cellId === undefined ? undefined : control.tables.cells.get(cellId)
-    yield desk.latencyMs()
+    yield model.latencyMs()
     if (rules.locksPlaces) {
       if (cellId !== undefined) yield* tx.lock(`cell ${cellId}`)
       if (rules.locksTenants) yield* tx.lock(`tenant ${seen.tenantId}`, true)
@@ -59,31 +59,31 @@ export function* reconcileService(desk: Desk, id: string): Process {
     const row = rules.locksPlaces ? control.tables.services.get(id) : seen
     if (!row || row.state.cellId !== seen.state.cellId) {
       tx.change(({ due }) => void due.set(id, schedule.ms()))
-      yield* commit(desk, tx)
+      yield* commit(model, tx)
       return
     }
     const room = rules.locksPlaces && cellId !== undefined ? control.tables.cells.get(cellId) : seenRoom
-    const entitlement = entitlementOf(row, desk.tenants.get(row.tenantId))
+    const entitlement = entitlementOf(row, model.tenants.get(row.tenantId))
     const result = rules.reconcile(
       row.state,
       {
         entitlement,
         placement: placement !== undefined && room && room.placed < room.capacity ? placement : undefined,
-        operationId: desk.newOperationId(),
+        operationId: model.newOperationId(),
       },
       schedule.now(),
     )
-    yield desk.latencyMs()
-    saveTransition(desk, tx, row, result)
+    yield model.latencyMs()
+    saveTransition(model, tx, row, result)
     const { state: service } = result
-    if (result.publish && service.cellId !== null) publish(desk, tx, row, service, result.placed !== undefined)
-    yield* commit(desk, tx)
+    if (result.publish && service.cellId !== null) publish(model, tx, row, service, result.placed !== undefined)
+    yield* commit(model, tx)
   } finally {
     tx.abort()
   }
 }
 
-function choose({ control, random, schedule, heardAtMs }: Desk): string | undefined {
+function choose({ control, random, schedule, heardAtMs }: Model): string | undefined {
   const roomy = [...control.tables.cells].filter(([, { placed, capacity }]) => placed < capacity)
   const heard = roomy.filter(([id]) => heardAtMs(id) > schedule.ms() - 60_000)
   const eligible = heard.length > 0 ? heard : roomy
@@ -92,15 +92,15 @@ function choose({ control, random, schedule, heardAtMs }: Desk): string | undefi
 
 /** management/provisioning/provisioning.ts, saveTransition(). */
 function saveTransition(
-  desk: Desk,
+  model: Model,
   tx: Transaction,
   before: ServiceRow,
   { state: service, superseded, dueAt }: Transition,
 ): void {
-  if (superseded) saveOperation(desk, tx, superseded)
-  if (service.operation && service.operation !== before.state.operation) saveOperation(desk, tx, service.operation)
+  if (superseded) saveOperation(model, tx, superseded)
+  if (service.operation && service.operation !== before.state.operation) saveOperation(model, tx, service.operation)
   tx.change((tables) => {
-    desk.judge.onSave(before.state, service, before.tenantId)
+    model.judge.onSave(before.state, service, before.tenantId)
     tables.services.set(service.id, { ...before, state: service })
     count(tables, before.tenantId, before.state, service)
     if (dueAt === null) tables.due.delete(service.id)
@@ -108,7 +108,7 @@ function saveTransition(
   })
 }
 
-function saveOperation({ judge }: Desk, tx: Transaction, operation: Operation): void {
+function saveOperation({ judge }: Model, tx: Transaction, operation: Operation): void {
   tx.change(({ operations }) => {
     judge.onOperation(operations.get(operation.id), operation)
     operations.set(operation.id, operation)
@@ -122,7 +122,7 @@ function count({ used }: Tables, tenantId: string, before: ServiceState | undefi
 
 /** management/acts/feed/store.ts, publishInstance(). */
 function publish(
-  { judge, tenants }: Desk,
+  { judge, tenants }: Model,
   tx: Transaction,
   row: ServiceRow,
   service: ServiceState,
@@ -146,35 +146,35 @@ function publish(
   })
 }
 
-function* commit(desk: Desk, tx: Transaction): Process {
-  const afterwards = yield* desk.faults(tx)
+function* commit(model: Model, tx: Transaction): Process {
+  const afterwards = yield* model.faults(tx)
   tx.commit()
   afterwards?.()
 }
 
-export function* create(desk: Desk, id: string, tenantId: string): Process {
-  const { control, rules, schedule } = desk
+export function* create(model: Model, id: string, tenantId: string): Process {
+  const { control, rules, schedule } = model
   const tx = control.begin()
   try {
     yield* tx.lock(`tenant ${tenantId}`)
-    const service = rules.newServiceState(id, desk.newOperationId(), schedule.now())
+    const service = rules.newServiceState(id, model.newOperationId(), schedule.now())
     const row: ServiceRow = { state: service, tenantId, config: 0, lastWord: 'active' }
-    saveOperation(desk, tx, service.operation as Operation)
+    saveOperation(model, tx, service.operation as Operation)
     tx.change((tables) => {
       tables.services.set(id, row)
       count(tables, tenantId, undefined, service)
       if (rules.putsDue) tables.due.set(id, schedule.ms())
     })
-    yield* commit(desk, tx)
+    yield* commit(model, tx)
   } finally {
     tx.abort()
   }
-  desk.look(id)
+  model.look(id)
 }
 
 /** Throws what the customer is told; a command on a service that is there is never refused, unless it is deleted. */
-export function* give(desk: Desk, id: string, verb: Verb): Process {
-  const { control, rules, schedule, judge } = desk
+export function* give(model: Model, id: string, verb: Verb): Process {
+  const { control, rules, schedule, judge } = model
   const tx = control.begin()
   try {
     const seen = control.tables.services.get(id)
@@ -183,18 +183,18 @@ export function* give(desk: Desk, id: string, verb: Verb): Process {
     yield* tx.lock(`service ${id}`)
     const row = control.tables.services.get(id)
     if (!row || row.state.status === 'deleted') return
-    const turn = rules.command(row.state, verb, desk.newOperationId(), schedule.now())
+    const turn = rules.command(row.state, verb, model.newOperationId(), schedule.now())
     judge.onCommand(row.state, verb, turn)
-    yield desk.latencyMs()
+    yield model.latencyMs()
     const changed = { ...row, config: verb === 'update' ? row.config + 1 : row.config, lastWord: wordOf(row, verb) }
     if (verb === 'delete') tx.change(() => judge.onDeletionAsked(id))
-    saveTransition(desk, tx, changed, turn)
+    saveTransition(model, tx, changed, turn)
     if (!rules.putsDue) tx.change(({ due }) => void due.delete(id))
-    yield* commit(desk, tx)
+    yield* commit(model, tx)
   } finally {
     tx.abort()
   }
-  desk.look(id)
+  model.look(id)
 }
 
 function wordOf({ lastWord }: ServiceRow, verb: Verb): DesiredState {
@@ -204,28 +204,28 @@ function wordOf({ lastWord }: ServiceRow, verb: Verb): DesiredState {
 }
 
 /** A billing event: the tenant under its lock, and everything of it due. */
-export function* bill(desk: Desk, tenantId: string, change: Partial<Tenant>): Process {
-  const { control, schedule, tenants } = desk
+export function* bill(model: Model, tenantId: string, change: Partial<Tenant>): Process {
+  const { control, schedule, tenants } = model
   const tx = control.begin()
   try {
     yield* tx.lock(`tenant ${tenantId}`)
-    yield desk.latencyMs()
+    yield model.latencyMs()
     tx.change(({ services, due }) => {
       const before = tenants.get(tenantId) as Tenant
       // Past sixty days there is no way back: what comes later is of another subscription.
-      if (before.gate !== 'delete') tenants.set(tenantId, { ...before, ...change })
+      if (before.access !== 'delete') tenants.set(tenantId, { ...before, ...change })
       for (const [id, { tenantId: owner, state: service }] of services)
         if (owner === tenantId && service.status !== 'deleted')
           due.set(id, Math.min(due.get(id) ?? Infinity, schedule.ms()))
     })
-    yield* commit(desk, tx)
+    yield* commit(model, tx)
   } finally {
     tx.abort()
   }
 }
 
-export function* takeReport(desk: Desk, cellId: string, observed: Observation[]): Process {
-  const { control, rules, schedule, random } = desk
+export function* takeReport(model: Model, cellId: string, observed: Observation[]): Process {
+  const { control, rules, schedule, random } = model
   const tx = control.begin()
   const again: string[] = []
   try {
@@ -238,7 +238,7 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
       const item = items?.get(one.svc)
       const isKnown = item !== undefined
       if (!row) {
-        if (!isKnown) find(desk, tx, cellId, one)
+        if (!isKnown) find(model, tx, cellId, one)
         continue
       }
       const { observedGeneration, observedState } = row.state
@@ -250,26 +250,26 @@ export function* takeReport(desk: Desk, cellId: string, observed: Observation[])
       const key = `${cellId}/${one.svc}`
       tx.change(({ quarantine }) => void (isStray ? quarantine.add(key) : quarantine.delete(key)))
       if (row.state.cellId !== cellId && turn.state.cellId !== cellId) continue
-      saveTransition(desk, tx, row, turn)
+      saveTransition(model, tx, row, turn)
       if (turn.dueAt !== null && turn.dueAt <= schedule.now()) again.push(one.svc)
     }
-    yield* commit(desk, tx)
+    yield* commit(model, tx)
   } finally {
     tx.abort()
   }
-  for (const svc of again) desk.look(svc)
+  for (const svc of again) model.look(svc)
 }
 
 /**
  * management/provisioning/adoption.ts: one that this database does not have. Without a restore that explains it, it is
  * kept aside.
  */
-function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, generation, state }: Observation): void {
-  const { schedule } = desk
+function find(model: Model, tx: Transaction, cellId: string, { svc, tenantId, generation, state }: Observation): void {
+  const { schedule } = model
   if (state === 'deleted') return
   const key = `${cellId}/${svc}`
   const now = schedule.now()
-  const operation = finish(newOperation(desk.newOperationId(), 'provision', now), 'succeeded', now)
+  const operation = finish(newOperation(model.newOperationId(), 'provision', now), 'succeeded', now)
   const has = state === 'suspended' ? 'suspended' : 'active'
   const service: ServiceState = {
     id: svc,
@@ -287,7 +287,7 @@ function find(desk: Desk, tx: Transaction, cellId: string, { svc, tenantId, gene
     deadlineAt: null,
     attempts: 0,
   }
-  saveOperation(desk, tx, operation)
+  saveOperation(model, tx, operation)
   tx.change((tables) => {
     if (!tables.tenants.has(tenantId) || tables.services.has(svc) || tables.epoch === FIRST_EPOCH) {
       tables.quarantine.add(key)
@@ -307,7 +307,7 @@ const CLAIM_MAX = 20
 const PUT_OFF_MS = 5_000
 
 /** One statement: what is due, put off by the claim. */
-export function claim({ control, schedule }: Desk): string[] {
+export function claim({ control, schedule }: Model): string[] {
   const { due } = control.tables
   const mine = [...due]
     .filter(([, at]) => at <= schedule.ms())
