@@ -86,16 +86,12 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   }
   const management = managementOf(settings)
   const join = management && createJoin({ ...management, lifecycle, log })
-  const states = createStates({
-    switches,
-    lifecycle,
-    version,
-    routes: () => routes,
-    ping: () => pingDatabase(background),
-  })
-
+  const ping = () => pingDatabase(background)
+  const states = createStates({ switches, lifecycle, version, routes: () => routes, ping })
   const keys = createInstanceKeys(pool, sealingKeys)
+  const act = createInstanceActs(pool, shares, keys)
   const damage = createKnownDamage()
+
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
@@ -103,39 +99,20 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({
-      access,
-      pool,
-      quota: createQuota(readUsage),
-      damage,
-      shares,
-      act: createInstanceActs(pool, shares, keys),
-    }),
+    ...kvRoutes({ access, pool, quota: createQuota(readUsage), damage, shares, act }),
     ...kvReportRoutes({ access, pool }),
     ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage)] }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
-  metrics.gauge(
-    'loci_authority_age_seconds',
-    'Since this replica last read revocations, keys and instances from its database.',
-    () => authority.ageS(),
-  )
 
+  const database = { sql: background, schema: SCHEMA, sealingKeys, problems: keyProblems }
   const serving = await serve(chassis, {
     letterCase: 'camel',
     routes,
     subservices: switches,
     unbuilt: states.unbuilt,
     pools: [pool, background, beat],
-    prepare: (waiting) =>
-      prepareDatabase({
-        sql: background,
-        program: 'daemon',
-        schema: SCHEMA,
-        sealingKeys,
-        problems: keyProblems,
-        ...waiting,
-      }),
+    prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
       await keepAuditPartitions(background)
       switches.accept(await listSwitches(background))
@@ -159,7 +136,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
       ...idempotencyJobs(background),
       ...auditJobs(background),
       ...feedJobs({
-        ...{ pool: background, log, lifecycle, authority, rates, uses, management, join },
+        ...{ pool: background, log, lifecycle, metrics, authority, rates, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),
         onApplied: catchUp,
       }),

@@ -53,8 +53,6 @@ import { tokenRoutes } from './tokens/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { warmUp } from './warm.ts'
 
-const BEAT_MS = 1_000
-
 export async function createManagement(options: AppOptions<ManagementSettings>): Promise<Serving> {
   const { settings, log, version } = options
   const { sealingKeys, publicUrl, regions } = settings
@@ -100,6 +98,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...{ publicUrl, trustedProxies, log, failures },
   })
   const alarms = createAlarms({ pool, log, metrics })
+  const billingOfTenants = { onTenantMade: applyParkedOf, onTenantClosed: saveOrganizationPlanOf }
   const parts = () => ({ postgres: lifecycle.state === 'degraded' ? 'down' : 'running' })
 
   const routes: Route[] = [
@@ -112,11 +111,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...provisioningRoutes({ caller, pool, act, rules }),
     ...operationRoutes({ caller, ends }),
     ...organizationRoutes({ caller, act, pool, publicUrl }),
-    ...tenantRoutes({
-      ...{ caller, act, pool, isBilled },
-      onTenantMade: applyParkedOf,
-      onTenantClosed: saveOrganizationPlanOf,
-    }),
+    ...tenantRoutes({ caller, act, pool, isBilled, ...billingOfTenants }),
     ...billingRoutes({
       ...{ caller, act, pool, isBilled, metrics },
       webhook: webhookAccess(settings.billingWebhookSecrets),
@@ -140,7 +135,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     prepare: (waiting) =>
       prepareDatabase({ sql: background, program: 'management', schema: SCHEMA, sealingKeys, ...waiting }),
     warm: () => warmUp({ sql: background, sealer, peppers: sealingKeys.map(({ id }) => id), log }),
-    beat: { everyMs: BEAT_MS, ask: () => readProblem(background) },
+    beat: { everyMs: 1_000, ask: () => readProblem(background) },
     jobs: [
       ...reconciler.jobs,
       ...billingJobs(background, log),

@@ -5,6 +5,7 @@ import type { Job } from '@loci/chassis/jobs.ts'
 import { type LastUses, lastUsesJob } from '@loci/chassis/last-uses.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Authority } from '../access/authority.ts'
 import type { Rates } from '../access/rates.ts'
@@ -20,6 +21,7 @@ export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'on
   pool: Pool
   log: Log
   lifecycle: Lifecycle
+  metrics: Metrics
   authority: Authority
   rates: Rates
   uses: LastUses
@@ -31,7 +33,12 @@ const AGE_MS = 1_000
 const HOUR_MS = 3_600_000
 
 export function feedJobs(options: FeedJobsOptions): Job[] {
-  const { pool, lifecycle, authority, management, join, rates, uses } = options
+  const { pool, lifecycle, metrics, authority, management, join, rates, uses } = options
+  metrics.gauge(
+    'loci_authority_age_seconds',
+    'Since this replica last read revocations, keys and instances from its database.',
+    () => authority.ageS(),
+  )
   const replica = randomUUID()
   const reportAge = async () => lifecycle.report('authority', authorityProblem(authority))
   return [
