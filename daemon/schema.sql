@@ -19,8 +19,6 @@ CREATE TYPE loci.walked AS (
 	version bigint
 );
 
-COMMENT ON FUNCTION loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) IS 'without enter_database: called by functions that have entered';
-
 CREATE TABLE loci.databases (
     instance_id text NOT NULL,
     name text NOT NULL,
@@ -49,16 +47,6 @@ CREATE TABLE loci.entries (
 );
 
 ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
-
-COMMENT ON FUNCTION loci.keep_answer(p_instance text, p_database text, p_route text, p_holder text, p_key text, p_status integer, p_answer json) IS 'without enter_database: called in the transaction of a claim, which has entered';
-
-COMMENT ON FUNCTION loci.kv_write_open(p_head loci.databases, p_items integer[], p_op text[], p_key text[], p_value text[], p_ttl_ms double precision[], p_if_match bigint[]) IS 'without enter_database: called with the head that kv_write has entered';
-
-COMMENT ON FUNCTION loci.purge_some(p_fence bigint, p_instance text, p_generation bigint, p_limit integer) IS 'without enter_database: it erases what nobody may enter any more';
-
-COMMENT ON FUNCTION loci.put_due(p_instance text, p_database text, p_kind text, p_at timestamp with time zone) IS 'without enter_database: called by functions that have entered';
-
-COMMENT ON FUNCTION loci.sweep_answers(p_instance text, p_limit integer) IS 'without enter_database: it removes what is too old, and adds nothing';
 
 CREATE TABLE loci.audit (
     chain text NOT NULL,

@@ -47,6 +47,7 @@ test('a dump loses its functions and who may call them, and nothing else', () =>
     '',
     'CREATE FUNCTION loci.g() RETURNS int LANGUAGE sql AS $$ select 1 $$;',
     '',
+    "COMMENT ON FUNCTION loci.f() IS 'why';",
     'REVOKE ALL ON FUNCTION loci.f() FROM PUBLIC;',
     'GRANT ALL ON FUNCTION loci.f() TO loci_app;',
     'GRANT SELECT ON TABLE loci.a TO loci_app;',

@@ -37,7 +37,8 @@ begin
       v_missing := v_missing || v_name;
     else
       name := v_name;
-      outcome := case when head.name is null then 'none' when head.erasing_since is not null then 'erasing' else 'open' end;
+      outcome := case when head.name is null then 'none' when head.erasing_since is not null then 'erasing'
+        else 'open' end;
       return next;
     end if;
   end loop;
@@ -63,10 +64,10 @@ begin
 end
 $$;
 
--- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in the
--- transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one where there is none: it
--- never waits, so it is part of no circle, whatever its callers lock before and after. There are as many rows as
--- transactions of the instance have written at once. Cost: one read and one write by the primary key.
+-- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in
+-- the transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one where there is
+-- none: it never waits, so it is part of no circle, whatever its callers lock before and after. There are as many rows
+-- as transactions of the instance have written at once. Cost: one read and one write by the primary key.
 create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) returns void
 language plpgsql as $$
 begin
@@ -87,7 +88,8 @@ comment on function loci.add_totals is 'without enter_database: called by functi
 -- The tables with rows of instances, from the catalog: a new one needs no entry anywhere. is_closed: row-level security
 -- is forced. is_kept: erasing an instance leaves its rows (the comment of the table says `kept after erasure: …`).
 -- Called by purge_some, open_tables and tests. Cost: a read of the catalog, about a millisecond.
-create or replace function loci.tenant_tables() returns table (name text, is_closed boolean, is_kept boolean) language sql stable as $$
+create or replace function loci.tenant_tables() returns table (name text, is_closed boolean, is_kept boolean)
+language sql stable as $$
   select c.relname::text, c.relrowsecurity and c.relforcerowsecurity,
     coalesce(obj_description(c.oid, 'pg_class'), '') like '%kept after erasure: %'
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'instance_id' and not a.attisdropped
@@ -107,7 +109,8 @@ begin
   failed := 0;
   perform set_config('loci.instance', 'svc_of_somebody_else', true);
   for v_table in select t.name from loci.tenant_tables() t where t.is_closed loop
-    execute format('select exists (select from loci.%I where instance_id = $1)', v_table) into v_is_seen using p_instance;
+    execute format('select exists (select from loci.%I where instance_id = $1)', v_table)
+      into v_is_seen using p_instance;
     checked := checked + 1;
     failed := failed + v_is_seen::int;
   end loop;
@@ -117,7 +120,8 @@ $$;
 
 -- Puts a database on the list of due work, or its time forward. Called by functions that hold the head of the database,
 -- and so alone. Cost: one read of an index while an earlier time stands.
-create or replace function loci.put_due(p_instance text, p_database text, p_kind text, p_at timestamptz) returns void language plpgsql as $$
+create or replace function loci.put_due(p_instance text, p_database text, p_kind text, p_at timestamptz)
+returns void language plpgsql as $$
 begin
   if not exists (select from loci.due d
       where d.instance_id = p_instance and d.database = p_database and d.kind = p_kind and d.at <= p_at) then

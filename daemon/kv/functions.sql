@@ -10,15 +10,17 @@
 -- extract() on a time that rotted into infinity, and milliseconds hide the lowest bits. Control characters can stand in
 -- neither ids nor keys, what follows them has a fixed length, and the value comes last: no two entries give the same
 -- bytes.
-create or replace function loci.entry_digest(p_instance text, p_database text, p_key text, p_value text, p_version bigint,
-  p_created timestamptz, p_updated timestamptz, p_expires timestamptz) returns bytea language sql stable parallel safe as $$
+create or replace function loci.entry_digest(p_instance text, p_database text, p_key text, p_value text,
+  p_version bigint, p_created timestamptz, p_updated timestamptz, p_expires timestamptz) returns bytea
+language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_key || E'\x1f') || int8send(p_version)
     || timestamptz_send(p_created) || timestamptz_send(p_updated)
     || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea) || textsend(p_value))
 $$;
 
 -- Eight bytes of a digest as a number, for the xor of a set.
-create or replace function loci.digest_part(p_digest bytea, p_from int) returns bigint language sql immutable parallel safe as $$
+create or replace function loci.digest_part(p_digest bytea, p_from int) returns bigint
+language sql immutable parallel safe as $$
   select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
 $$;
 
@@ -30,8 +32,8 @@ language sql stable parallel safe as $$
   select case when octet_length(e.instance_id) not between 1 and 100 or octet_length(e.database) not between 1 and 100
       or octet_length(e.key) not between 1 and 256 or octet_length(e.value) not between 1 and 262144
       or octet_length(e.digest) <> 32 then false
-    else coalesce(e.digest = loci.entry_digest(e.instance_id, e.database, e.key, e.value, e.version, e.created_at, e.updated_at,
-        e.expires_at)
+    else coalesce(e.digest = loci.entry_digest(e.instance_id, e.database, e.key, e.value, e.version, e.created_at,
+      e.updated_at, e.expires_at)
       and e.instance_id = p_instance and e.database = p_database, false) end
 $$;
 
@@ -39,14 +41,15 @@ $$;
 -- handed out, neither as truth nor to an output function that fails on garbage. An expiry is believed only of an intact
 -- row. Called by kv_get_many and kv_verify_chunk. No locks. Cost: one read by the primary key.
 create or replace function loci.kv_get(p_instance text, p_database text, p_key text,
-  out value text, out version bigint, out created_at timestamptz, out updated_at timestamptz, out expires_at timestamptz,
-  out digest bytea, out intact boolean)
+  out value text, out version bigint, out created_at timestamptz, out updated_at timestamptz,
+    out expires_at timestamptz, out digest bytea, out intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_entry loci.entries;
 begin
   perform set_config('loci.instance', p_instance, true);
-  select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database and x.key = p_key;
+  select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database
+    and x.key = p_key;
   if not found then
     return;
   end if;
@@ -54,23 +57,24 @@ begin
   if intact and v_entry.expires_at <= clock_timestamp() then
     intact := null;
   elsif intact then
-    value := v_entry.value; version := v_entry.version; created_at := v_entry.created_at; updated_at := v_entry.updated_at;
-    expires_at := v_entry.expires_at; digest := v_entry.digest;
+    value := v_entry.value; version := v_entry.version; digest := v_entry.digest;
+    created_at := v_entry.created_at; updated_at := v_entry.updated_at; expires_at := v_entry.expires_at;
   end if;
 end
 $$;
 
 -- Behind every key that there can be: 256 bytes hold 64 of the highest character.
-create or replace function loci.keys_end() returns text language sql immutable parallel safe as $$ select repeat(chr(1114111), 65) $$;
+create or replace function loci.keys_end() returns text language sql immutable parallel safe
+  as $$ select repeat(chr(1114111), 65) $$;
 
 -- A page of entries from `p_from` (inclusive) and after `p_after` (exclusive) up to `p_below` (exclusive), in order of
 -- code points. The bounds are made real texts first: `p_below is null or …` would not be a condition on the index in a
 -- generic plan, and a list of three keys would read the database to its end. Called by listEntries(). No locks. Cost:
 -- one index range, every row in full.
-create or replace function loci.kv_list(p_instance text, p_database text, p_from text, p_below text, p_after text, p_limit int,
-  p_bytes_max int)
-returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
-  digest bytea, intact boolean)
+create or replace function loci.kv_list(p_instance text, p_database text, p_from text, p_below text, p_after text,
+  p_limit int, p_bytes_max int)
+returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea, intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -81,11 +85,13 @@ begin
   perform set_config('loci.instance', p_instance, true);
   for key, value, version, created_at, updated_at, expires_at, digest, intact in
     select case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then x.value end,
-      case when x.intact then x.version end, case when x.intact then x.created_at end, case when x.intact then x.updated_at end,
-      case when x.intact then x.expires_at end, case when x.intact then x.digest end, x.intact
+      case when x.intact then x.version end, case when x.intact then x.created_at end,
+      case when x.intact then x.updated_at end, case when x.intact then x.expires_at end,
+      case when x.intact then x.digest end, x.intact
     from (
       select e.*, loci.is_intact(e, p_instance, p_database) as intact from loci.entries e
-      where e.instance_id = p_instance and e.database = p_database and e.key >= p_from and e.key < v_below and e.key > v_after
+      where e.instance_id = p_instance and e.database = p_database and e.key >= p_from and e.key < v_below
+        and e.key > v_after
       order by e.key
     ) x
     where not (x.intact and coalesce(x.expires_at <= clock_timestamp(), false))
@@ -102,8 +108,8 @@ $$;
 
 -- The same entries when the plain list cannot be read, by name. Called by findEntries().
 create or replace function loci.kv_get_many(p_instance text, p_database text, p_keys text[])
-returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
-  digest bytea, intact boolean)
+returns table (key text, value text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea, intact boolean)
 language sql as $$
   select k.key, g.value, g.version, g.created_at, g.updated_at, g.expires_at, g.digest, g.intact
   from unnest(p_keys) with ordinality as k(key, n), lateral loci.kv_get(p_instance, p_database, k.key) g
@@ -114,8 +120,8 @@ $$;
 -- than a third of its cost. An unreadable one fails them all: the caller then asks for each alone. Called by
 -- findEach(): every read. No locks.
 create or replace function loci.kv_get_each(p_instance text, p_database text[], p_key text[])
-returns table (value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz, digest bytea,
-  intact boolean)
+returns table (value text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
+  digest bytea, intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -123,7 +129,8 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   for i in 1 .. cardinality(p_key) loop
-    select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database[i] and x.key = p_key[i];
+    select * into v_entry from loci.entries x where x.instance_id = p_instance and x.database = p_database[i]
+      and x.key = p_key[i];
     intact := null;
     if found then
       intact := loci.is_intact(v_entry, p_instance, p_database[i]) and v_entry.key = p_key[i];
@@ -132,8 +139,8 @@ begin
       end if;
     end if;
     if intact then
-      value := v_entry.value; version := v_entry.version; created_at := v_entry.created_at; updated_at := v_entry.updated_at;
-      expires_at := v_entry.expires_at; digest := v_entry.digest;
+      value := v_entry.value; version := v_entry.version; digest := v_entry.digest;
+      created_at := v_entry.created_at; updated_at := v_entry.updated_at; expires_at := v_entry.expires_at;
     else
       value := null; version := null; created_at := null; updated_at := null; expires_at := null; digest := null;
     end if;
@@ -149,25 +156,28 @@ $$;
 -- databases, erasing, gone. Without a version a damaged entry is written over or deleted like any other: that is how a
 -- customer repairs it. Called by commitEntries() and writeEntries(): every write. Locks: enter_database(), then rows,
 -- due work, totals.
-create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[], p_key text[],
-  p_value text[], p_ttl_ms float8[], p_if_match bigint[])
-returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
-  digest bytea)
+create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[],
+  p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[])
+returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_entered record;
 begin
   for v_entered in
-    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n) where w.d = e.name order by w.n) as items
+    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n)
+      where w.d = e.name order by w.n) as items
     from loci.enter_database(p_instance, p_database,
       array(select w.d from unnest(p_database, p_op) as w(d, o) where w.o = 'put'), p_databases_max) e
   loop
     if v_entered.outcome = 'open' then
-      return query select * from loci.kv_write_open(v_entered.head, v_entered.items, p_op, p_key, p_value, p_ttl_ms, p_if_match);
+      return query select * from loci.kv_write_open(v_entered.head, v_entered.items, p_op, p_key, p_value, p_ttl_ms,
+        p_if_match);
     else
       return query select i,
-          case when v_entered.outcome = 'none' or (v_entered.outcome = 'databases' and p_op[i] = 'delete') then 'missing' else v_entered.outcome end,
+          case when v_entered.outcome = 'none' or (v_entered.outcome = 'databases' and p_op[i] = 'delete')
+            then 'missing' else v_entered.outcome end,
           0::bigint, null::timestamptz, null::timestamptz, null::timestamptz, null::bytea
         from unnest(v_entered.items) i;
     end if;
@@ -177,10 +187,10 @@ $$;
 
 -- The writes p_items of one database, whose head is locked. Called by kv_write. Cost: one read and one write by the
 -- primary key for each, and one update of the head.
-create or replace function loci.kv_write_open(p_head loci.databases, p_items int[], p_op text[], p_key text[], p_value text[],
-  p_ttl_ms float8[], p_if_match bigint[])
-returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz, expires_at timestamptz,
-  digest bytea)
+create or replace function loci.kv_write_open(p_head loci.databases, p_items int[], p_op text[], p_key text[],
+  p_value text[], p_ttl_ms float8[], p_if_match bigint[])
+returns table (ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea)
 language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -201,7 +211,8 @@ begin
     v_is_there := v_has_old and (not v_is_intact or v_old.expires_at is null or v_old.expires_at > v_now);
     version := case when v_is_there and v_is_intact then v_old.version else 0 end;
     outcome := case when v_has_old and not v_is_intact and p_if_match[ord] <> -1 then 'damaged'
-      when p_if_match[ord] is not null and (not v_is_there or p_if_match[ord] not in (-1, v_old.version)) then 'conflict'
+      when p_if_match[ord] is not null and (not v_is_there or p_if_match[ord] not in (-1, v_old.version))
+        then 'conflict'
       when p_op[ord] = 'delete' and not v_is_there then 'missing' else 'done' end;
     if outcome in ('done', 'missing') then
       v_head.kv_keys := v_head.kv_keys - v_has_old::int;
@@ -220,11 +231,15 @@ begin
         created_at := case when v_is_there and v_is_intact then v_old.created_at else v_now end;
         updated_at := v_now;
         expires_at := date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond');
-        digest := loci.entry_digest(p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at, updated_at, expires_at);
-        insert into loci.entries as e (instance_id, database, key, value, version, created_at, updated_at, expires_at, digest)
-          values (p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at, updated_at, expires_at, digest)
+        digest := loci.entry_digest(p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at,
+          updated_at, expires_at);
+        insert into loci.entries as e (instance_id, database, key, value, version, created_at, updated_at, expires_at,
+          digest)
+          values (p_head.instance_id, p_head.name, p_key[ord], p_value[ord], version, created_at, updated_at,
+            expires_at, digest)
           on conflict (instance_id, database, key) do update set value = excluded.value, version = excluded.version,
-            created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at, digest = excluded.digest;
+            created_at = excluded.created_at, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
+              digest = excluded.digest;
         v_head.kv_keys := v_head.kv_keys + 1;
         v_head.kv_bytes := v_head.kv_bytes + octet_length(p_key[ord]) + octet_length(p_value[ord]);
         v_head.kv_set_a := v_head.kv_set_a # loci.digest_part(digest, 1);
@@ -232,29 +247,40 @@ begin
         v_soonest := least(v_soonest, expires_at);
       elsif v_has_old then
         v_head.seq := v_head.seq + 1;
-        delete from loci.entries e where e.instance_id = p_head.instance_id and e.database = p_head.name and e.key = p_key[ord];
+        delete from loci.entries e where e.instance_id = p_head.instance_id and e.database = p_head.name
+          and e.key = p_key[ord];
       end if;
     end if;
     return next;
   end loop;
-  if v_head.seq <> p_head.seq then
-    update loci.databases h set seq = v_head.seq, kv_keys = v_head.kv_keys, kv_bytes = v_head.kv_bytes, kv_set_a = v_head.kv_set_a,
-        kv_set_b = v_head.kv_set_b, kv_unsettled = v_head.kv_unsettled
-      where h.instance_id = p_head.instance_id and h.name = p_head.name;
-    perform loci.add_totals(p_head.instance_id, v_head.kv_keys - p_head.kv_keys, v_head.kv_bytes - p_head.kv_bytes);
-  end if;
-  if v_soonest is not null then
-    perform loci.put_due(p_head.instance_id, p_head.name, 'expiry', v_soonest);
-  end if;
+  perform loci.kv_save_head(p_head, v_head, v_soonest);
 end
 $$;
 comment on function loci.kv_write_open is 'without enter_database: called with the head that kv_write has entered';
 
+-- Writes back the head of a database that kv_write_open has changed, the totals of its instance, and when the first of
+-- its new entries expires. Called by kv_write_open. Locks: totals, the due row.
+create or replace function loci.kv_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
+returns void language plpgsql as $$
+begin
+  if p_head.seq <> p_before.seq then
+    update loci.databases h set seq = p_head.seq, kv_keys = p_head.kv_keys, kv_bytes = p_head.kv_bytes,
+        kv_set_a = p_head.kv_set_a, kv_set_b = p_head.kv_set_b, kv_unsettled = p_head.kv_unsettled
+      where h.instance_id = p_head.instance_id and h.name = p_head.name;
+    perform loci.add_totals(p_head.instance_id, p_head.kv_keys - p_before.kv_keys, p_head.kv_bytes - p_before.kv_bytes);
+  end if;
+  if p_soonest is not null then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'expiry', p_soonest);
+  end if;
+end
+$$;
+comment on function loci.kv_save_head is 'without enter_database: called with the head that kv_write has entered';
+
 -- What has expired in a database and was not swept yet, read from entries_expiring. Stops once both numbers are
 -- reached; null = never. Called by kv_databases and kv_usage_within, which set the context. Cost: one index entry and
 -- one row for each that is counted.
-create or replace function loci.kv_expired(p_instance text, p_database text, p_now timestamptz, p_keys bigint, p_bytes bigint,
-  out keys bigint, out bytes bigint)
+create or replace function loci.kv_expired(p_instance text, p_database text, p_now timestamptz, p_keys bigint,
+  p_bytes bigint, out keys bigint, out bytes bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_bytes int;
@@ -337,7 +363,8 @@ begin
   end if;
   begin
     for v_old in
-      select x.key, octet_length(x.key) + octet_length(x.value) as bytes, loci.digest_part(x.digest, 1) as a, loci.digest_part(x.digest, 9) as b
+      select x.key, octet_length(x.key) + octet_length(x.value) as bytes, loci.digest_part(x.digest, 1) as a,
+        loci.digest_part(x.digest, 9) as b
       from loci.entries x where x.instance_id = p_instance and x.database = p_database and x.expires_at <= v_now
         and loci.is_intact(x, p_instance, p_database) limit p_limit
     loop
@@ -354,14 +381,16 @@ begin
     v_next := v_now + interval '10 minutes';
   end;
   if v_removed > 0 then
-    update loci.databases h set kv_keys = h.kv_keys - v_removed, kv_bytes = h.kv_bytes - v_bytes, kv_set_a = h.kv_set_a # v_a,
+    update loci.databases h set kv_keys = h.kv_keys - v_removed, kv_bytes = h.kv_bytes - v_bytes,
+      kv_set_a = h.kv_set_a # v_a,
       kv_set_b = h.kv_set_b # v_b, seq = h.seq + 1 where h.instance_id = p_instance and h.name = p_database;
     perform loci.add_totals(p_instance, -v_removed, -v_bytes);
   end if;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'expiry';
   else
-    update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database and d.kind = 'expiry';
+    update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database
+      and d.kind = 'expiry';
   end if;
   return v_removed;
 end
@@ -374,8 +403,8 @@ $$;
 --
 -- p_known, in order, are keys that were found unreadable before: the range is read between them, and each is tried
 -- once. Then the rest is tried as a whole, and searched where that fails.
-create or replace function loci.kv_walk(p_instance text, p_database text, p_prefix text, p_after text, p_limit int, p_ms int,
-  p_known text[]) returns setof loci.walked
+create or replace function loci.kv_walk(p_instance text, p_database text, p_prefix text, p_after text, p_limit int,
+  p_ms int, p_known text[]) returns setof loci.walked
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
 declare
   v_until timestamptz := clock_timestamp() + p_ms * interval '1 millisecond';
@@ -445,7 +474,8 @@ begin
     if v_piece.failed is distinct from v_failed then
       v_rows := loci.kv_try_piece(p_instance, p_database,
         case when v_piece.first is null then v_piece.prefix else v_piece.prefix || chr(v_piece.first) end,
-        case when v_piece.first is null then v_piece.prefix || chr(1) when v_piece.last = 1114111 then loci.prefix_end(v_piece.prefix)
+        case when v_piece.first is null then v_piece.prefix || chr(1) when v_piece.last = 1114111
+          then loci.prefix_end(v_piece.prefix)
           else v_piece.prefix || chr(loci.next_character(v_piece.last)) end,
         null, v_remaining);
       v_failed := v_failed + (v_rows is null)::int;
@@ -465,7 +495,8 @@ $$;
 
 -- The pieces of everything that begins with the prefix, or of what of it lies behind p_after: at each of its characters
 -- the ones to the right of it, and below the whole of it everything. Called by kv_search.
-create or replace function loci.walk_pieces(p_prefix text, p_after text) returns loci.walk_piece[] language plpgsql immutable as $$
+create or replace function loci.walk_pieces(p_prefix text, p_after text) returns loci.walk_piece[]
+language plpgsql immutable as $$
 declare
   v_pieces loci.walk_piece[] := '{}';
 begin
@@ -479,7 +510,8 @@ begin
   for v_at in length(p_prefix) + 1 .. length(p_after) loop
     if ascii(substr(p_after, v_at, 1)) < 1114111 then
       v_pieces := v_pieces
-        || row(left(p_after, v_at - 1), loci.next_character(ascii(substr(p_after, v_at, 1))), 1114111, null)::loci.walk_piece;
+        || row(left(p_after, v_at - 1), loci.next_character(ascii(substr(p_after, v_at, 1))), 1114111,
+          null)::loci.walk_piece;
     end if;
   end loop;
   return v_pieces || row(p_after, 1, 1114111, null)::loci.walk_piece;
@@ -487,13 +519,16 @@ end
 $$;
 
 -- What a piece that failed is searched as, the second half first, for it lies deeper in the stack. Called by kv_search.
-create or replace function loci.walk_halves(p_piece loci.walk_piece, p_failed int) returns loci.walk_piece[] language plpgsql immutable as $$
+create or replace function loci.walk_halves(p_piece loci.walk_piece, p_failed int) returns loci.walk_piece[]
+language plpgsql immutable as $$
 declare
   v_key text := p_piece.prefix || chr(p_piece.first);
   v_middle int;
 begin
   if p_piece.first = p_piece.last then
-    return case when octet_length(p_piece.prefix) < 256 then array[row(v_key, 1, 1114111, p_failed)::loci.walk_piece] else '{}' end
+    return
+      case when octet_length(p_piece.prefix) < 256 then array[row(v_key, 1, 1114111, p_failed)::loci.walk_piece]
+        else '{}' end
       || row(v_key, null, null, null)::loci.walk_piece;
   end if;
   -- First where the length in UTF-8 changes: most keys are ASCII, and half of all characters is far from half of them.
@@ -508,7 +543,8 @@ end
 $$;
 
 -- kv_walk_piece, or null when something in the range cannot be read. Called by kv_walk and kv_search.
-create or replace function loci.kv_try_piece(p_instance text, p_database text, p_from text, p_below text, p_after text, p_limit int)
+create or replace function loci.kv_try_piece(p_instance text, p_database text, p_from text, p_below text, p_after text,
+  p_limit int)
 returns loci.walked[] language plpgsql as $$
 begin
   return loci.kv_walk_piece(p_instance, p_database, p_from, p_below, p_after, p_limit);
@@ -518,15 +554,16 @@ end
 $$;
 
 -- One read of a range of keys. Called by kv_try_piece. Cost: one index range, every row in full.
-create or replace function loci.kv_walk_piece(p_instance text, p_database text, p_from text, p_below text, p_after text, p_limit int) returns loci.walked[]
+create or replace function loci.kv_walk_piece(p_instance text, p_database text, p_from text, p_below text,
+  p_after text, p_limit int) returns loci.walked[]
 language plpgsql as $$
 declare
   v_after text := coalesce(p_after, '');
 begin
   return array(
     -- `|| ''` takes the key apart here, where a failure is caught, and not when it is sent.
-    select row(case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then 'ok' else 'digest_mismatch' end,
-      case when x.intact then octet_length(x.key) + octet_length(x.value) else 0 end,
+    select row(case when octet_length(x.key) between 1 and 256 then x.key || '' end, case when x.intact then 'ok'
+      else 'digest_mismatch' end, case when x.intact then octet_length(x.key) + octet_length(x.value) else 0 end,
       x.intact and coalesce(x.expires_at <= clock_timestamp(), false),
       -- Of a damaged row too: when only another field rotted, this is still what it added to the set.
       case when x.intact or octet_length(x.digest) = 32 then loci.digest_part(x.digest, 1) else 0 end,
@@ -534,7 +571,8 @@ begin
       case when x.intact then x.version else 0 end)::loci.walked
     from (
       select e.*, loci.is_intact(e, p_instance, p_database) as intact from loci.entries e
-      where e.instance_id = p_instance and e.database = p_database and e.key >= p_from and e.key < p_below and e.key > v_after
+      where e.instance_id = p_instance and e.database = p_database and e.key >= p_from and e.key < p_below
+        and e.key > v_after
       order by e.key limit p_limit
     ) x);
 end

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 1d85ad8fd2afe4f16909c84a39e21c383552ffe424cdbb3a18684f3793ff2c68
+-- functions: c5773da1f87767cb78992bd0af400ede291b77b69e324abad8fbbadf5c1ceea4
 
 -- The heads: one row per database, which every write of it locks first. What a domain keeps of its rows in a database
 -- are columns here with the name of the domain in front: they change with the row that is locked and written anyway.

@@ -9,7 +9,7 @@ export function normaliseDump(dump: string): string {
   let isFunction = false
   for (const line of dump.split('\n')) {
     const inBody = quote !== undefined
-    isFunction ||= !inBody && /^CREATE FUNCTION |^(?:GRANT|REVOKE) ALL ON FUNCTION /.test(line)
+    isFunction ||= !inBody && /^(?:CREATE|COMMENT ON) FUNCTION |^(?:GRANT|REVOKE) ALL ON FUNCTION /.test(line)
     for (const [tag] of line.matchAll(/\$(?:[A-Za-z_]\w*)?\$/g)) {
       if (quote === undefined) quote = tag
       else if (quote === tag) quote = undefined

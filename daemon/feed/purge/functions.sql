@@ -3,7 +3,8 @@
 -- erased or made again already. Called by purgeSome(). Locks: the instance, exclusively (writers share it), then its
 -- row, then rows. Without jit: loci.cell has no other way than the scan, whose forbidding price would have every call
 -- compiled first (70 ms against 3).
-create or replace function loci.purge_some(p_fence bigint, p_instance text, p_generation bigint, p_limit int) returns int
+create or replace function loci.purge_some(p_fence bigint, p_instance text, p_generation bigint, p_limit int)
+returns int
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_table text;

@@ -2,7 +2,8 @@
 -- Nothing is looked for where no expiry is due; a claim of the worker has moved a due time up to 5 s ahead. `stable`:
 -- one snapshot for head and count. Called by listDatabases(). No locks. Cost: one read for each head, and one for each
 -- expired entry.
-create or replace function loci.kv_databases(p_instance text, p_limit int) returns table (name text, keys bigint, bytes bigint)
+create or replace function loci.kv_databases(p_instance text, p_limit int)
+returns table (name text, keys bigint, bytes bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -12,7 +13,8 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   for name, keys, bytes, v_is_due in
-    select h.name, h.kv_keys, h.kv_bytes, exists (select from loci.due d where d.instance_id = p_instance and d.database = h.name
+    select h.name, h.kv_keys, h.kv_bytes, exists (select from loci.due d where d.instance_id = p_instance
+      and d.database = h.name
       and d.kind = 'expiry' and d.at <= v_now + interval '5 seconds')
     from loci.databases h where h.instance_id = p_instance order by h.name limit p_limit
   loop
@@ -33,7 +35,8 @@ $$;
 -- be more). Between two neighbouring heads the index is empty, so looking for entries without a head reads no row of a
 -- database that has one.
 create or replace function loci.kv_heads(p_instance text, p_strays boolean)
-returns table (name text, state text, seq bigint, keys bigint, bytes bigint, a text, b text, unsettled boolean, verified_seq bigint)
+returns table (name text, state text, seq bigint, keys bigint, bytes bigint, a text, b text, unsettled boolean,
+  verified_seq bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -83,9 +86,11 @@ $$;
 -- one may be what rotted, and a check that goes on behind it would leave out what lies between. What has expired is
 -- verified and belongs to the sums of the head until it is swept, and is not counted to the owner. Called by
 -- verifyChunk(). No locks. Cost: kv_walk.
-create or replace function loci.kv_verify_chunk(p_instance text, p_database text, p_after text, p_limit int, p_ms int, p_known text[],
-  out rows int, out bytes bigint, out a text, out b text, out version_max bigint, out go_on_after text, out damaged_keys text[],
-  out damaged_states text[], out damaged_a text, out damaged_b text, out expired int, out expired_bytes bigint, out expired_visible int)
+create or replace function loci.kv_verify_chunk(p_instance text, p_database text, p_after text, p_limit int, p_ms int,
+  p_known text[],
+  out rows int, out bytes bigint, out a text, out b text, out version_max bigint, out go_on_after text,
+  out damaged_keys text[], out damaged_states text[], out damaged_a text, out damaged_b text,
+  out expired int, out expired_bytes bigint, out expired_visible int)
 language plpgsql as $$
 declare
   v_walked loci.walked[];
@@ -96,16 +101,18 @@ begin
   v_walked := array(select w from loci.kv_walk(p_instance, p_database, '', p_after, p_limit, p_ms, p_known) w);
   v_stopped := (select w.key from unnest(v_walked) w where w.state = 'stopped');
   v_is_full := v_stopped is null and cardinality(v_walked) >= p_limit;
-  v_last_good := (select max(w.n) from unnest(v_walked) with ordinality as w(key, state, bytes, is_expired, a, b, version, n)
-    where w.state = 'ok');
+  v_last_good := (select max(w.n)
+    from unnest(v_walked) with ordinality as w(key, state, bytes, is_expired, a, b, version, n) where w.state = 'ok');
   if v_is_full and v_last_good is not null then
     v_walked := v_walked[:v_last_good];
   end if;
   go_on_after := coalesce(v_stopped, case when v_is_full then v_walked[cardinality(v_walked)].key end);
-  select count(*) filter (where w.state = 'ok'), coalesce(sum(w.bytes), 0), coalesce(bit_xor(w.a) filter (where w.state = 'ok'), 0),
-      coalesce(bit_xor(w.b) filter (where w.state = 'ok'), 0), coalesce(max(w.version), 0),
-      coalesce(array_agg(w.key) filter (where w.state <> 'ok'), '{}'), coalesce(array_agg(w.state) filter (where w.state <> 'ok'), '{}'),
-      coalesce(bit_xor(w.a) filter (where w.state <> 'ok'), 0), coalesce(bit_xor(w.b) filter (where w.state <> 'ok'), 0),
+  select count(*) filter (where w.state = 'ok'), coalesce(sum(w.bytes), 0),
+      coalesce(bit_xor(w.a) filter (where w.state = 'ok'), 0), coalesce(bit_xor(w.b) filter (where w.state = 'ok'), 0),
+      coalesce(max(w.version), 0), coalesce(array_agg(w.key) filter (where w.state <> 'ok'), '{}'),
+      coalesce(array_agg(w.state) filter (where w.state <> 'ok'), '{}'),
+      coalesce(bit_xor(w.a) filter (where w.state <> 'ok'), 0),
+      coalesce(bit_xor(w.b) filter (where w.state <> 'ok'), 0),
       count(*) filter (where w.is_expired), coalesce(sum(w.bytes) filter (where w.is_expired), 0)
     into rows, bytes, a, b, version_max, damaged_keys, damaged_states, damaged_a, damaged_b, expired, expired_bytes
   from unnest(v_walked) w where w.state <> 'stopped';
