@@ -188,8 +188,6 @@ async function move(
       'INVALID_STATE',
       'Only a service that has failed and is in no cell can be placed elsewhere: one that holds data cannot be moved yet.',
     )
-  // Which the reconciliation below holds too, and the due row is written before it.
-  await holdOrganization(sql, organizationId)
   const next = command(placed.state, 'retry', newId('op', now.getTime()), now)
   const moved = await saveTransition(sql, organizationId, placed, { ...next, state: { ...next.state, cellId } }, now)
   // In the same transaction: its place is taken before another can be moved into it.
