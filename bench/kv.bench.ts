@@ -1,6 +1,6 @@
-// npm run bench -- kv [--seconds N] [--rounds N] [--only read|write]: one key-value read, and one durable write, through HTTP,
+// npm run bench -- kv [--seconds N] [--rounds N] [--only read|write|keyed]: one key-value read, and one durable write, through HTTP,
 // credential, row-level security and digest, as a ratio of pgbench that runs the same SQL bare: prepared, over the same socket,
-// on the same data, in turns. PostgreSQL is on disk here, not in memory, so that a commit costs what it costs.
+// on the same data, in turns; and what an Idempotency-Key adds to a write. PostgreSQL is on disk here, not in memory, so that a commit costs what it costs.
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import { addTenant, type WorldTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld, type World } from '@loci/tests/world/world.ts'
+import { compareKeyed } from './kv-keyed.ts'
 import { runLoad } from './load.ts'
 
 const TARGETS = { read: { target: 0.45, stretch: 0.6 }, write: { target: 0.8, stretch: 1 } }
@@ -33,7 +34,7 @@ const { values: options } = parseArgs({
 })
 const seconds = Number(options.seconds)
 const rounds = Number(options.rounds)
-const kinds = (options.only ? [options.only] : ['read', 'write']) as Kind[]
+const kinds = (options.only ? [options.only] : ['read', 'write', 'keyed']) as (Kind | 'keyed')[]
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-bench-'))
 const world = await startWorld({
@@ -46,7 +47,13 @@ try {
   await liftRate(world, tenant)
   await fill(world, tenant)
   let isReached = true
-  for (const kind of kinds) isReached = (await compare(kind, tenant)) && isReached
+  for (const kind of kinds) {
+    const compared =
+      kind === 'keyed'
+        ? await compareKeyed(world, tenant, { seconds, rounds, value: VALUE })
+        : await compare(kind, tenant)
+    isReached = compared && isReached
+  }
   process.exitCode = isReached ? 0 : 1
 } finally {
   await world.stop()

@@ -10,7 +10,7 @@ export interface LoadOptions {
   /** Scheme http, an address or name and a port. */
   url: string
   method?: string
-  /** `{n}` in it, or in a header, stands for a number below `variants`, another one with each request; `{n%16}` for its rest. */
+  /** `{n}` in it, in the body or in a header, stands for a number below `variants`, another one with each request; `{n%16}` for its rest. */
   path: string
   variants?: number
   /** Every variant is sent once, by whichever connection comes first: there must be more of them than can be sent. */
@@ -176,17 +176,18 @@ function bodyLength(head: string): number {
 }
 
 function requestBytes({ url, method = 'GET', path, headers = {}, body }: LoadOptions, n: number): Buffer {
-  const all = {
-    host: new URL(url).host,
-    ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
-    ...headers,
-  }
   const fill = (text: string) =>
     text.replace(/\{n(?:%(\d+))?\}/g, (_, modulus?: string) => String(modulus ? n % Number(modulus) : n))
+  const content = body === undefined ? undefined : fill(body)
+  const all = {
+    host: new URL(url).host,
+    ...(content === undefined ? {} : { 'content-length': String(Buffer.byteLength(content)) }),
+    ...headers,
+  }
   const one = (value: string | string[]) =>
     typeof value === 'string' ? value : (value[Math.floor(Math.random() * value.length)] as string)
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${fill(one(value))}\r\n`)
-  return Buffer.from(`${method} ${fill(path)} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
+  return Buffer.from(`${method} ${fill(path)} HTTP/1.1\r\n${lines.join('')}\r\n${content ?? ''}`)
 }
 
 function sleep(ms: number): Promise<void> {

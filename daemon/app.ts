@@ -34,7 +34,7 @@ import { feedJobs } from './feed/jobs.ts'
 import { createJoin } from './feed/join.ts'
 import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './feed/store.ts'
 import { healthRoutes } from './health/routes.ts'
-import { createInstanceActs } from './idempotency/idempotency.ts'
+import { createInstanceClaims } from './idempotency/idempotency.ts'
 import { idempotencyJobs } from './idempotency/jobs.ts'
 import { kvReportRoutes } from './kv/reports/routes.ts'
 import { createKvWalker } from './kv/reports/store.ts'
@@ -89,7 +89,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const ping = () => pingDatabase(background)
   const states = createStates({ switches, lifecycle, version, routes: () => routes, ping })
   const keys = createInstanceKeys(pool, sealingKeys)
-  const act = createInstanceActs(pool, shares, keys)
+  const claims = createInstanceClaims(keys)
   const damage = createKnownDamage()
 
   const routes: Route[] = [
@@ -99,7 +99,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({ access, pool, quota: createQuota(readUsage), damage, shares, act }),
+    ...kvRoutes({ access, pool, quota: createQuota(readUsage), damage, shares, claims }),
     ...kvReportRoutes({ access, pool }),
     ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage)] }),
     ...documentRoutes(() => daemonDocument(routes, version)),

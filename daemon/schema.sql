@@ -371,7 +371,7 @@ CREATE INDEX due_by_time ON loci.due USING btree (kind, at);
 
 CREATE INDEX entries_expiring ON loci.entries USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, created_at);
+CREATE INDEX idempotency_age ON loci.idempotency USING btree (instance_id, created_at) WHERE (status > 0);
 
 CREATE INDEX instance_keys_by_seal ON loci.instance_keys USING btree (sealed_with);
 

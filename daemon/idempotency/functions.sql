@@ -1,24 +1,83 @@
--- Stores the answer of a claim and counts it. A claim that took over an expired row counts the difference. Called by
--- once(), in the transaction of the claim, which has entered the instance. Locks: the claim's row (held already), then
--- the instance's row, last: whoever takes the heads of databases takes them before it, as kv_write does.
-create or replace function loci.keep_answer(p_instance text, p_database text, p_route text, p_holder text, p_key text, p_status int, p_answer json)
+-- Claims on Idempotency-Keys of one route, inside the function that does the work (CONTRACT 0, Repeats). The arrays have
+-- one element per claim, in the same order wherever two calls have the same keys. No row: each claim is the first. Else
+-- nothing may be done: `known`: the key was used within 24 hours. `answers`: the instance keeps as many as it may.
+-- `expired`: its answer was removed, ask again. Called by kv_write_acts, before its work. Locks: an advisory lock for
+-- each key, so that a second request waits here until the first has committed or gone; the instance's row where an
+-- answer is removed, and then no other lock. Cost: one index lookup for each.
+create or replace function loci.claim_keys(p_instance text, p_route text, p_answers_max bigint, p_database text[],
+  p_holder text[], p_key text[])
+returns table (claim int, outcome text) language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_is_full boolean;
+  v_created_at timestamptz;
+  v_bytes int;
+  v_expired_bytes int[] := '{}';
+begin
+  select i.keyed_answers >= p_answers_max into v_is_full from loci.instances i where i.id = p_instance;
+  perform pg_advisory_xact_lock(
+      hashtextextended(concat_ws(E'\x1f', p_instance, c.database, p_route, c.holder, c.key), 7026300011))
+    from unnest(p_database, p_holder, p_key) as c(database, holder, key);
+  -- Statements of their own, after the locks: their snapshots have what the first ones committed. One by one: before
+  -- the first analyze a join read every answer of the instance.
+  for i in 1 .. cardinality(p_key) loop
+    select o.created_at into v_created_at from loci.idempotency o
+      where o.instance_id = p_instance and o.database = p_database[i] and o.route = p_route and o.holder = p_holder[i]
+        and o.key = p_key[i];
+    continue when not found and not v_is_full;
+    claim := i;
+    outcome := case when not found then 'answers' when v_created_at < clock_timestamp() - interval '24 hours'
+      then 'expired' else 'known' end;
+    return next;
+    if outcome = 'expired' then
+      delete from loci.idempotency o
+        where o.instance_id = p_instance and o.database = p_database[i] and o.route = p_route and o.holder = p_holder[i]
+          and o.key = p_key[i]
+        returning o.bytes into v_bytes;
+      v_expired_bytes := v_expired_bytes || v_bytes;
+    end if;
+  end loop;
+  if v_expired_bytes <> '{}' then
+    update loci.instances i set keyed_answers = i.keyed_answers - (select count(b) from unnest(v_expired_bytes) b),
+        keyed_bytes = i.keyed_bytes - (select coalesce(sum(b), 0) from unnest(v_expired_bytes) b)
+      where i.id = p_instance;
+  end if;
+end
+$$;
+
+comment on function loci.claim_keys is 'without enter_database: reads, and removes what has expired, for kv_write_acts';
+
+-- Stores the answers of claims that were the first, and counts them once for all. A key that stands twice among them
+-- fails the call: the caller then claims each alone. Called by kv_write_acts, after its work. Locks: the new rows; then
+-- the instance's row, last. Cost: one insert for each, one update.
+create or replace function loci.keep_answers(p_instance text, p_route text, p_sealed_with text, p_database text[],
+  p_holder text[], p_key text[], p_fingerprint text[], p_answer text[])
 returns void language plpgsql as $$
 declare
   -- The key's columns stand in the row and in the index; 250 = headers, fingerprint, times and the second index
   -- (measured by a test).
-  v_bytes int := 250 + octet_length(p_answer::text)
-    + 2 * (octet_length(p_instance) + octet_length(p_database) + octet_length(p_route) + octet_length(p_holder) + octet_length(p_key));
-  v_before int;
+  v_each int := 250 + 2 * (octet_length(p_instance) + octet_length(p_route));
+  v_bytes bigint;
 begin
-  select i.bytes into v_before from loci.idempotency i
-    where i.instance_id = p_instance and i.database = p_database and i.route = p_route and i.holder = p_holder and i.key = p_key;
-  update loci.idempotency i set status = p_status, answer = p_answer, bytes = v_bytes
-    where i.instance_id = p_instance and i.database = p_database and i.route = p_route and i.holder = p_holder and i.key = p_key;
-  update loci.instances n set keyed_answers = n.keyed_answers + case when v_before = 0 then 1 else 0 end,
-      keyed_bytes = n.keyed_bytes + v_bytes - v_before, keyed_since = coalesce(n.keyed_since, now())
-    where n.id = p_instance;
+  with kept as (
+    insert into loci.idempotency
+      (instance_id, database, route, holder, key, fingerprint, sealed_with, status, answer, created_at, bytes)
+    select p_instance, c.database, p_route, c.holder, c.key, decode(c.fingerprint, 'hex'), p_sealed_with, 200,
+      c.answer::json, clock_timestamp(),
+      v_each + octet_length(c.answer) + 2 * (octet_length(c.database) + octet_length(c.holder) + octet_length(c.key))
+    from unnest(p_database, p_holder, p_key, p_fingerprint, p_answer) as c(database, holder, key, fingerprint, answer)
+    returning bytes
+  )
+  select sum(k.bytes) into v_bytes from kept k;
+  update loci.instances i set keyed_answers = i.keyed_answers + cardinality(p_key),
+      keyed_bytes = i.keyed_bytes + v_bytes, keyed_since = coalesce(i.keyed_since, now())
+    where i.id = p_instance and i.state <> 'deleted';
+  if not found then
+    raise exception 'the instance is gone' using errcode = 'LC001', detail = '0 gone 0';
+  end if;
 end
 $$;
+
+comment on function loci.keep_answers is 'without enter_database: called by functions that have entered';
 
 -- Removes answers that are older than a day, a bounded number at a time. Called by the sweeper of every replica. Locks:
 -- old rows of the instance, those that somebody takes over left out, then the instance's row. Cost: one index range of
@@ -32,15 +91,18 @@ begin
   perform set_config('loci.instance', p_instance, true);
   with removed as (
     delete from loci.idempotency i where i.instance_id = p_instance and i.ctid = any (array(
-      select o.ctid from loci.idempotency o where o.instance_id = p_instance and o.created_at < now() - interval '24 hours'
+      select o.ctid from loci.idempotency o
+      where o.instance_id = p_instance and o.status > 0 and o.created_at < now() - interval '24 hours'
       order by o.created_at limit p_limit for update skip locked))
     returning i.bytes
   )
-  select count(*)::int as rows, count(*) filter (where r.bytes > 0) as answers, coalesce(sum(r.bytes), 0) as bytes into gone from removed r;
+  select count(*)::int as rows, count(*) filter (where r.bytes > 0) as answers, coalesce(sum(r.bytes), 0) as bytes
+    into gone from removed r;
   perform 1 from loci.instances n where n.id = p_instance for update;
   -- After the lock: whoever counts an answer holds it to the commit, so the oldest that is seen now is the oldest that
   -- is counted.
-  select o.created_at into v_oldest from loci.idempotency o where o.instance_id = p_instance order by o.created_at limit 1;
+  select o.created_at into v_oldest from loci.idempotency o where o.instance_id = p_instance and o.status > 0
+    order by o.created_at limit 1;
   update loci.instances n set keyed_since = v_oldest,
       keyed_answers = case when v_oldest is null then 0 else greatest(0, n.keyed_answers - gone.answers) end,
       keyed_bytes = case when v_oldest is null then 0 else greatest(0, n.keyed_bytes - gone.bytes) end
@@ -48,5 +110,4 @@ begin
   return gone.rows;
 end
 $$;
-comment on function loci.keep_answer is 'without enter_database: called in the transaction of a claim, which has entered';
 comment on function loci.sweep_answers is 'without enter_database: it removes what is too old, and adds nothing';

@@ -1,58 +1,34 @@
-import type { Answers, StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
-import type { Sql } from '@loci/postgres/pool.ts'
-import { instanceGone } from '../access/served.ts'
+import type { Claim, StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
+import { sqlState } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
 
-export async function enterInstance(sql: Sql, instanceId: string): Promise<void> {
-  const { rows } = await sql.query<{ isThere: boolean }>({
-    name: 'instance_enter',
-    text: 'select loci.enter_instance($1) as "isThere"',
-    values: [instanceId],
-  })
-  if (!rows[0]?.isThere) throw instanceGone()
+/** As the functions take claims of one route: databases, holders, keys, fingerprints. */
+export function claimValues(claims: Claim[]): string[][] {
+  const column = (at: number) => claims.map(({ scope }) => scope[at] as string)
+  return [column(1), column(3), column(4), claims.map(({ fingerprint }) => fingerprint.toString('hex'))]
 }
 
-/** How many the instance keeps. */
-export async function countAnswers(sql: Sql, instanceId: string): Promise<number> {
-  const { rows } = await sql.query<{ answers: number }>({
-    name: 'idempotency_count',
-    text: 'select keyed_answers::int as answers from loci.instances where id = $1',
-    values: [instanceId],
-  })
-  return rows[0]?.answers ?? 0
+/** A first request with the key is at work, and did not end within our wait for it. */
+export function isClaimed(error: unknown): boolean {
+  const { where = '' } = error as { where?: string }
+  return sqlState(error) === '55P03' && /function loci\.(?:claim_keys|keep_answers)\(/.test(where)
 }
 
-export const answers: Answers = {
-  async claim(sql, scope, fingerprint, sealedWith) {
-    const { rowCount } = await sql.query({
-      name: 'idempotency_claim',
-      text: `insert into loci.idempotency as old (instance_id, database, route, holder, key, fingerprint, sealed_with, status, answer, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7, 0, '{}', clock_timestamp())
-        on conflict (instance_id, database, route, holder, key) do update
-          set fingerprint = excluded.fingerprint, sealed_with = excluded.sealed_with, created_at = excluded.created_at
-          where old.created_at < clock_timestamp() - interval '24 hours'`,
-      values: [...scope, fingerprint, sealedWith],
-    })
-    return rowCount === 1
-  },
-
-  /** Counted into what the instance holds. */
-  async keep(sql, scope, { status, body, kept = body }) {
-    await sql.query({
-      name: 'idempotency_keep',
-      text: 'select loci.keep_answer($1, $2, $3, $4, $5, $6, $7)',
-      values: [...scope, status, JSON.stringify(kept)],
-    })
-  },
-
-  async find(sql, scope) {
+/** Of a key that is known. */
+export function findAnswer(pool: Pool, scope: string[]): Promise<StoredAnswer | undefined> {
+  const read = async (sql: Sql) => {
+    await sql.query({ name: 'context_set', text: `select set_config('loci.instance', $1, true)`, values: [scope[0]] })
     const { rows } = await sql.query<StoredAnswer>({
       name: 'idempotency_find',
-      text: `select fingerprint, sealed_with as "sealedWith", status, answer as body, null as headers, null as ref from loci.idempotency
-        where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5 and status > 0`,
+      text: `select fingerprint, sealed_with as "sealedWith", status, answer as body, null as headers, null as ref
+        from loci.idempotency where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5
+          and created_at >= clock_timestamp() - interval '24 hours'`,
       values: scope,
     })
     return rows[0]
-  },
+  }
+  return transaction(pool, read, { readOnly: true })
 }
 
 /** Removes answers that are older than a day, of up to 20 instances; how many there were. */

@@ -6,9 +6,9 @@ import { openPool } from '@loci/postgres/pool.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant } from '../testing/tenant.ts'
 
-// Keyed writes of one instance update its row, so they wait for each other, each in a transaction: as many as it has
-// slots held every connection, and everybody else waited with them. Mutants: `transaction(pool, …)` in createActs();
-// EACH_MIN = 100.
+// Keyed writes of one instance update its row. When each was a transaction of its own they waited for each other, held
+// every connection, and everybody else waited with them. Now those of one instance share one call at a time. Mutant:
+// runningMax 100 of the writes in kvRoutes().
 test('acts of one instance hold a part of the connections, and another instance is served meanwhile', async () => {
   await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 8 } })
   const [busy, quiet] = [await addTenant(daemon), await addTenant(daemon)]
@@ -37,7 +37,7 @@ test('acts of one instance hold a part of the connections, and another instance 
       left -= 1
     }),
   )
-  await eventually(async () => (await countWaiting()) >= 4)
+  await eventually(async () => (await countWaiting()) >= 1)
   const read = await quiet.call('GET /v1/kv/entries')
   let most = 0
   while (left > 0) most = Math.max(most, await countWaiting())
@@ -47,5 +47,5 @@ test('acts of one instance hold a part of the connections, and another instance 
   await admin.close()
 
   assert.equal(read.status, 200, read.text)
-  assert.equal(most, 4, 'of eight connections')
+  assert.ok(most <= 2, `${most} of eight connections`)
 })

@@ -12,7 +12,7 @@ import { SCHEMA } from '../schema.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { addTenant, listAll, path, putAll } from '../testing/tenant.ts'
 import { listDatabases } from './reports/store.ts'
-import { expireEntries, readUsage, type Write, writeEntries } from './store.ts'
+import { commitActs, expireEntries, readUsage, type Write } from './store.ts'
 
 // Mutants: the loop of kv_usage_within left out (403); `summary` with walk.rows; kv_databases without kv_expired.
 test('an expired entry that is not swept yet is in no count: health, consistency, quota', async () => {
@@ -181,7 +181,7 @@ async function bareCell() {
       const writes = Object.entries(ttls).map(
         ([key, ttlMs]): Write => ({ database: name, op: 'put', key, value: '1', ttlMs, ifMatch: null }),
       )
-      await writeEntries(app, instanceId, 10, writes)
+      await commitActs(app, instanceId, [{ writes, isWhole: true, databasesMax: 10 }])
       await app.query({ text: 'select pg_sleep(0.01)' })
     },
     async [Symbol.asyncDispose]() {

@@ -154,7 +154,7 @@ $$;
 -- else the version. outcome: done, conflict (version = the current one, 0 = none), missing (nothing to delete), damaged
 -- (If-Match names a version, and that of a damaged entry cannot be believed), or what enter_database() answered:
 -- databases, erasing, gone. Without a version a damaged entry is written over or deleted like any other: that is how a
--- customer repairs it. Called by commitEntries() and writeEntries(): every write. Locks: enter_database(), then rows,
+-- customer repairs it. Called by commitActs() and kv_write_acts: every write. Locks: enter_database(), then rows,
 -- due work, totals.
 create or replace function loci.kv_write(p_instance text, p_databases_max bigint, p_database text[], p_op text[],
   p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[])
@@ -275,6 +275,85 @@ begin
 end
 $$;
 comment on function loci.kv_save_head is 'without enter_database: called with the head that kv_write has entered';
+
+-- Acts of one instance that arrived together. The writes of an act bear its number in p_act and are done all or none; a
+-- write without a number is on its own, as in kv_write. An act may claim an Idempotency-Key: the p_claim arrays have one
+-- element for each claim. A row with `claim` says why that claim's act cannot be done (claim_keys); then nothing of the
+-- call was done, and the caller asks again without it. A write of an act that is refused fails the call with SQLSTATE
+-- LC001; detail = ord, outcome, version. Called by commitActs(). Locks: those of claim_keys, kv_write, keep_answers, in
+-- this order. Cost: kv_write, and one insert for each claim.
+create or replace function loci.kv_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint,
+  p_act int[], p_database text[], p_op text[], p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[],
+  p_route text, p_sealed_with text, p_claim_act int[], p_claim_database text[], p_claim_holder text[], p_claim_key text[],
+  p_claim_fingerprint text[])
+returns table (claim int, ord int, outcome text, version bigint, created_at timestamptz, updated_at timestamptz,
+  expires_at timestamptz, digest bytea)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_is_claimed boolean := cardinality(p_claim_key) > 0;
+  v_moment timestamptz;
+  v_act int;
+  v_place int;
+  v_version bigint;
+  v_born bigint;
+  v_ms bigint;
+  v_versions text;
+  v_created text;
+  v_missing text;
+  v_answers text[] := '{}';
+begin
+  if v_is_claimed then
+    perform set_config('loci.instance', p_instance, true);
+    return query select c.claim, null::int, c.outcome, 0::bigint, null::timestamptz, null::timestamptz,
+        null::timestamptz, null::bytea
+      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c;
+    if found then
+      return;
+    end if;
+  end if;
+  for ord, outcome, version, created_at, updated_at, expires_at, digest in
+    select w.ord, w.outcome, w.version, w.created_at, w.updated_at, w.expires_at, w.digest
+    from loci.kv_write(p_instance, p_databases_max, p_database, p_op, p_key, p_value, p_ttl_ms, p_if_match) w
+    order by w.ord
+  loop
+    if p_act[ord] is not null and outcome not in ('done', 'missing') then
+      raise exception 'a write of an act is refused'
+        using errcode = 'LC001', detail = format('%s %s %s', ord, outcome, version);
+    end if;
+    return next;
+    v_moment := coalesce(updated_at, v_moment);
+    -- What is kept of the answer (kept-batch.ts): versions and creations as differences to the one before. The writes of
+    -- an act stand one after the other.
+    continue when not v_is_claimed or p_act[ord] is null;
+    if p_act[ord] is distinct from v_act then
+      v_act := p_act[ord]; v_place := 0; v_version := 0; v_born := 0;
+      v_versions := ''; v_created := ''; v_missing := '';
+    end if;
+    v_versions := v_versions || ',' || version - v_version;
+    v_version := version;
+    if created_at is not null then
+      v_ms := extract(epoch from created_at) * 1000;
+      v_created := v_created || ',' || v_ms - v_born;
+      v_born := v_ms;
+    elsif outcome = 'missing' then
+      v_missing := v_missing || ',' || v_place;
+    end if;
+    v_place := v_place + 1;
+    if p_act[ord + 1] is distinct from v_act then
+      v_answers[v_act] := format('{"at":%s,"versions":[%s],"created":[%s],"missing":[%s]}',
+        case when v_created = '' then 'null' else (extract(epoch from v_moment) * 1000)::bigint::text end,
+        substr(v_versions, 2), substr(v_created, 2), substr(v_missing, 2));
+    end if;
+  end loop;
+  if v_is_claimed then
+    perform loci.keep_answers(p_instance, p_route, p_sealed_with, p_claim_database, p_claim_holder, p_claim_key,
+      p_claim_fingerprint, array(select coalesce(v_answers[c.act], '{"at":null,"versions":[],"created":[],"missing":[]}')
+        from unnest(p_claim_act) with ordinality as c(act, n) order by c.n));
+  end if;
+end
+$$;
+comment on function loci.kv_write_acts is 'without enter_database: kv_write, which it calls, enters';
 
 -- What has expired in a database and was not swept yet, read from entries_expiring. Stops once both numbers are
 -- reached; null = never. Called by kv_databases and kv_usage_within, which set the context. Cost: one index entry and

@@ -1,4 +1,4 @@
-// What is kept of a batch for its repeats: no key, no value, no digest. A repeat has the same body (its fingerprint
+// What loci.kv_write_acts() keeps of a batch for its repeats: no key, no value, no digest. A repeat has the same body (its fingerprint
 // says so), so everything but versions and times stands in the request; the digests are computed anew from both. 100
 // puts are some 500 bytes instead of 37,000.
 
@@ -16,16 +16,6 @@ export interface KeptBatch {
 }
 
 export type KeptOutcome = Omit<WriteOutcome, 'digest'>
-
-export function keepBatch(writes: Write[], outcomes: WriteOutcome[]): KeptBatch {
-  const puts = outcomes.filter((_, at) => writes[at]?.op === 'put')
-  return {
-    at: puts[0]?.updatedAt.getTime() ?? null,
-    versions: differences(outcomes.map(({ version }) => version)),
-    created: differences(puts.map(({ createdAt }) => createdAt.getTime())),
-    missing: outcomes.flatMap(({ outcome }, at) => (outcome === 'missing' ? [at] : [])),
-  }
-}
 
 /** The outcomes as they were, but for the digests. */
 export function outcomesOf({ at, versions, created, missing }: KeptBatch, writes: Write[]): KeptOutcome[] {
@@ -49,10 +39,6 @@ export function outcomesOf({ at, versions, created, missing }: KeptBatch, writes
     const expiresAt = ttlMs === null ? null : new Date(updatedAt.getTime() + ttlMs)
     return { outcome: 'done', version, createdAt, updatedAt, expiresAt }
   })
-}
-
-function differences(numbers: number[]): number[] {
-  return numbers.map((number, at) => number - (numbers[at - 1] ?? 0))
 }
 
 function sums(steps: number[]): number[] {

@@ -1,7 +1,12 @@
-import { REPEAT_ERRORS, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import {
+  type Claim,
+  type Claims,
+  inProgress,
+  REPEAT_ERRORS,
+  tooManyAnswers,
+} from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import { HEADER } from '@loci/contract/headers.ts'
 import {
   entry,
   entryBatch,
@@ -20,18 +25,21 @@ import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
+import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { readPage } from './damage.ts'
 import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
-import { type KeptBatch, keepBatch, outcomesOf } from './kept-batch.ts'
+import { type KeptBatch, outcomesOf } from './kept-batch.ts'
 import {
-  commitEntries,
+  type ActOutcome,
+  commitActs,
   type DamagedRow,
   digestsOf,
   type EntryRow,
   findEach,
   type Write,
+  type WriteAct,
   type WriteOutcome,
-  writeEntries,
 } from './store.ts'
 
 interface KvOptions {
@@ -40,7 +48,7 @@ interface KvOptions {
   shares: PoolShares
   quota: Quota
   damage: KnownDamage
-  act: RunAct<Caller>
+  claims: Claims<Caller>
 }
 
 /** A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its surroundings. */
@@ -49,15 +57,32 @@ const ENTRY_BODY_BYTES_MAX = 800 * 1024
 /** Entries in one statement. */
 const BATCH_MAX = 64
 
-export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions): Route[] {
+export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOptions): Route[] {
   const shared = { tag: 'kv', subservice: 'kv' } as const
   // One commit of an instance at a time, so that its writes keep their order and share what a commit costs.
-  const writes = createBatches<{ write: Write; databasesMax: number }, WriteOutcome>({
-    run: (instanceId, batch) => commitEntries(pool, instanceId, batch),
+  const acts = createBatches<WriteAct & { database: string }, ActOutcome>({
+    run: (instanceId, batch) => commitActs(pool, instanceId, batch),
     runningMax: 1,
     batchMax: BATCH_MAX,
-    groupOf: ({ write }) => write.database,
+    sizeOf: ({ writes }) => writes.length,
+    groupOf: ({ database }) => database,
   })
+  const commit = async (caller: Caller, act: Omit<WriteAct, 'databasesMax'>): Promise<WriteOutcome[] | 'known'> => {
+    const { instance, database } = caller
+    const limited = { ...act, database, databasesMax: instance.limits.databases }
+    const done = await acts.add(instance.id, limited).catch((error) => {
+      throw act.claim && isClaimed(error) ? inProgress() : error
+    })
+    if (done.outcome === 'known') return 'known'
+    if (done.outcome === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+    if (done.outcome === 'written') return done.writes
+    throw refusalOf(caller, act.writes[done.at], done.write)
+  }
+  const write = async (caller: Caller, one: Write): Promise<WriteOutcome> => {
+    const [written] = (await commit(caller, { writes: [one], isWhole: false })) as [WriteOutcome]
+    if (written.outcome === 'done' || written.outcome === 'missing') return written
+    throw refusalOf(caller, one, written)
+  }
   const reads = createBatches<{ database: string; key: string }, EntryRow | DamagedRow | undefined>({
     run: (instanceId, wanted) => findEach(pool, instanceId, wanted),
     runningMax: 1,
@@ -80,7 +105,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
       },
       async ({ caller, params, body, headers }) => {
         const text = valueText(body.value)
-        const write: Write = {
+        const put: Write = {
           database: caller.database,
           op: 'put',
           key: params.key,
@@ -88,12 +113,8 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
           ttlMs: body.ttlMs ?? null,
           ifMatch: versionOf(headers['if-match']),
         }
-        await quota.requireRoom(caller.instance, roomOf([write]), pool)
-        const outcome = requireDone(
-          caller,
-          write,
-          await writes.add(caller.instance.id, { write, databasesMax: caller.instance.limits.databases }),
-        )
+        await quota.requireRoom(caller.instance, roomOf([put]), pool)
+        const outcome = await write(caller, put)
         return reply(200, entryText({ key: params.key, value: text, ...outcome }))
       },
     ),
@@ -133,7 +154,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
         errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
       },
       async ({ caller, params, headers }) => {
-        const write: Write = {
+        const deletion: Write = {
           database: caller.database,
           op: 'delete',
           key: params.key,
@@ -141,11 +162,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
           ttlMs: null,
           ifMatch: versionOf(headers['if-match']),
         }
-        const outcome = requireDone(
-          caller,
-          write,
-          await writes.add(caller.instance.id, { write, databasesMax: caller.instance.limits.databases }),
-        )
+        const outcome = await write(caller, deletion)
         if (outcome.outcome === 'missing') throw new ApiError('NOT_FOUND', 'There is no such entry.')
         return { deleted: true, key: params.key, version: outcome.version }
       },
@@ -202,13 +219,6 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
             ifMatch: null,
           }),
         )
-        const work = async (sql: Sql) => {
-          // Behind the claim: a repeat of what was done before the quota was used up is still answered.
-          const room = roomOf(writes, call.headers[HEADER.idempotencyKey]?.length)
-          if (room.records > 0) await quota.requireRoom(caller.instance, room, sql)
-          const outcomes = await writeBatch(sql, caller, writes)
-          return { status: 200, body: batchAnswer(writes, outcomes), kept: keepBatch(writes, outcomes) }
-        }
         const fill = async (sql: Sql, kept: object) => {
           const outcomes = outcomesOf(kept as KeptBatch, writes)
           const digests = await digestsOf(sql, caller.instance.id, writes, outcomes)
@@ -217,7 +227,20 @@ export function kvRoutes({ access, pool, shares, quota, damage, act }: KvOptions
             outcomes.map((outcome, at) => ({ ...outcome, digest: digests[at] as Buffer })),
           )
         }
-        return act(call, work, { fill })
+        const claim = await claims.claimOf(call)
+        const room = roomOf(writes, claim?.scope.at(-1)?.length)
+        try {
+          if (room.records > 0) await quota.requireRoom(caller.instance, room, pool)
+        } catch (refusal) {
+          // A repeat of what was done before the quota was used up is still answered.
+          const stored = claim && (await findAnswer(pool, claim.scope))
+          if (!stored) throw refusal
+          return claims.replay(pool, call, claim, stored, { fill })
+        }
+        const outcomes = await commit(caller, { writes, isWhole: true, claim })
+        if (outcomes !== 'known') return batchAnswer(writes, outcomes)
+        const known = claim as Claim
+        return claims.replay(pool, call, known, await findAnswer(pool, known.scope), { fill })
       },
     ),
   ]
@@ -229,13 +252,6 @@ function roomOf(writes: Write[], keyLength?: number): { records: number; bytes: 
   const puts = writes.filter(({ op }) => op === 'put')
   const bytes = puts.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
   return { records: puts.length, bytes: bytes + kept }
-}
-
-async function writeBatch(sql: Sql, caller: Caller, writes: Write[]): Promise<WriteOutcome[]> {
-  if (writes.length === 0) return []
-  const outcomes = await writeEntries(sql, caller.instance.id, caller.instance.limits.databases, writes)
-  for (const [at, outcome] of outcomes.entries()) requireDone(caller, writes[at] as Write, outcome)
-  return outcomes
 }
 
 function batchAnswer(writes: Write[], outcomes: WriteOutcome[]): object {
@@ -254,18 +270,19 @@ function batchAnswer(writes: Write[], outcomes: WriteOutcome[]): object {
   return { results }
 }
 
-function requireDone(caller: Caller, { key }: Write, outcome: WriteOutcome): WriteOutcome {
-  if (outcome.outcome === 'gone') throw instanceGone()
-  if (outcome.outcome === 'damaged') throw damaged(key)
-  if (outcome.outcome === 'erasing') throw databaseErasing()
-  if (outcome.outcome === 'databases') throw databasesExceeded(caller.instance.limits.databases)
-  if (outcome.outcome === 'conflict') {
-    const current = outcome.version === 0 ? 'does not exist' : `has version ${outcome.version}`
-    throw new ApiError('VERSION_CONFLICT', `The entry ${current}; If-Match asked for another.`, {
-      details: { currentVersion: outcome.version === 0 ? null : outcome.version },
-    })
-  }
-  return outcome
+function refusalOf(
+  caller: Caller,
+  write: Write | undefined,
+  { outcome, version }: Pick<WriteOutcome, 'outcome' | 'version'>,
+) {
+  if (outcome === 'gone') return instanceGone()
+  if (outcome === 'damaged') return damaged(write?.key ?? '')
+  if (outcome === 'erasing') return databaseErasing()
+  if (outcome === 'databases') return databasesExceeded(caller.instance.limits.databases)
+  const current = version === 0 ? 'does not exist' : `has version ${version}`
+  return new ApiError('VERSION_CONFLICT', `The entry ${current}; If-Match asked for another.`, {
+    details: { currentVersion: version === 0 ? null : version },
+  })
 }
 
 function damaged(key: string, cause?: unknown): ApiError {

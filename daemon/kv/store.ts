@@ -1,12 +1,15 @@
 // All SQL of entries. Reads and writes are calls of one function each, which sets the row-level security context
 // itself.
 
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isUnreadable } from '@loci/postgres/errors.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import type { Due, Totals } from '../databases/store.ts'
+import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { claimValues } from '../idempotency/store.ts'
 
 export interface EntryRow {
   key: string
@@ -135,32 +138,33 @@ export function placeOf(instanceId: string, database: string): string {
   return `entries/${instanceId}/${database}`
 }
 
-const WRITE = `select outcome, version, created_at as "createdAt", updated_at as "updatedAt", expires_at as "expiresAt", digest
-  from loci.kv_write($1, $2, $3, $4, $5, $6, $7, $8) order by ord`
-
-/** In the caller's transaction. Outcomes in the order of the writes. */
-export async function writeEntries(
-  sql: Sql,
-  instanceId: string,
-  databasesMax: number,
-  writes: Write[],
-): Promise<WriteOutcome[]> {
-  const { rows } = await sql.query<WriteOutcome>(writeStatement(instanceId, databasesMax, writes))
-  return rows
+/** Writes that are done all or none, with a claim on an Idempotency-Key or without; or one write on its own. */
+export interface WriteAct {
+  writes: Write[]
+  isWhole: boolean
+  claim?: Claim | undefined
+  databasesMax: number
 }
 
-/** In a transaction of its own: durable when this returns. */
-export async function commitEntries(
-  pool: Pool,
-  instanceId: string,
-  batch: { write: Write; databasesMax: number }[],
-): Promise<WriteOutcome[]> {
-  const databasesMax = batch[0]?.databasesMax ?? 0
-  const writes = batch.map(({ write }) => write)
+/** Nothing was done where the outcome is not `written`. */
+export type ActOutcome =
+  | { outcome: 'written'; writes: WriteOutcome[] }
+  /** `known`: the Idempotency-Key is; `answers`: the instance keeps as many as it may. */
+  | { outcome: 'known' }
+  | { outcome: 'answers' }
+  | { outcome: 'refused'; at: number; write: Pick<WriteOutcome, 'outcome' | 'version'> }
+
+const COLUMNS_WRITTEN = `outcome, version, created_at as "createdAt", updated_at as "updatedAt", expires_at as "expiresAt", digest`
+
+/** In one transaction: durable when this returns. Outcomes in the order of the acts. */
+export async function commitActs(pool: Pool, instanceId: string, acts: WriteAct[]): Promise<ActOutcome[]> {
   try {
-    const { rows } = await execute<WriteOutcome>(pool, writeStatement(instanceId, databasesMax, writes))
-    return rows
+    return acts.some(({ isWhole }) => isWhole)
+      ? await writeActs(pool, instanceId, acts)
+      : await writeEach(pool, instanceId, acts)
   } catch (error) {
+    const refused = acts.length === 1 ? refusedOf(error) : undefined
+    if (refused) return [refused]
     // The server met damage and said so: it has taken the statement back, whatever it did to the connection.
     if (isUnreadable(error))
       throw new ApiError(
@@ -172,21 +176,81 @@ export async function commitEntries(
   }
 }
 
-function writeStatement(instanceId: string, databasesMax: number, writes: Write[]) {
-  return {
+async function writeEach(pool: Pool, instanceId: string, acts: WriteAct[]): Promise<ActOutcome[]> {
+  const { rows } = await execute<WriteOutcome>(pool, {
     name: 'kv_write',
-    text: WRITE,
+    text: `select ${COLUMNS_WRITTEN} from loci.kv_write($1, $2, $3, $4, $5, $6, $7, $8) order by ord`,
+    values: [instanceId, acts[0]?.databasesMax, ...writeValues(acts)],
+  })
+  return rows.map((row) => ({ outcome: 'written', writes: [row] }))
+}
+
+async function writeActs(pool: Pool, instanceId: string, acts: WriteAct[]): Promise<ActOutcome[]> {
+  // By key: two calls that share several take their locks in one order.
+  const claiming = acts.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const claims = claiming.map(({ claim }) => claim as Claim)
+  const { rows } = await execute<WriteOutcome & { claim: number | null }>(pool, {
+    name: 'kv_write_acts',
+    text: `select claim, ${COLUMNS_WRITTEN}
+      from loci.kv_write_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) order by ord`,
     values: [
       instanceId,
-      databasesMax,
-      writes.map(({ database }) => database),
-      writes.map(({ op }) => op),
-      writes.map(({ key }) => key),
-      writes.map(({ value }) => value),
-      writes.map(({ ttlMs }) => ttlMs),
-      writes.map(({ ifMatch }) => ifMatch),
+      acts[0]?.databasesMax,
+      ANSWERS_MAX,
+      acts.flatMap(({ writes, isWhole }, at) => writes.map(() => (isWhole ? at + 1 : null))),
+      ...writeValues(acts),
+      claims[0]?.scope[2],
+      claims[0]?.sealedWith,
+      claiming.map((act) => acts.indexOf(act) + 1),
+      ...claimValues(claims),
     ],
-  }
+  })
+  const stopped = rows.filter(({ claim }) => claim !== null)
+  if (stopped.length > 0) return writeRest(pool, instanceId, acts, claiming, stopped)
+  let at = 0
+  return acts.map(({ writes: { length } }) => {
+    at += length
+    return { outcome: 'written', writes: rows.slice(at - length, at) }
+  })
+}
+
+/** Nothing was done yet: those whose claim stops them are told, the others are done without them. */
+async function writeRest(
+  pool: Pool,
+  instanceId: string,
+  acts: WriteAct[],
+  claiming: WriteAct[],
+  stopped: { claim: number | null; outcome: string }[],
+): Promise<ActOutcome[]> {
+  const told = new Map<WriteAct | undefined, ActOutcome>()
+  for (const { claim, outcome } of stopped)
+    if (outcome !== 'expired') told.set(claiming[Number(claim) - 1], { outcome } as ActOutcome)
+  const rest = acts.filter((act) => !told.has(act))
+  const done = rest.length > 0 ? await commitActs(pool, instanceId, rest) : []
+  return acts.map((act) => told.get(act) ?? (done.shift() as ActOutcome))
+}
+
+const keyOf = ({ claim }: WriteAct) => claim?.scope.at(-1) ?? ''
+
+/** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
+function refusedOf(error: unknown): ActOutcome | undefined {
+  const { detail = '' } = error as { detail?: string }
+  const [, ord, outcome, version] = /^(\d+) (\w+) (\d+)$/.exec(detail) ?? []
+  if (sqlState(error) !== 'LC001' || outcome === undefined) return undefined
+  const write = { outcome: outcome as WriteOutcome['outcome'], version: Number(version) }
+  return { outcome: 'refused', at: Number(ord) - 1, write }
+}
+
+function writeValues(acts: WriteAct[]): unknown[] {
+  const writes = acts.flatMap((act) => act.writes)
+  return [
+    writes.map(({ database }) => database),
+    writes.map(({ op }) => op),
+    writes.map(({ key }) => key),
+    writes.map(({ value }) => value),
+    writes.map(({ ttlMs }) => ttlMs),
+    writes.map(({ ifMatch }) => ifMatch),
+  ]
 }
 
 /** Of what was put, as the server computed them then. */

@@ -20,6 +20,8 @@ export const ADVISORY_LOCKS = {
   signingKeys: 7_026_300_008,
   /** With the id of a tenant that may not be there yet: who parks an event of it, and who makes it. */
   parkedTenant: 7_026_300_009,
+  /** With the scope of an Idempotency-Key: who claims it inside a function (claim_keys). */
+  idempotencyKey: 7_026_300_011,
   /** The template of the databases of tests. */
   testTemplate: 7_026_300_010,
 } as const

@@ -21,3 +21,16 @@ test('when the store is away, no item waits for the tries of the others', async 
 test('a refusal that may be one item’s fault is tried for each alone', async () => {
   assert.deepEqual(await callsUntilFailed(new Error('value out of range')), { calls: 21, failed: 20 })
 })
+
+// Mutant: `at > 0 &&` left out of fitting(): an item that is larger than a call is never sent.
+test('a call holds as much as its sizes allow, in order, and an item that is larger goes alone', async () => {
+  const calls: number[][] = []
+  const run = async (_: string, items: number[]) => {
+    calls.push(items)
+    return items
+  }
+  const batches = createBatches<number, number>({ run, runningMax: 1, batchMax: 10, sizeOf: (item) => item })
+  const sizes = [4, 5, 3, 25, 9, 1, 1]
+  assert.deepEqual(await Promise.all(sizes.map((size) => batches.add('svc_a', size))), sizes)
+  assert.deepEqual(calls, [[4, 5], [3], [25], [9, 1], [1]])
+})

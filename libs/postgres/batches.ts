@@ -21,7 +21,10 @@ export interface BatchOptions<Item, Result> {
   run(instanceId: string, items: Item[]): Promise<Result[]>
   /** Calls of one instance on their way at once. */
   runningMax: number
+  /** Of sizes in one call; an item that is larger goes alone. */
   batchMax: number
+  /** 1 unless told otherwise. */
+  sizeOf?(item: Item): number
   /** What locks together; all of it unless told otherwise. */
   groupOf?(item: Item): string
 }
@@ -47,6 +50,7 @@ export function createBatches<Item, Result>({
   run,
   runningMax,
   batchMax,
+  sizeOf = () => 1,
   groupOf = () => '',
 }: BatchOptions<Item, Result>): Batches<Item, Result> {
   /** Those that have a call on its way: one per instance, and one per group that is apart. */
@@ -56,9 +60,19 @@ export function createBatches<Item, Result>({
 
   async function work(name: string, instanceId: string, lane: Lane<Item, Result>): Promise<void> {
     // In the order of arrival, also for two writes of one key: with one call at a time they are done one after the other.
-    while (lane.queue.length > 0) await flush(instanceId, lane, lane.queue.splice(0, batchMax))
+    while (lane.queue.length > 0) await flush(instanceId, lane, lane.queue.splice(0, fitting(lane.queue)))
     lane.running -= 1
     if (lane.running === 0) lanes.delete(name)
+  }
+
+  /** How many of the queue fit into one call, at least one. */
+  function fitting(queue: Waiting<Item, Result>[]): number {
+    let size = 0
+    const end = queue.findIndex(({ item }, at) => {
+      size += sizeOf(item)
+      return at > 0 && size > batchMax
+    })
+    return end < 0 ? queue.length : end
   }
 
   async function flush(instanceId: string, lane: Lane<Item, Result>, batch: Waiting<Item, Result>[]): Promise<void> {

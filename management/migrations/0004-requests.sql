@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: ba22cd9d3801de74aa96417ec5c518180741f07bdcec4a6067e5dfaa751dbf3b
+-- functions: 599337c8d855ee4114ba6f61bcaa519107c6390d75b48cec8acfea6e1c7ae0b1
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (

@@ -212,14 +212,14 @@ async function mutant(report: Report, world: World, callers: WorldCaller[]): Pro
   await using planted = await plantMutant([
     {
       file: 'libs/acts/idempotency/idempotency.ts',
-      from: 'const isFirst = await answers.claim(sql, scope, fingerprint, newest.id).catch(',
-      to: 'const isFirst = await answers.find(sql, scope).then((found) => !found).catch(',
+      from: 'const isFirst = await answers.claim(sql, claim).catch(',
+      to: 'const isFirst = await answers.find(sql, claim.scope).then((found) => !found).catch(',
     },
     {
       file: 'libs/acts/idempotency/idempotency.ts',
-      from: '        await answers.keep(sql, scope, outcome)\n',
-      to: `        await answers.claim(sql, scope, fingerprint, newest.id)
-        await answers.keep(sql, scope, outcome)\n`,
+      from: '        await answers.keep(sql, claim.scope, outcome)\n',
+      to: `        await answers.claim(sql, claim)
+        await answers.keep(sql, claim.scope, outcome)\n`,
     },
   ])
   const careless = await planted.startProgram('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0' }))

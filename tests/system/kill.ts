@@ -112,9 +112,9 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
     await using mutant = await plantMutant([
       {
         file: 'daemon/kv/routes.ts',
-        from: `  if (outcome.outcome === 'damaged') throw damaged(key)\n`,
-        to: `  if (outcome.outcome === 'damaged') throw damaged(key)
-  if (outcome.outcome === 'done' && Math.random() < 0.1) throw new ApiError('STORE_UNAVAILABLE', 'Not now.')\n`,
+        from: `    if (done.outcome === 'written') return done.writes\n`,
+        to: `    if (done.outcome === 'written' && Math.random() < 0.1) throw new ApiError('STORE_UNAVAILABLE', 'Not now.')
+    if (done.outcome === 'written') return done.writes\n`,
       },
     ])
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { commitEntries } from '../../kv/store.ts'
+import { commitActs } from '../../kv/store.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { type TestFeed, testFeed } from '../../testing/feed.ts'
@@ -230,8 +230,17 @@ test('erasing waits for a write that is under way', async () => {
 
   assert.ok(((await erasing) ?? 0) > 3, 'both entries, their database and its totals')
   assert.equal((await rowsOf(daemon, own.svc)).entries, 0, 'the one that was under way, too')
-  const [outcome] = await commitEntries(writer, own.svc, [{ write, databasesMax: 10 }])
-  assert.equal(outcome?.outcome, 'gone')
+  const act = { writes: [write], databasesMax: 10 }
+  const [alone] = await commitActs(writer, own.svc, [{ ...act, isWhole: false }])
+  assert.equal(alone?.outcome === 'written' && alone.writes[0]?.outcome, 'gone')
+  const [whole] = await commitActs(writer, own.svc, [{ ...act, isWhole: true }])
+  assert.equal(whole?.outcome === 'refused' && whole.write.outcome, 'gone')
+  const scope = [own.svc, write.database, 'POST /x', 'holder', 'key']
+  const claim = { scope, fingerprint: Buffer.alloc(32), sealedWith: 'test', request: null }
+  const [keyed] = await commitActs(writer, own.svc, [{ ...act, isWhole: true, claim }])
+  assert.equal(keyed?.outcome === 'refused' && keyed.write.outcome, 'gone')
+  const [empty] = await commitActs(writer, own.svc, [{ writes: [], databasesMax: 10, isWhole: true, claim }])
+  assert.equal(empty?.outcome === 'refused' && empty.write.outcome, 'gone')
   await finishPurge(authority.pool, lease.fence, { instanceId: own.svc, generation: 2 })
   await writer.close()
 })

@@ -66,100 +66,126 @@ export interface Answers {
    * True for the first. A second one waits here until the first has committed or gone. An answer older than 24 hours counts as none,
    * and its row is taken over.
    */
-  claim(sql: Sql, scope: string[], fingerprint: Buffer, sealedWith: string): Promise<boolean>
+  claim(sql: Sql, claim: Claim): Promise<boolean>
   keep(sql: Sql, scope: string[], outcome: Outcome): Promise<void>
   /** Undefined while the first is at work. In a transaction or outside of one. */
   find(sql: Sql, scope: string[]): Promise<StoredAnswer | undefined>
 }
 
-export interface ActsOptions<Caller> {
+/** What a request with an Idempotency-Key asks for: to be the first, or to be answered as the first was. */
+export interface Claim {
+  scope: string[]
+  fingerprint: Buffer
+  sealedWith: string
+  /** What the fingerprint is of. */
+  request: unknown
+}
+
+interface ClaimOptions<Caller> {
+  /** What fingerprints are keyed with, the newest first; the same objects while they are the same keys. */
+  keysOf(caller: Caller): SealingKey[] | Promise<SealingKey[]>
+  scopeOf(caller: Caller, route: string, key: string): string[]
+  /** `mark`: another body gets the stored answer too, unless the caller asks to be told. The seed orders it for services. */
+  onOtherBody?: 'refuse' | 'mark'
+}
+
+export interface Claims<Caller> {
+  /** Undefined without the header. */
+  claimOf(call: ActCall<Caller>, options?: ActOptions): Promise<Claim | undefined>
+  /** The answer to a claim that is not the first; `stored` is undefined while the first is at work. */
+  replay(
+    sql: Sql,
+    call: ActCall<Caller>,
+    claim: Claim,
+    stored: StoredAnswer | undefined,
+    options?: ActOptions,
+  ): Promise<Reply>
+}
+
+export interface ActsOptions<Caller> extends ClaimOptions<Caller> {
   pool: Pool
   /** Acts of one owner wait for each other in the database: each in a connection of its own, they could hold all of them. */
   shares: PoolShares
-  /** What fingerprints are keyed with, the newest first; the same objects while they are the same keys. */
-  keysOf(caller: Caller): SealingKey[] | Promise<SealingKey[]>
   answers: Answers
-  scopeOf(caller: Caller, route: string, key: string): string[]
   /** What the audit names. */
   actorOf(caller: Caller): string
   /** Puts the owner's rows in sight, or throws when it is gone. */
   enter(sql: Sql, caller: Caller): Promise<void>
   /** For one more answer, whose claim is made already; throws RATE_LIMITED when the owner keeps as many as it may. */
   requireRoom(sql: Sql, caller: Caller): Promise<void>
-  /** `mark`: another body gets the stored answer too, unless the caller asks to be told. The seed orders it for services. */
-  onOtherBody?: 'refuse' | 'mark'
 }
 
 /** Beside IDEMPOTENCY_REPLAY_WITHHELD where a credential is issued: what every act may be refused with. */
 export const REPEAT_ERRORS = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
 
+/** For acts whose work is SQL with other statements between; a feature that writes by one function makes its claim in there. */
 export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
-  const { pool, shares, keysOf, answers, scopeOf, actorOf, enter, requireRoom } = options
+  const { pool, shares, answers, scopeOf, actorOf, enter, requireRoom } = options
+  const claims = createClaims(options)
   return {
-    async act(call, work, { request = requestOf(call), fill } = {}) {
+    async act(call, work, given) {
       const { caller, requestId } = call
-      const key = idempotencyKeyOf(call.headers)
+      const claim = await claims.claimOf(call, given)
       const act = { actor: actorOf(caller), requestId }
-      const keys = key === undefined ? [] : await keysOf(caller)
       const owner = scopeOf(caller, call.route, '')[0] as string
       return transaction(shares.of(owner), async (sql) => {
         await enter(sql, caller)
-        if (key === undefined) return replyOf(await work(sql, act))
-        const scope = scopeOf(caller, call.route, key)
-        const newest = keys[0] as SealingKey
-        const fingerprint = fingerprintOf(newest, scope, request)
-        const isFirst = await answers.claim(sql, scope, fingerprint, newest.id).catch((error) => {
+        if (!claim) return replyOf(await work(sql, act))
+        const isFirst = await answers.claim(sql, claim).catch((error) => {
           // The first one holds the row and is still at work when our wait for it ends.
           throw (error as { code?: unknown }).code === '55P03' ? inProgress() : error
         })
-        if (!isFirst) return replayed(sql, await answers.find(sql, scope), scope, keys, { request, fill }, call.headers)
+        if (!isFirst) return claims.replay(sql, call, claim, await answers.find(sql, claim.scope), given)
         await requireRoom(sql, caller)
         const outcome = await work(sql, act)
-        await answers.keep(sql, scope, outcome)
+        await answers.keep(sql, claim.scope, outcome)
         return replyOf(outcome)
       })
     },
-    async replay(call, first, { request = requestOf(call), fill } = {}) {
-      const key = idempotencyKeyOf(call.headers)
-      if (key === undefined) return undefined
-      const scope = scopeOf(call.caller, call.route, key)
-      const stored = await answers.find(pool, scope)
+    async replay(call, first, given) {
+      const claim = await claims.claimOf(call, given)
+      const stored = claim && (await answers.find(pool, claim.scope))
       if (!stored) return undefined
       await first()
-      return replayed(pool, stored, scope, await keysOf(call.caller), { request, fill }, call.headers)
+      return claims.replay(pool, call, claim, stored, given)
     },
   }
+}
 
-  async function replayed(
-    sql: Sql,
-    stored: StoredAnswer | undefined,
-    scope: string[],
-    keys: SealingKey[],
-    { request, fill }: ActOptions,
-    headers: Headers,
-  ): Promise<Reply> {
-    if (!stored) throw inProgress()
-    // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
-    const sealedWith = keys.find(({ id }) => id === stored.sealedWith)
-    const isSame = sealedWith && timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope, request))
-    if (!isSame && (options.onOtherBody !== 'mark' || headers['idempotency-strict'] === 'true'))
-      throw new ApiError(
-        'IDEMPOTENCY_KEY_REUSED',
-        sealedWith
-          ? 'This Idempotency-Key was used before with another body: use a new key.'
-          : 'This Idempotency-Key was used before, and the sealing key that its body can be compared with is gone: use a new key.',
-      )
-    if (stored.ref !== null)
-      throw new ApiError(
-        'IDEMPOTENCY_REPLAY_WITHHELD',
-        `The first request with this Idempotency-Key issued ${stored.ref}, which was shown once. Delete it and ask anew, with a new key.`,
-        { details: { id: stored.ref } },
-      )
-    return reply(stored.status, fill ? await fill(sql, stored.body) : stored.body, {
-      ...stored.headers,
-      'idempotent-replayed': 'true',
-      ...(isSame ? {} : { 'idempotency-body-differs': 'true' }),
-    })
+export function createClaims<Caller>({ keysOf, scopeOf, onOtherBody }: ClaimOptions<Caller>): Claims<Caller> {
+  return {
+    async claimOf(call, { request = requestOf(call) } = {}) {
+      const key = idempotencyKeyOf(call.headers)
+      if (key === undefined) return undefined
+      const [newest] = (await keysOf(call.caller)) as [SealingKey]
+      const scope = scopeOf(call.caller, call.route, key)
+      return { scope, fingerprint: fingerprintOf(newest, scope, request), sealedWith: newest.id, request }
+    },
+    async replay(sql, { caller, headers }, { scope, request }, stored, { fill } = {}) {
+      if (!stored) throw inProgress()
+      // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
+      const keys = await keysOf(caller)
+      const sealedWith = keys.find(({ id }) => id === stored.sealedWith)
+      const isSame = sealedWith && timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope, request))
+      if (!isSame && (onOtherBody !== 'mark' || headers['idempotency-strict'] === 'true'))
+        throw new ApiError(
+          'IDEMPOTENCY_KEY_REUSED',
+          sealedWith
+            ? 'This Idempotency-Key was used before with another body: use a new key.'
+            : 'This Idempotency-Key was used before, and the sealing key that its body can be compared with is gone: use a new key.',
+        )
+      if (stored.ref !== null)
+        throw new ApiError(
+          'IDEMPOTENCY_REPLAY_WITHHELD',
+          `The first request with this Idempotency-Key issued ${stored.ref}, which was shown once. Delete it and ask anew, with a new key.`,
+          { details: { id: stored.ref } },
+        )
+      return reply(stored.status, fill ? await fill(sql, stored.body) : stored.body, {
+        ...stored.headers,
+        'idempotent-replayed': 'true',
+        ...(isSame ? {} : { 'idempotency-body-differs': 'true' }),
+      })
+    },
   }
 }
 
@@ -191,7 +217,7 @@ export function tooManyAnswers(owner: 'instance' | 'organization', max: number):
   )
 }
 
-function inProgress(): ApiError {
+export function inProgress(): ApiError {
   return new ApiError('IDEMPOTENCY_IN_PROGRESS', 'The first request with this Idempotency-Key is still running.', {
     retryAfterMs: 1_000,
   })

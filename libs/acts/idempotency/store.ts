@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { ACT_LOCKS } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { Answers, Outcome, StoredAnswer } from './idempotency.ts'
+import type { Answers, Outcome } from './idempotency.ts'
 
 /** In `loci.idempotency`, whose primary key has these columns, the owner's first. Every call has the owner's rows in sight. */
-export function createAnswers(columns: readonly string[]): Answers {
+export function createAnswers(columns: readonly string[]): Omit<Answers, 'find'> {
   const names = columns.join(', ')
   const values = columns.map((_, at) => `$${at + 1}`).join(', ')
   const ofScope = columns.map((column, at) => `${column} = $${at + 1}`).join(' and ')
   const next = (n: number) => `$${columns.length + n}`
   return {
-    async claim(sql, scope, fingerprint, sealedWith) {
+    async claim(sql, { scope, fingerprint, sealedWith }) {
       ACT_LOCKS.note(sql, 'idempotency key', scope.join(' '))
       const { rowCount } = await sql.query({
         name: 'idempotency_claim',
@@ -38,15 +38,6 @@ export function createAnswers(columns: readonly string[]): Answers {
       })
       // Work that leaves another owner's rows in sight would lose its answer, and every repeat would be told to wait.
       assert.equal(rowCount, 1, 'the claim of this act is not in sight')
-    },
-    async find(sql, scope) {
-      const { rows } = await sql.query<StoredAnswer>({
-        name: 'idempotency_find',
-        text: `select fingerprint, sealed_with as "sealedWith", status, body, headers, ref from loci.idempotency
-          where ${ofScope} and status > 0 and created_at >= clock_timestamp() - interval '24 hours'`,
-        values: scope,
-      })
-      return rows[0]
     },
   }
 }

@@ -55,7 +55,7 @@ export function idempotencySuite(open: () => Promise<KeyedProgram>): void {
     assert.equal(await program.effects(subject), 1)
   })
 
-  // Mutant: timingSafeEqual() left out of replayed().
+  // Mutant: timingSafeEqual() left out of replay().
   test('another body with a known key is 422, and nothing is done', async () => {
     const subject = randomUUID()
     await keyed(`k-${subject}`, { subject })
@@ -144,7 +144,7 @@ export function idempotencySuite(open: () => Promise<KeyedProgram>): void {
     assert.equal(await program.effects(subject), 2)
   })
 
-  // Mutant: replayed() compares with the newest sealing key alone.
+  // Mutant: replay() compares with the newest sealing key alone.
   test('a repeat is answered after the sealing key was rotated; 422 says so when the old key is gone', async () => {
     const subject = randomUUID()
     const first = await keyed(`k-${subject}`, { subject })

@@ -6,6 +6,6 @@ begin
   perform set_config('loci.organization', p_organization, true);
   return query select i.fingerprint, i.sealed_with, i.status, i.body, i.headers, i.ref from loci.idempotency i
     where i.organization_id = p_organization and i.caller = p_caller and i.route = p_route and i.key = p_key
-      and i.status > 0 and i.created_at >= clock_timestamp() - interval '24 hours';
+      and i.status > 0 and i.created_at + interval '24 hours' >= clock_timestamp();
 end
 $$;
