@@ -2,7 +2,6 @@
 // feel of it.
 
 import type { LociProcess } from '../world/process.ts'
-import { startDrippers } from './drippers.ts'
 import { type Outcome, type PlainRequest, plainClient } from './plain-client.ts'
 
 export interface Felt {
@@ -16,11 +15,14 @@ export interface Felt {
   asked: number
 }
 
+interface Crowd {
+  stop(): Promise<Record<string, number>>
+}
+
 interface Scene {
   target: LociProcess
-  /** Of the free account, with its empty line. */
-  head: string
-  drippers: number
+  /** What the others have to live beside; what it was told, by status. */
+  crowd(): Crowd | Promise<Crowd>
   others: PlainRequest[]
   /** Each with the answers that are as they should be. */
   reserved: { name: string; request: PlainRequest; fits: RegExp }[]
@@ -32,9 +34,9 @@ const OTHERS = 4
 const SAMPLES_MIN = 300
 const PATIENCE = 8
 
-export async function feel({ target, head, drippers, others, reserved, ms }: Scene): Promise<Felt> {
+export async function feel({ target, crowd, others, reserved, ms }: Scene): Promise<Felt> {
   const quiet = await ask(target, others, ms / 2)
-  const drips = startDrippers(target.url, head, drippers)
+  const drips = await crowd()
   await sleep(ms / 4)
   const unanswered: string[] = []
   const watch = startReserved(target, reserved, unanswered)

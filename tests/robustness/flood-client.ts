@@ -2,12 +2,19 @@
 // without end. Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to
 // end.
 
+import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
+import { newId } from '@loci/contract/ids.ts'
+import { formatSecretToken } from '@loci/contract/secret-token.ts'
 
 export interface FloodTarget {
   url: string
   paths: string[]
   connections: number
+  /** Default: 30. One address is told apart by it. */
+  addresses?: number
+  /** `invented`: another one with each request. */
+  apiKey?: string
 }
 
 const { targets } = JSON.parse(process.argv[2] as string) as { targets: FloodTarget[] }
@@ -16,16 +23,18 @@ const ADDRESSES = 30
 const BURST = 100
 let answers = 0
 
-for (const { url, paths, connections } of targets) {
+for (const { url, paths, connections, addresses = ADDRESSES, apiKey } of targets) {
   const { hostname, port, host } = new URL(url)
-  const ask = (at: number, turn: number) => `GET ${paths[(at + turn) % paths.length]} HTTP/1.1\r\nhost: ${host}\r\n\r\n`
+  const credential = () => (apiKey === undefined ? '' : `x-api-key: ${apiKey === 'invented' ? invent() : apiKey}\r\n`)
+  const ask = (at: number, turn: number) =>
+    `GET ${paths[(at + turn) % paths.length]} HTTP/1.1\r\nhost: ${host}\r\n${credential()}\r\n`
   for (let at = 0; at < connections; at += 1) {
     open(at)
     if (at % BURST === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
   function open(at: number): void {
-    const socket = connect({ host: hostname, port: Number(port), localAddress: `127.0.0.${2 + (at % ADDRESSES)}` })
+    const socket = connect({ host: hostname, port: Number(port), localAddress: `127.0.0.${2 + (at % addresses)}` })
     let turn = 0
     let text = ''
     socket.setEncoding('latin1')
@@ -45,6 +54,10 @@ for (const { url, paths, connections } of targets) {
     socket.on('close', () => setTimeout(() => open(at), 200))
   }
 }
+function invent(): string {
+  return formatSecretToken('sk', newId('key'), randomBytes(32).toString('base64url'))
+}
+
 console.log('flooding')
 process.on('SIGTERM', () => {
   console.log(String(answers))

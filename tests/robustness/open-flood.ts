@@ -128,7 +128,7 @@ async function insist(work: () => Promise<void>): Promise<void> {
 }
 
 /** Resolves when every connection was begun. */
-async function startFlood(targets: FloodTarget[]): Promise<{ stop(): Promise<number> }> {
+export async function startFlood(targets: FloodTarget[]): Promise<{ stop(): Promise<number> }> {
   const client = fileURLToPath(import.meta.resolve('./flood-client.ts'))
   const child = spawn(process.execPath, [client, JSON.stringify({ targets })], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,7 +3,9 @@
 
 import { connect, type NetConnectOpts } from 'node:net'
 import { faultsOf, feel, figureOf } from '../robustness/crowded-bodies.ts'
+import { startDrippers } from '../robustness/drippers.ts'
 import { startFaultProxy } from '../robustness/fault-proxy.ts'
+import { floodedAccess } from '../robustness/flooded-access.ts'
 import { lockedRow } from '../robustness/locked-row.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { faultOf, parseAnswers, type StreamResult, sendStream } from '../robustness/raw-stream.ts'
@@ -40,6 +42,7 @@ await reportOn(async (report) => {
     ] as [WorldTenant, WorldTenant]
     const [tenant] = tenants
     await crowdedBodies(report, world, tenants[1])
+    await floodedAccess(report, world, isShort)
     // One after the other on its own: each wants to see the others' part of the daemon unharmed.
     await Promise.all([drips(report, daemon, tenant), mutants(report, world, tenant)])
     await lockedRow(report, world, daemon, tenants)
@@ -140,8 +143,8 @@ function scenesOf(
       name: 'one free capability',
       scene: {
         target: daemon,
-        head: head('PUT /v1/kv/entries/x', `x-loci-capability: ${free.capability.token}`),
-        drippers: CROWD,
+        crowd: () =>
+          startDrippers(daemon.url, head('PUT /v1/kv/entries/x', `x-loci-capability: ${free.capability.token}`), CROWD),
         others: [
           { method: 'PUT', path: '/v1/kv/entries/beside', headers, body: '{"value":1}' },
           get('/v1/kv/entries', headers),
@@ -154,8 +157,8 @@ function scenesOf(
       name: 'one free API key',
       scene: {
         target: management,
-        head: head('POST /api/v1/services', `x-api-key: ${account.apiKey}`),
-        drippers: CROWD,
+        crowd: () =>
+          startDrippers(management.url, head('POST /api/v1/services', `x-api-key: ${account.apiKey}`), CROWD),
         others: callers.map(({ apiKey }) => get('/api/v1/services', { 'x-api-key': apiKey })),
         // Access is decided inside a slot: a refusal of it says that there was one.
         reserved: [
