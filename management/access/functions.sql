@@ -1,22 +1,24 @@
--- Ids of our own making alone: a jti of a child is a text of its holder's choice.
-create or replace function loci.owner_of(id text)
+-- Whose an id is, and nothing else about it; ids of our own making alone: a jti of a child is a text of its holder's
+-- choice. Called before an organization is chosen. No locks. Cost: one read of an index for each kind of id.
+create or replace function loci.owner_of(p_id text)
 returns table (organization_id text, tenant_id text, service_id text, cell_id text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select t.organization_id, t.id, null, null from loci.tenants t where t.id = owner_of.id
+  select t.organization_id, t.id, null, null from loci.tenants t where t.id = p_id
   union all
-  select s.organization_id, s.tenant_id, s.id, s.cell_id from loci.services s where s.id = owner_of.id
+  select s.organization_id, s.tenant_id, s.id, s.cell_id from loci.services s where s.id = p_id
   union all
   select s.organization_id, s.tenant_id, s.id, s.cell_id
   from (
-    select t.organization_id, t.service_id from loci.tokens t where t.jti = owner_of.id
+    select t.organization_id, t.service_id from loci.tokens t where t.jti = p_id
     union all
-    select p.organization_id, p.service_id from loci.partner_credentials p where p.id = owner_of.id
+    select p.organization_id, p.service_id from loci.partner_credentials p where p.id = p_id
   ) held join loci.services s on s.organization_id = held.organization_id and s.id = held.service_id
 $$;
 revoke all on function loci.owner_of(text) from public;
 grant execute on function loci.owner_of(text) to loci_app;
 
--- GCRA: a bucket of p_burst that fills by p_per_minute. wait_ms is null when the request is allowed.
+-- GCRA: a bucket of p_burst that fills by p_per_minute. wait_ms is null when the request is allowed. Called by every
+-- write of management, also by take_two_rates. Locks: the bucket. Cost: one upsert of an unlogged row.
 create or replace function loci.take_rate(p_bucket text, p_per_minute int, p_burst int)
 returns table (remaining int, reset_ms int, wait_ms int) language plpgsql as $$
 declare
@@ -40,15 +42,16 @@ $$;
 
 -- Asked before an organization is chosen, each by something that only its holder knows or that was verified before.
 create or replace function loci.api_key_of(p_id text)
-returns table (id text, organization_id text, user_id text, scopes text[], tenant_ids text[], digest text, pepper text, previous_digest text,
-  previous_pepper text, previous_until timestamptz, expires_at timestamptz, revoked_at timestamptz, role text, email text, plan text)
+returns table (id text, organization_id text, user_id text, scopes text[], tenant_ids text[], digest text, pepper text,
+  previous_digest text, previous_pepper text, previous_until timestamptz, expires_at timestamptz,
+  revoked_at timestamptz, role text, email text, plan text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   -- plpgsql keeps the plan. Every request asks this, and in a function of SQL it was planned anew each time, for 0.6
   -- ms.
-  return query select k.id, k.organization_id, k.user_id, k.scopes, k.tenant_ids, k.digest, k.pepper, k.previous_digest, k.previous_pepper,
-    k.previous_until, k.expires_at, k.revoked_at, m.role, u.email, o.plan
+  return query select k.id, k.organization_id, k.user_id, k.scopes, k.tenant_ids, k.digest, k.pepper,
+    k.previous_digest, k.previous_pepper, k.previous_until, k.expires_at, k.revoked_at, m.role, u.email, o.plan
   from loci.api_keys k
     join loci.organizations o on o.id = k.organization_id
     join loci.users u on u.id = k.user_id
@@ -72,7 +75,8 @@ grant execute on function loci.count_api_keys_beyond(text[]) to loci_app;
 -- One of the caller's bucket and one of the organization's, each with its own rate, or of neither: who is refused does
 -- not use up what is the others'. Called by every write of management but those of services. Locks: the caller's
 -- bucket, then the organization's.
-create or replace function loci.take_two_rates(p_bucket text, p_per_minute int, p_burst int, p_shared text, p_shared_per_minute int, p_shared_burst int)
+create or replace function loci.take_two_rates(p_bucket text, p_per_minute int, p_burst int, p_shared text,
+  p_shared_per_minute int, p_shared_burst int)
 returns table (remaining int, reset_ms int, wait_ms int, is_shared boolean) language plpgsql as $$
 declare
   v_own record;

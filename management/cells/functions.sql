@@ -1,4 +1,4 @@
--- Called by management/cells/store.ts. Sees services of every organization, which the caller can not. Locks the cell's
+-- Called by management/cells/store.ts. Sees services of every organization, which the caller cannot. Locks the cell's
 -- row: who places a service there at the same moment waits and finds no cell. Cost: one scan of the services of the
 -- cell.
 create or replace function loci.remove_cell(p_id text) returns table (services int, quarantined int)

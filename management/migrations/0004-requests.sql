@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: 599337c8d855ee4114ba6f61bcaa519107c6390d75b48cec8acfea6e1c7ae0b1
+-- functions: dc3df22f3c269c25e697237c6fa00848a0c2240e620628d561a8ba5733e16a64
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (

@@ -5,7 +5,8 @@ create or replace function loci.count_services() returns trigger language plpgsq
 begin
   if tg_op = 'INSERT' then
     insert into loci.service_counts as c (organization_id, tenant_id, service_type, status, count)
-      select n.organization_id, t.id, n.service_type, n.status, count(*) from added n, lateral (values (''), (n.tenant_id)) as t (id)
+      select n.organization_id, t.id, n.service_type, n.status, count(*)
+      from added n, lateral (values (''), (n.tenant_id)) as t (id)
       group by 1, 2, 3, 4 order by 1, 2, 3, 4
       on conflict (organization_id, tenant_id, service_type, status) do update set count = c.count + excluded.count;
   else
