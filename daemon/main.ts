@@ -5,22 +5,21 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { runServer } from '@loci/chassis/serve.ts'
-import type { SettingName } from '@loci/chassis/settings.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
 import { createDaemon } from './app.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
-import { DAEMON_SETTINGS } from './settings.ts'
+import { REGISTRY } from './settings.ts'
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
 const exit = (code: number) => process.exit(code)
 
 /** What a command needs that neither serves nor reads a secret. */
-const NOTHING_SECRET: SettingName[] = ['databaseUrl', 'adminTokenDigests', 'sealingKeys']
+const NOTHING_SECRET: (keyof typeof REGISTRY.settings)[] = ['databaseUrl', 'adminTokenDigests', 'sealingKeys']
 
 const code = await runProgram({
-  program: 'daemon',
+  ...REGISTRY,
   version: manifest.version,
   argv: process.argv.slice(2),
   env: process.env,
@@ -30,7 +29,7 @@ const code = await runProgram({
     serve: {
       summary: 'serve the instances of the cell (the default)',
       async run(config) {
-        const settings = requireSettings(config, DAEMON_SETTINGS)
+        const settings = requireSettings(config, REGISTRY.settings)
         return runServer({ program: 'daemon', version: manifest.version, config, settings, create: createDaemon, exit })
       },
     },

@@ -6,13 +6,14 @@ import { databaseCommands } from '@loci/postgres/commands.ts'
 import { operatorCommands } from './commands/commands.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
+import { REGISTRY } from './settings.ts'
 
 const out = (text: string) => process.stdout.write(text)
 const err = (text: string) => process.stderr.write(text)
 const exit = (code: number) => process.exit(code)
 
 const code = await runProgram({
-  program: 'management',
+  ...REGISTRY,
   version: manifest.version,
   argv: process.argv.slice(2),
   env: process.env,
@@ -24,9 +25,8 @@ const code = await runProgram({
       async run(config) {
         // Read here and not above: a command need not wait for the server's parts.
         const { createManagement: create } = await import('./app.ts')
-        const { MANAGEMENT_SETTINGS } = await import('./settings.ts')
         const { runServer } = await import('@loci/chassis/serve.ts')
-        const settings = requireSettings(config, MANAGEMENT_SETTINGS)
+        const settings = requireSettings(config, REGISTRY.settings)
         return runServer({ program: 'management', version: manifest.version, config, settings, create, exit })
       },
     },

@@ -4,12 +4,15 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createLog } from '@loci/chassis/log.ts'
-import { PROGRAMS, SETTINGS, type Setting } from '@loci/chassis/settings.ts'
+import type { Setting } from '@loci/chassis/settings.ts'
 import { ERROR_CODES, ERRORS } from '@loci/contract/errors.ts'
+import { SETTING_NAMES } from '@loci/contract/setting-names.ts'
 import { createDaemon } from '@loci/daemon/app.ts'
 import { daemonDocument } from '@loci/daemon/document.ts'
+import { REGISTRY as DAEMON } from '@loci/daemon/settings.ts'
 import { createManagement } from '@loci/management/app.ts'
 import { managementDocument } from '@loci/management/document.ts'
+import { REGISTRY as MANAGEMENT } from '@loci/management/settings.ts'
 import { decisionIndex } from './decisions.ts'
 import { promisesPage } from './promises.ts'
 import { type OpenapiDocument, operationsFile } from './sdk.ts'
@@ -92,27 +95,40 @@ ${rows.join('\n')}
 }
 
 function configurationPage(): string {
-  const settings = Object.values(SETTINGS) as Setting<unknown>[]
-  const fallback = ({ fallback: given, optional }: Setting<unknown>) => {
-    if (typeof given === 'object') return PROGRAMS.map((program) => `${program} \`${given[program]}\``).join(', ')
-    return given === undefined ? (optional ? 'not set' : '**required**') : given === '' ? 'empty' : `\`${given}\``
-  }
-  const rows = settings.map(
-    (one) =>
-      `| \`${one.env}\` | ${one.programs.join(', ')} | ${fallback(one)} | ${one.doc}${one.secret ? ' **Secret**: not accepted as a flag, masked in `--print-config`.' : ''} |`,
-  )
+  const rows = SETTING_NAMES.map((env) => {
+    const declared = [DAEMON, MANAGEMENT].flatMap(({ program, settings }) =>
+      Object.values<Setting<unknown>>(settings)
+        .filter((setting) => setting.env === env)
+        .map((setting) => ({ program, setting })),
+    )
+    const [first] = declared
+    if (!first) throw new Error(`libs/contract/setting-names.ts has ${env}, which no program declares`)
+    const { doc, secret } = first.setting
+    const masked = secret ? ' **Secret**: not accepted as a flag, masked in `--print-config`.' : ''
+    const fallbacks = new Set(declared.map(({ setting }) => fallbackText(setting)))
+    const fallback =
+      fallbacks.size === 1
+        ? [...fallbacks].join()
+        : declared.map(({ program, setting }) => `${program} ${fallbackText(setting)}`).join(', ')
+    return `| \`${env}\` | ${declared.map(({ program }) => program).join(', ')} | ${fallback} | ${doc}${masked} |`
+  })
   return `${GENERATED}
 # Configuration
 
 Each setting is a flag (\`--listen\`), a variable (\`LOCI_LISTEN\`), a variable that names a file with the value (\`LOCI_LISTEN_FILE\`), or a key of a JSON
 file (\`--config FILE\` or \`LOCI_CONFIG\`; key \`listen\`). Flags win over variables, variables over the file, the file over defaults. An unknown \`LOCI_*\`
 name, a missing secret or a value out of range ends the start with exit code 78 and all problems in one message; \`--check-config\` does only that, and
-\`--print-config\` shows every value with its source. Variables that Kubernetes adds for a Service named loci are ignored. Source: \`libs/chassis/settings.ts\`.
+\`--print-config\` shows every value with its source. Variables that Kubernetes adds for a Service named loci are ignored. Source: \`settings.ts\` of each program.
 
 | variable | programs | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
 `
+}
+
+function fallbackText({ fallback, optional }: Setting<unknown>): string {
+  if (fallback === undefined) return optional ? 'not set' : '**required**'
+  return fallback === '' ? 'empty' : `\`${fallback}\``
 }
 
 /** No database is opened before start(), so a program can be asked for its routes without one. */

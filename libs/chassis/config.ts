@@ -4,13 +4,14 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { SETTING_NAMES } from '@loci/contract/setting-names.ts'
 import { isLoopback } from './addresses.ts'
-import { type Program, type Required, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
+import type { Registry, ServerSettings, Setting, SettingsTable, ValuesOf } from './settings.ts'
 
 type Source = 'flag' | 'environment' | 'environment file' | 'configuration file' | 'default' | 'not set'
 
-export interface Config {
-  values: Settings
+export interface Config<Table extends SettingsTable = SettingsTable> {
+  values: Partial<ValuesOf<Table>>
   problems: string[]
   warnings: string[]
   shown: { env: string; value: string; source: Source }[]
@@ -21,34 +22,32 @@ export interface Config {
 
 type Environment = Record<string, string | undefined>
 
-const NAMES = Object.keys(SETTINGS) as SettingName[]
 const CONFIG_FILE_ENV = 'LOCI_CONFIG'
 const MASK = '••••••'
 
 /** `needs` are settings without a default that only this command requires. */
-export function loadConfig({
-  program,
+export function loadConfig<Table extends SettingsTable>({
+  settings,
+  together,
+  warningsOf,
   argv,
   env,
   needs = [],
-}: {
-  program: Program
+}: Omit<Registry<Table>, 'program'> & {
   argv: string[]
   env: Environment
-  needs?: SettingName[]
-}): Config {
+  needs?: (keyof Table)[]
+}): Config<Table> {
   const problems: string[] = []
-  const { flags, rest, mode, configPath } = readFlags(program, argv, problems)
+  const { flags, rest, mode, configPath } = readFlags(settings, argv, problems)
   const file = readConfigFile(configPath ?? env[CONFIG_FILE_ENV], problems)
   rejectUnknown(env, file, problems)
 
-  const values: Partial<Record<SettingName, unknown>> = {}
+  const values: Record<string, unknown> = {}
   const given = new Set<string>()
   const shown: Config['shown'] = []
-  for (const name of NAMES) {
-    const setting = SETTINGS[name] as Setting<unknown>
-    if (!setting.programs.includes(program)) continue
-    const found = find(setting, program, flags, env, file, problems)
+  for (const [name, setting] of Object.entries(settings)) {
+    const found = find(setting, flags, env, file, problems)
     shown.push({
       env: setting.env,
       // An empty secret masked would look like one that is there.
@@ -67,28 +66,31 @@ export function loadConfig({
       problems.push(`${setting.env} ${(error as Error).message}`)
     }
   }
-  const config: Config = { values: values as Settings, problems, warnings: [], shown, rest, mode }
-  checkTogether(config, given)
+  const known = values as Partial<ValuesOf<Table>>
+  const config = { values: known, problems, warnings: warningsOf?.(known) ?? [], shown, rest, mode }
+  checkGroups([['LOCI_TLS_CERT', 'LOCI_TLS_KEY'], ...(together ?? [])], given, problems)
+  checkListeners(values as ListenerValues, config)
   return config
 }
 
-/** After `problems` was found empty: the settings of a program, typed. */
-export function requireSettings<const Name extends SettingName>(
-  config: Config,
-  names: readonly Name[],
-): Required<Name> {
-  if (config.problems.length > 0) throw new Error('the configuration has problems; report them before using it')
-  return Object.fromEntries(names.map((name) => [name, config.values[name]])) as Required<Name>
+/** After `problems` was found empty: what a server is handed, typed. */
+export function requireSettings<Table extends SettingsTable>(
+  { problems, values }: Config<Table>,
+  settings: Table,
+): ServerSettings<Table> {
+  if (problems.length > 0) throw new Error('the configuration has problems; report them before using it')
+  const served = Object.keys(settings).filter((name) => settings[name]?.forCommand === undefined)
+  return Object.fromEntries(served.map((name) => [name, values[name]])) as ServerSettings<Table>
 }
 
-export function configReport(config: Config): string {
+export function configReport(config: Pick<Config, 'shown'>): string {
   const width = Math.max(...config.shown.map(({ env }) => env.length))
   return config.shown
     .map(({ env, value, source }) => `${env.padEnd(width)}  ${value === '' ? '-' : value}  (${source})`)
     .join('\n')
 }
 
-function readFlags(program: Program, argv: string[], problems: string[]) {
+function readFlags(settings: SettingsTable, argv: string[], problems: string[]) {
   const flags = new Map<string, string>()
   const rest: string[] = []
   let mode: Config['mode'] = 'run'
@@ -96,9 +98,7 @@ function readFlags(program: Program, argv: string[], problems: string[]) {
   for (let i = 0; i < argv.length; i += 1) {
     const argument = argv[i] as string
     const [name, inline] = argument.split(/=(.*)/s) as [string, string?]
-    const setting = NAMES.map((key) => SETTINGS[key] as Setting<unknown>).find(
-      (one) => flagOf(one) === name && one.programs.includes(program),
-    )
+    const setting = Object.values(settings).find((one) => flagOf(one) === name)
     if (name === '--print-config') mode = 'print'
     else if (name === '--check-config') mode = 'check'
     else if (name === '--help' || name === '-h') mode = 'help'
@@ -131,13 +131,13 @@ function readConfigFile(path: string | undefined, problems: string[]): Map<strin
 }
 
 function rejectUnknown(env: Environment, file: Map<string, string>, problems: string[]): void {
-  const known = new Set([CONFIG_FILE_ENV, ...NAMES.map((name) => SETTINGS[name].env)])
+  const known = new Set<string>([CONFIG_FILE_ENV, ...SETTING_NAMES])
   for (const name of Object.keys(env)) {
     if (!name.startsWith('LOCI_') || isKubernetesLink(name)) continue
     if (known.has(name) || (name.endsWith('_FILE') && known.has(name.slice(0, -5)))) continue
     problems.push(`${name} is not a setting${suggestion(name, [...known])}`)
   }
-  const keys = NAMES.map((name) => fileKeyOf(SETTINGS[name]))
+  const keys = SETTING_NAMES.map((env) => fileKeyOf({ env }))
   for (const key of file.keys())
     if (!keys.includes(key))
       problems.push(`the configuration file has '${key}', which is not a setting${suggestion(key, keys)}`)
@@ -158,7 +158,6 @@ interface Found {
 
 function find(
   setting: Setting<unknown>,
-  program: Program,
   flags: Map<string, string>,
   env: Environment,
   file: Map<string, string>,
@@ -183,24 +182,32 @@ function find(
   }
   const fromFile = file.get(fileKeyOf(setting))
   if (fromFile !== undefined) return { text: fromFile, source: 'configuration file' }
-  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
+  const { fallback } = setting
   return fallback === undefined ? { source: 'not set' } : { text: fallback, source: 'default' }
 }
 
-const TOGETHER = [
-  ['LOCI_TLS_CERT', 'LOCI_TLS_KEY'],
-  ['LOCI_CELL_ID', 'LOCI_CELL_KEY', 'LOCI_MANAGEMENT_URL'],
-  ['LOCI_LEGACY_JWT_PUBLIC_KEY', 'LOCI_LEGACY_JWT_ISSUER', 'LOCI_LEGACY_JWT_AUDIENCE'],
-]
-
-/** Rules about more than one setting; `given` are those that somebody set, well or not. */
-function checkTogether({ values, problems, warnings, shown }: Config, given: ReadonlySet<string>): void {
-  for (const group of TOGETHER) {
+/** `given` are those that somebody set, well or not. */
+function checkGroups(groups: readonly (readonly string[])[], given: ReadonlySet<string>, problems: string[]): void {
+  for (const group of groups) {
     const missing = group.filter((env) => !given.has(env))
     if (missing.length === 0 || missing.length === group.length) continue
     const verb = missing.length === 1 ? 'is' : 'are'
     problems.push(`${group.join(', ')} go together: ${missing.join(' and ')} ${verb} missing`)
   }
+}
+
+/** What the chassis itself needs to be right together. */
+interface ListenerValues {
+  tlsCert?: string
+  tlsKey?: string
+  databaseCa?: string
+  requireHttps?: boolean
+  trustedProxies?: string[]
+  listen?: { host: string }
+  adminListen?: { host: string }
+}
+
+function checkListeners(values: ListenerValues, { problems, shown }: Pick<Config, 'problems' | 'shown'>): void {
   if (values.tlsCert && values.tlsKey) {
     try {
       createSecureContext({ cert: values.tlsCert, key: values.tlsKey })
@@ -230,14 +237,6 @@ function checkTogether({ values, problems, warnings, shown }: Config, given: Rea
     problems.push(
       `${env} would serve plain http on ${address.host}, where credentials can be read on their way: give LOCI_TLS_CERT and ` +
         'LOCI_TLS_KEY, name the proxy that ends TLS in LOCI_TRUSTED_PROXIES, or say LOCI_REQUIRE_HTTPS=false if the network is yours alone',
-    )
-  }
-  const serving = values.adminListen ?? values.listen
-  const allowlist = values.adminAllowlist
-  const loopbackOnly = allowlist?.every((entry) => entry.startsWith('127.') || entry.startsWith('::1'))
-  if (serving && allowlist && loopbackOnly && !/^(127\.|::1$|localhost$)/.test(serving.host)) {
-    warnings.push(
-      '/admin is served off loopback while LOCI_ADMIN_ALLOWLIST has loopback only: a proxy on this host must not forward /admin',
     )
   }
 }

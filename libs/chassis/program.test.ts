@@ -4,6 +4,18 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { test } from 'node:test'
 import { type Command, runProgram, StartRefused } from './program.ts'
+import { adminTokenDigests } from './setting-values.ts'
+import { setting, sharedSettings } from './settings.ts'
+
+const SETTINGS = {
+  ...sharedSettings({ listen: '127.0.0.1:4410', concurrencyMax: '128' }),
+  adminTokenDigests: setting({
+    env: 'LOCI_ADMIN_TOKEN_DIGESTS',
+    doc: 'SHA-256 of the admin token.',
+    secret: true,
+    parse: adminTokenDigests,
+  }),
+}
 
 const ENV = {
   LOCI_DATABASE_URL: 'postgres://loci_daemon:hunter22@127.0.0.1/loci_cell',
@@ -11,12 +23,17 @@ const ENV = {
   LOCI_SEALING_KEYS: `test:${randomBytes(32).toString('base64')}`,
 }
 
-async function call(argv: string[], env: Record<string, string> = ENV, serve: Command['run'] = async () => undefined) {
+async function call(
+  argv: string[],
+  env: Record<string, string> = ENV,
+  serve: Command<typeof SETTINGS>['run'] = async () => undefined,
+) {
   const ran: string[] = []
   let out = ''
   let err = ''
   const code = await runProgram({
     program: 'daemon',
+    settings: SETTINGS,
     version: '1.2.3',
     argv,
     env,

@@ -4,7 +4,7 @@
 
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
 import { findPortHolder } from './port-holder.ts'
-import { type Program, SETTINGS, type Setting, type SettingName } from './settings.ts'
+import type { Registry, Setting, SettingsTable } from './settings.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 64, unavailable: 69, bug: 70, config: 78 } as const
 
@@ -19,21 +19,20 @@ export class StartRefused extends Error {
   }
 }
 
-export interface Command {
+export interface Command<Table extends SettingsTable = SettingsTable> {
   summary: string
   /** How it is called, one line for each way; for its own --help. */
   usage?: string[]
   /** Settings without a default that this command needs beyond those that every command needs. */
-  needs?: SettingName[]
+  needs?: (keyof Table)[]
   /** Settings that this command does without although they are required otherwise. */
-  without?: SettingName[]
-  run(config: Config, args: string[]): Promise<number | undefined>
+  without?: (keyof Table)[]
+  run(config: Config<Table>, args: string[]): Promise<number | undefined>
 }
 
-export interface ProgramOptions {
-  program: Program
+export interface ProgramOptions<Table extends SettingsTable = SettingsTable> extends Registry<Table> {
   version: string
-  commands: Record<string, Command> & { serve: Command }
+  commands: Record<string, Command<Table>> & { serve: Command<Table> }
   argv: string[]
   env: Record<string, string | undefined>
   out(text: string): void
@@ -41,9 +40,11 @@ export interface ProgramOptions {
 }
 
 /** Resolves with the exit code, or undefined while the program serves. */
-export async function runProgram(options: ProgramOptions): Promise<number | undefined> {
-  const { program, commands, argv, env, out, err } = options
-  const probe = loadConfig({ program, argv, env })
+export async function runProgram<Table extends SettingsTable>(
+  options: ProgramOptions<Table>,
+): Promise<number | undefined> {
+  const { program, settings, commands, argv, env, out, err } = options
+  const probe = loadConfig({ ...options, argv, env })
   const name = probe.rest[0]?.startsWith('-') === false ? (probe.rest[0] as string) : 'serve'
   const command = commands[name]
   if (!command) {
@@ -54,9 +55,9 @@ export async function runProgram(options: ProgramOptions): Promise<number | unde
     out(name === 'serve' ? helpText(options) : commandHelp(options, name, command))
     return EXIT.ok
   }
-  const config = loadConfig({ program, argv, env, needs: command.needs ?? [] })
+  const config = loadConfig({ ...options, argv, env, needs: command.needs ?? [] })
   const args = config.rest.slice(probe.rest[0] === name ? 1 : 0)
-  const spared = (command.without ?? []).map((setting) => `${SETTINGS[setting].env} is required`)
+  const spared = (command.without ?? []).map((setting) => `${settings[setting]?.env} is required`)
   config.problems = config.problems.filter((problem) => !spared.some((start) => problem.startsWith(start)))
   if (config.mode === 'print') out(`${configReport(config)}\n`)
   if (config.problems.length > 0) {
@@ -104,12 +105,14 @@ function refusalText(program: string, reasons: string[]): string {
   return `${program} does not start:\n${reasons.map((reason) => `  - ${reason}\n`).join('')}`
 }
 
-function commandHelp({ program, version }: ProgramOptions, name: string, command: Command): string {
-  const needed = Object.values(SETTINGS).filter(
-    (setting) =>
-      (setting.programs as readonly Program[]).includes(program) &&
-      isNeeded(setting as Setting<unknown>, program, command),
-  )
+function commandHelp<Table extends SettingsTable>(
+  { program, version, settings }: ProgramOptions<Table>,
+  name: string,
+  command: Command<Table>,
+): string {
+  const needed = Object.keys(settings)
+    .filter((one) => isNeeded(settings[one] as Setting<unknown>, one, command))
+    .map((one) => settings[one] as Setting<unknown>)
   const usage = command.usage ?? [name]
   return [
     `loci ${program} ${version}`,
@@ -126,17 +129,21 @@ function commandHelp({ program, version }: ProgramOptions, name: string, command
   ].join('\n')
 }
 
-function isNeeded(setting: Setting<unknown>, program: Program, { needs = [], without = [] }: Command): boolean {
-  const isNamed = (names: SettingName[]) => names.some((name) => SETTINGS[name].env === setting.env)
-  if (isNamed(needs)) return true
-  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
-  return fallback === undefined && !setting.optional && !setting.forCommand && !isNamed(without)
+function isNeeded<Table extends SettingsTable>(
+  { fallback, optional, forCommand }: Setting<unknown>,
+  name: keyof Table,
+  { needs = [], without = [] }: Command<Table>,
+): boolean {
+  if (needs.includes(name)) return true
+  return fallback === undefined && !optional && !forCommand && !without.includes(name)
 }
 
-function helpText({ program, version, commands }: ProgramOptions): string {
-  const settings = Object.values(SETTINGS).filter((setting) =>
-    (setting.programs as readonly Program[]).includes(program),
-  ) as Setting<unknown>[]
+function helpText<Table extends SettingsTable>({
+  program,
+  version,
+  commands,
+  settings,
+}: ProgramOptions<Table>): string {
   const wide = Math.max(...Object.keys(commands).map((name) => name.length))
   return [
     `loci ${program} ${version}`,
@@ -151,15 +158,14 @@ function helpText({ program, version, commands }: ProgramOptions): string {
     '',
     'Each setting is a flag, a variable, or a key of the file; NAME_FILE reads the value from a file.',
     '',
-    ...settings.flatMap((setting) => [
+    ...Object.values(settings).flatMap((setting) => [
       `  ${setting.secret ? `${setting.env}_FILE` : `${flagOf(setting)}, ${setting.env}`}`,
-      `      ${setting.doc}${fallbackText(setting, program)}`,
+      `      ${setting.doc}${fallbackText(setting)}`,
     ]),
     '',
   ].join('\n')
 }
 
-function fallbackText(setting: Setting<unknown>, program: Program): string {
-  const fallback = typeof setting.fallback === 'object' ? setting.fallback[program] : setting.fallback
+function fallbackText({ fallback }: Setting<unknown>): string {
   return fallback === undefined || fallback === '' ? '' : ` Default: ${fallback}.`
 }

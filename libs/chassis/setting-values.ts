@@ -184,28 +184,14 @@ export function allowlist(text: string): string[] {
   return cidrs(text)
 }
 
-export function pathSegment(text: string): string {
-  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) throw new Error('must be one path segment of a-z, 0-9 and -')
-  if (RESERVED_SEGMENTS.has(text)) throw new Error(`is '${text}', which is a path of ours already`)
-  return text
+/** `reserved`: paths that the program has already. */
+export function pathSegment(reserved: ReadonlySet<string>): (text: string) => string {
+  return (text) => {
+    if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) throw new Error('must be one path segment of a-z, 0-9 and -')
+    if (reserved.has(text)) throw new Error(`is '${text}', which is a path of ours already`)
+    return text
+  }
 }
-
-const RESERVED_SEGMENTS = new Set([
-  'health',
-  'lifecycle',
-  'kv',
-  'system',
-  'conductor',
-  'cognitive',
-  'working-memory',
-  'memory',
-  'advice',
-  'databases',
-  'export',
-  'import',
-  'events',
-  'audit',
-])
 
 /** Digests of common weak passwords: a digest hides the weakness unless we compare. */
 const WEAK_DIGESTS = new Map([

@@ -13,6 +13,7 @@ import { schemaState } from '@loci/postgres/migrate.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { sealingKeyProblems } from '@loci/postgres/sealing-checks.ts'
 import { SCHEMA } from '../schema.ts'
+import type { REGISTRY } from '../settings.ts'
 import { PARTNER_CREDENTIALS, TOKENS } from './credentials.ts'
 import { API_KEYS, BOOTSTRAP, ORGANIZATIONS } from './people.ts'
 import { CELLS, FEED, INSTANCES } from './placement.ts'
@@ -31,12 +32,14 @@ const GROUPS: Record<string, Group> = {
   feed: FEED,
 }
 
+type Table = typeof REGISTRY.settings
+
 interface Streams {
   out(text: string): void
   err(text: string): void
 }
 
-export function operatorCommands(streams: Streams): Record<string, Command> {
+export function operatorCommands(streams: Streams): Record<string, Command<Table>> {
   return Object.fromEntries(
     Object.entries(GROUPS).map(([name, group]) => [
       name,
@@ -44,7 +47,7 @@ export function operatorCommands(streams: Streams): Record<string, Command> {
         summary: group.summary,
         usage: usageLines(name, group),
         ...(group.without ? { without: group.without } : {}),
-        run: (config: Config, args: string[]) => runVerb(name, group, config, args, streams),
+        run: (config: Config<Table>, args: string[]) => runVerb(name, group, config, args, streams),
       },
     ]),
   )
@@ -55,7 +58,7 @@ const EXIT = { done: 0, refused: 1, usage: 64, unavailable: 69, configuration: 7
 async function runVerb(
   name: string,
   group: Group,
-  config: Config,
+  config: Config<Table>,
   args: string[],
   { out, err }: Streams,
 ): Promise<number> {

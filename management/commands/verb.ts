@@ -2,8 +2,8 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
-import type { SettingName } from '@loci/chassis/settings.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { SettingName } from '../settings.ts'
 import type { Issuer } from '../tokens/tokens.ts'
 
 export interface Context {

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { runProgram } from '@loci/chassis/program.ts'
 import { operatorCommands } from '../commands/commands.ts'
+import { REGISTRY } from '../settings.ts'
 
 const MAIN = join(import.meta.dirname, '../main.ts')
 
@@ -33,7 +34,7 @@ export async function inside(env: Record<string, string>, ...argv: string[]): Pr
   const out = (text: string) => void streams.out.push(text)
   const err = (text: string) => void streams.err.push(text)
   const commands = { serve: { summary: '', run: async () => 0 }, ...operatorCommands({ out, err }) }
-  const code = await runProgram({ program: 'management', version: 'test', commands, argv, env, out, err })
+  const code = await runProgram({ ...REGISTRY, version: 'test', commands, argv, env, out, err })
   return { code: code ?? null, stdout: streams.out.join(''), stderr: streams.err.join('') }
 }
 

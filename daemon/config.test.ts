@@ -1,13 +1,16 @@
+// How the chassis reads a configuration, by the settings of a real program.
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { configReport, flagOf, isKubernetesLink, loadConfig, requireSettings } from '@loci/chassis/config.ts'
+import { selfSigned } from '@loci/chassis/testing/certificate.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { configReport, flagOf, isKubernetesLink, loadConfig, requireSettings } from './config.ts'
-import { SETTINGS } from './settings.ts'
-import { selfSigned } from './testing/certificate.ts'
+import { SETTING_NAMES } from '@loci/contract/setting-names.ts'
+import { REGISTRY } from './settings.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'loci-config-'))
 after(() => rmSync(directory, { recursive: true }))
@@ -20,8 +23,10 @@ const ENV = {
   LOCI_ADMIN_TOKEN_DIGESTS: DIGEST,
 }
 
+const OWNER_URL = 'postgres://loci_daemon_owner@127.0.0.1:5432/loci_cell'
+
 function daemon(env: Record<string, string | undefined> = {}, argv: string[] = []) {
-  return loadConfig({ program: 'daemon', argv, env: { ...ENV, ...env } })
+  return loadConfig({ ...REGISTRY, argv, env: { ...ENV, ...env } })
 }
 
 function file(name: string, text: string): string {
@@ -121,13 +126,12 @@ test('the link variables of Kubernetes are ignored', () => {
 })
 
 test('no setting of ours has a name that Kubernetes could set', () => {
-  for (const { env } of Object.values(SETTINGS))
-    for (const name of [env, `${env}_FILE`]) assert.ok(!isKubernetesLink(name), name)
+  for (const env of SETTING_NAMES) for (const name of [env, `${env}_FILE`]) assert.ok(!isKubernetesLink(name), name)
 })
 
 test('all problems are told at once', () => {
   const { problems } = loadConfig({
-    program: 'daemon',
+    ...REGISTRY,
     argv: ['--listen', 'nowhere'],
     env: { LOCI_QUEUE_MS: '0', LOCI_REQUIRE_HTTPS: 'yes', LOCI_NOPE: '1', LOCI_DATABASE_URL: 'mysql://x' },
   })
@@ -206,13 +210,6 @@ test('of the three settings of a cell the missing ones are named, and one that i
 test('a secret that is not set is shown as not set', () => {
   const report = configReport(daemon({}))
   assert.match(report, /LOCI_TLS_KEY +- {2}\(not set\)/)
-  const management = loadConfig({
-    program: 'management',
-    argv: [],
-    env: { LOCI_DATABASE_URL: 'postgres://a@127.0.0.1/b' },
-  })
-  for (const name of ['LOCI_BILLING_WEBHOOK_SECRETS', 'LOCI_GATEWAY_SECRETS'])
-    assert.match(configReport(management), new RegExp(`${name} +- {2}\\(`))
 })
 
 test('a certificate and a key that do not belong together are refused at start, not at the first handshake', () => {
@@ -262,16 +259,18 @@ test('/admin off loopback with the loopback allow-list is warned about', () => {
 
 test('what a command needs is required for it alone', () => {
   const needs = ['databaseOwnerUrl'] as const
-  const { problems } = loadConfig({ program: 'daemon', argv: [], env: ENV, needs: [...needs] })
+  const { problems } = loadConfig({ ...REGISTRY, argv: [], env: ENV, needs: [...needs] })
   assert.match(problems.join(), /^LOCI_DATABASE_OWNER_URL is required: /)
   assert.deepEqual(daemon().problems, [])
 })
 
 test('settings with a problem cannot be used', () => {
-  assert.throws(() => requireSettings(daemon({ LOCI_NOPE: '1' }), ['listen']), /has problems/)
-  assert.deepEqual(requireSettings(daemon(), ['queueMs', 'tlsCert']), { queueMs: 300, tlsCert: undefined })
+  assert.throws(() => requireSettings(daemon({ LOCI_NOPE: '1' }), REGISTRY.settings), /has problems/)
+  const served = requireSettings(daemon({ LOCI_DATABASE_OWNER_URL: OWNER_URL }), REGISTRY.settings)
+  assert.deepEqual([served.queueMs, served.tlsCert], [300, undefined])
+  assert.ok(!('databaseOwnerUrl' in served), 'what is for a command alone is not handed to the server')
 })
 
 test('a flag is the name in words', () => {
-  assert.equal(flagOf(SETTINGS.databaseConnectionsMax), '--database-connections-max')
+  assert.equal(flagOf(REGISTRY.settings.databaseConnectionsMax), '--database-connections-max')
 })
