@@ -211,6 +211,12 @@ function isClean({ duplicates, lost, differing, crooked }: Verdict): boolean {
 async function mutant(report: Report, world: World, callers: WorldCaller[]): Promise<void> {
   await using planted = await plantMutant([
     {
+      // It would notice by itself that the claim comes after other locks.
+      file: 'libs/acts/idempotency/store.ts',
+      from: `      ACT_LOCKS.note(sql, 'idempotency key', scope.join(' '))\n`,
+      to: '',
+    },
+    {
       file: 'libs/acts/idempotency/idempotency.ts',
       from: 'const isFirst = await answers.claim(sql, claim).catch(',
       to: 'const isFirst = await answers.find(sql, claim.scope).then((found) => !found).catch(',
