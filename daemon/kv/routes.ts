@@ -178,18 +178,25 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         query: entryListQuery,
         answers: { 200: entryList },
       },
-      async ({ caller, query, countRows, expectRows }) => {
+      async ({ caller, query, countRows, requireRate }) => {
         const request = {
           prefix: query.prefix ?? '',
           after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
           limit: query.limit,
         }
-        expectRows(query.limit)
-        const page = await readPage(shares.of(caller.instance.id), damage, caller.instance.id, caller.database, request)
-        countRows(page.rows.length)
-        const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
-        const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
-        return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
+        // A few lists of an instance at once: what a list costs is known when it is answered, and the next ones find it.
+        const leave = await shares.enter(caller.instance.id)
+        try {
+          requireRate()
+          const page = await readPage(pool, damage, caller.instance.id, caller.database, request)
+          countRows(page.rows.length)
+          const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
+          const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
+          return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
+        } finally {
+          // By then the answer is written and charged.
+          setImmediate(leave)
+        }
       },
     ),
 

@@ -48,8 +48,6 @@ export interface Exchange extends AnswerHeaders {
   readonly isClosed: boolean
   /** That the handler has counted in its answer. */
   rows: number
-  /** Charged for the answer before it was known. */
-  reservedUnits: number
   /** What access returned. */
   caller: unknown
   /** Set while the request counts as one of this sub-service. */
@@ -175,7 +173,6 @@ class OpenExchange implements Exchange {
   share: string | undefined = undefined
   holdsSlot = false
   rows = 0
-  reservedUnits = 0
   caller: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext

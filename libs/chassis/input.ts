@@ -10,9 +10,6 @@ import type { Log } from './log.ts'
 import { parseQuery } from './query-string.ts'
 import type { Call, Route } from './route.ts'
 
-/** Fewer than are one unit once they are answered: how large they are is not known yet. */
-const UNIT_EXPECTED_ROWS = 25
-
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
 
@@ -145,14 +142,8 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     }
   }
 
-  get expectRows(): (rows: number) => void {
-    return (rows) => {
-      const { matched, caller } = this.#exchange
-      const units = Math.floor(rows / UNIT_EXPECTED_ROWS)
-      if (units === 0) return
-      matched?.spec.access.charge?.(caller, units, false)
-      this.#exchange.reservedUnits += units
-    }
+  get requireRate(): () => void {
+    return () => this.#exchange.matched?.spec.access.charge?.(this.#exchange.caller, 0, false)
   }
 
   /** A getter, so that a handler may take it out of the call like everything else. */

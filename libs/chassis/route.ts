@@ -114,11 +114,10 @@ export interface Call<Caller, Params, Query, Body> {
   /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
   countRows(rows: number): void
   /**
-   * Before a long reading: charges ahead what so many rows may cost, and throws RATE_LIMITED where that is too much;
-   * the answer sets it right. Charged afterwards alone, any number of lists at once would all be let in before the
-   * first has cost anything.
+   * After a wait, before a long reading: throws RATE_LIMITED when what the caller's other requests have cost meanwhile
+   * is beyond its burst.
    */
-  expectRows(rows: number): void
+  requireRate(): void
   /**
    * A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred
    * at work.

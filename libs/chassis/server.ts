@@ -396,7 +396,7 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
   const { rows, unreadBytes } = exchange
-  settle(exchange, Math.floor(Math.max(rows / UNIT_ROWS, unreadBytes / UNIT_ANSWER_BYTES)))
+  charge(exchange, Math.floor(Math.max(rows / UNIT_ROWS, unreadBytes / UNIT_ANSWER_BYTES)), true)
   conclude(options, exchange, undefined)
 }
 
@@ -405,17 +405,8 @@ function charge({ matched, caller }: Exchange, units: number, isDone: boolean): 
   if (units > 0) matched?.spec.access.charge?.(caller, units, isDone)
 }
 
-/** What the answer has really cost, in place of what was charged ahead. */
-function settle(exchange: Exchange, units: number): void {
-  const { matched, caller, reservedUnits } = exchange
-  if (units === reservedUnits) return
-  exchange.reservedUnits = 0
-  matched?.spec.access.charge?.(caller, units - reservedUnits, true)
-}
-
 function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   const { requestId, matched, response, hasBegun } = exchange
-  settle(exchange, 0)
   if (!response.headersSent) {
     conclude(options, exchange, refuse(options, exchange, error))
     return

@@ -7,6 +7,11 @@ import type { Client, Pool, Statement } from './pool.ts'
 export interface PoolShares {
   /** The pool, of whose connections this caller has at most its share; beyond it calls wait for one of its own. */
   of(caller: string): Pool
+  /**
+   * One of its connections without using it: for work that is more than its statements. Whoever enters leaves, by the
+   * function that it answers.
+   */
+  enter(caller: string): Promise<() => void>
 }
 
 interface Share {
@@ -83,6 +88,10 @@ export function sharePool(
   }
 
   return {
+    async enter(caller) {
+      await enter(caller)
+      return () => leave(caller)
+    },
     of: (caller) => ({
       ...pool,
       client: () => clientOf(caller),
