@@ -41,7 +41,7 @@ test('each key has the rate of the services routes for itself, however many the 
   }
 })
 
-test('elsewhere all callers of an organization share the writes of a day, and reads are each caller’s own', async () => {
+test('elsewhere all callers of an organization share the writes of a day, which are no reads', async () => {
   await using management = await testManagement({ settings: SECRETS })
   const own = await management.organization({ callsOf: 'free' })
   const other = await management.organization({ callsOf: 'free' })
@@ -58,6 +58,26 @@ test('elsewhere all callers of an organization share the writes of a day, and re
   assert.equal((await own.ask('GET /api/v1/tenants')).status, 200)
   assert.equal((await own.ask('POST /api/v1/services', { body: { service_type: 'kv', name: 'x' } })).status, 202)
   assert.equal((await rename(other)).status, 200)
+})
+
+// A hundred keys of a free organization read a hundred times as much as one. Mutant: `shared` of reads undefined.
+test('elsewhere all callers of an organization together read as much as five of them', async () => {
+  await using management = await testManagement({ settings: SECRETS })
+  const [own, other] = [
+    await management.organization({ callsOf: 'free' }),
+    await management.organization({ callsOf: 'free' }),
+  ]
+  const list = (one: typeof own) => one.ask('GET /api/v1/tenants')
+  assert.equal((await list(own)).status, 200)
+  await management.sql(`update loci.rate_limits set tat = $1 where bucket like '%:all:read:others'`, [LATER])
+
+  const refused = await list(await management.member(own, 'owner'))
+
+  assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
+  assert.match(refused.error.message, /All callers of the organization together may make 15000 read requests a minute/)
+  assert.equal((await own.ask('GET /api/v1/services')).status, 200, 'each caller’s own, as the seed has it')
+  assert.equal((await own.ask(`PATCH /api/v1/tenants/${own.tenantId}`, { body: { name: 'x' } })).status, 200)
+  assert.equal((await list(other)).status, 200)
 })
 
 // Measured from outside: a key with services:read alone, or any stolen one, used up the day of its organization by POST

@@ -2,8 +2,8 @@
 // the rates of the organization's plan, for each authentication context alone: no other caller can use them up (seed,
 // Limits). All other routes have one rate for every plan, so high that no person meets it; what all callers of an
 // organization write there in a day is bounded by its plan, because every write leaves an audit entry and events
-// behind, and an organization may have many keys. The buckets are in Postgres, so all replicas grant a rate once
-// together. While that table cannot be written (a fail-over, a read-only server) each process limits for itself at a
+// behind, and an organization may have many keys; together they read as much as five of them. The buckets are in
+// Postgres, so all replicas grant a rate once together. While that table cannot be written (a fail-over, a read-only server) each process limits for itself at a
 // part of the rate: reads go on and nobody is let loose.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -63,6 +63,8 @@ export interface Rates {
 /** What one process grants alone: with two replicas, the usual number, together about the plan's rate. */
 const ALONE_PART = 0.5
 const MINUTES_A_DAY = 1_440
+/** An organization may have a hundred keys: together they read as much as so many of them. */
+const READERS = 5
 /** Of a day's writes: how many an organization may make at once. */
 const BURST_PART = 0.5
 const ALONE_BUCKETS_MAX = 10_000
@@ -139,11 +141,15 @@ function limitOf({ id, organizationId, plan }: RatedCaller, kind: RateClass, of:
     bucket: `${organizationId}:${id}:${kind}:${of === 'services' ? of : 'others'}`,
     perMinute: limits[kind],
     burst: limits[`${kind}_burst`],
-    shared:
-      kind === 'write' && (of === 'others' || of === 'revocations')
-        ? { bucket: `${organizationId}:all:${kind}:${of}`, ...dayOf(plan) }
-        : undefined,
+    shared: sharedOf(organizationId, plan, kind, of),
   }
+}
+
+function sharedOf(organizationId: string, plan: PlanName, kind: RateClass, of: RatedRoutes): RateLimit['shared'] {
+  const bucket = `${organizationId}:all:${kind}:${of}`
+  if (kind === 'write') return of === 'others' || of === 'revocations' ? { bucket, ...dayOf(plan) } : undefined
+  const { read, read_burst: burst } = PLANS[plan].management_per_minute
+  return of === 'others' ? { bucket, perMinute: read * READERS, burst: burst * READERS } : undefined
 }
 
 function dayOf(plan: PlanName): { perMinute: number; burst: number } {
@@ -162,9 +168,13 @@ function writeHeaders(
 }
 
 /** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (seed, Limits). */
-function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute }: RateLimit, rate: Rate): ApiError {
+function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute, shared }: RateLimit, rate: Rate): ApiError {
+  const together =
+    kind === 'write'
+      ? `${PLANS[plan].organization.writes_per_day} writes a day`
+      : `${shared?.perMinute} read requests a minute`
   const limit = rate.isShared
-    ? `All callers of the organization together may make ${PLANS[plan].organization.writes_per_day} writes a day`
+    ? `All callers of the organization together may make ${together}`
     : `This caller may make ${perMinute} ${kind} requests a minute`
   return new ApiError(
     'RATE_LIMITED',
