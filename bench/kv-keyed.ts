@@ -1,4 +1,5 @@
-// What an Idempotency-Key costs: the same POST of one entry with a new key for each and without one, in turns, on one instance.
+// What an Idempotency-Key costs: the same POST of one entry with a new key for each and without one, in turns, on one
+// instance.
 
 import { runSql } from '@loci/tests/world/sql.ts'
 import type { WorldTenant } from '@loci/tests/world/tenants.ts'

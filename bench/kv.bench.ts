@@ -1,6 +1,7 @@
-// npm run bench -- kv [--seconds N] [--rounds N] [--only read|write|keyed]: one key-value read, and one durable write, through HTTP,
-// credential, row-level security and digest, as a ratio of pgbench that runs the same SQL bare: prepared, over the same socket,
-// on the same data, in turns; and what an Idempotency-Key adds to a write. PostgreSQL is on disk here, not in memory, so that a commit costs what it costs.
+// npm run bench -- kv [--seconds N] [--rounds N] [--only read|write|keyed]: one key-value read, and one durable write,
+// through HTTP, credential, row-level security and digest, as a ratio of pgbench that runs the same SQL bare: prepared,
+// over the same socket, on the same data, in turns; and what an Idempotency-Key adds to a write. PostgreSQL is on disk
+// here, not in memory, so that a commit costs what it costs.
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

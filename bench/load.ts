@@ -1,5 +1,5 @@
-// A closed loop of HTTP requests: each connection sends the next request when the answer to its last one is complete. On bare
-// sockets and in a process of its own, so that it costs less than any server it measures.
+// A closed loop of HTTP requests: each connection sends the next request when the answer to its last one is complete.
+// On bare sockets and in a process of its own, so that it costs less than any server it measures.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
@@ -10,7 +10,10 @@ export interface LoadOptions {
   /** Scheme http, an address or name and a port. */
   url: string
   method?: string
-  /** `{n}` in it, in the body or in a header, stands for a number below `variants`, another one with each request; `{n%16}` for its rest. */
+  /**
+   * `{n}` in it, in the body or in a header, stands for a number below `variants`, another one with each request;
+   * `{n%16}` for its rest.
+   */
   path: string
   variants?: number
   /** Every variant is sent once, by whichever connection comes first: there must be more of them than can be sent. */
@@ -118,7 +121,8 @@ function openConnection(target: Target): void {
     if (isOver()) socket.destroy()
     else send()
   })
-  // One buffer per connection for its whole life: with the usual data events the generator was as dear as a bare server.
+  // One buffer per connection for its whole life: with the usual data events the generator was as dear as a bare
+  // server.
   const onread = {
     buffer: Buffer.allocUnsafe(64 * 1024),
     callback: (length: number, bytes: Uint8Array) => take(bytes as Buffer, length),
@@ -147,7 +151,9 @@ function openConnection(target: Target): void {
   })
 }
 
-/** Calls back with the status of each answer when its last byte is in. Answers must have a content-length or no body. */
+/**
+ * Calls back with the status of each answer when its last byte is in. Answers must have a content-length or no body.
+ */
 function answerReader(onAnswer: (status: string) => void): (bytes: Buffer, length: number) => boolean {
   let text = ''
   let needed = 0

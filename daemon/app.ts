@@ -63,7 +63,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
   // Probes, the feed and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-daemon-background', 2)
-  // Nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with nobody.
+  // Nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with
+  // nobody.
   const beat = open('loci-daemon-authority', 2)
 
   const switches = createSwitches()

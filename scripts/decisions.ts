@@ -1,5 +1,5 @@
-// docs/decisions/README.md: every decision in one line, by subject. A record says its title in the first line and, in the third, its date
-// and its subject.
+// docs/decisions/README.md: every decision in one line, by subject. A record says its title in the first line and, in
+// the third, its date and its subject.
 
 import path from 'node:path'
 

@@ -1,5 +1,5 @@
-// docs/promises.md: what the tests show, in their own words. A test beside the code states its promise in its title; a system test
-// states each of its promises with `report.promise`, and itself in the first sentence of its file.
+// docs/promises.md: what the tests show, in their own words. A test beside the code states its promise in its title; a
+// system test states each of its promises with `report.promise`, and itself in the first sentence of its file.
 
 import { readSource, resolveImport, type Source } from './tidy/source.ts'
 

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
+import { checkComments } from './tidy/comments.ts'
 import { checkDocumentSizes, checkInventory, checkLinks, checkNamedFiles, checkQuotes } from './tidy/documents.ts'
 import { checkLengths, checkNames, checkPlaces } from './tidy/files.ts'
 import {
@@ -14,6 +15,7 @@ import {
   checkFloors,
   checkLocks,
   checkRoomCircles,
+  checkRoomEdges,
   checkServers,
   checkSql,
   checkTesting,
@@ -56,6 +58,8 @@ const problems = [
   ...checkPlaces(tree),
   ...checkLengths(tree),
   ...checkWords(sources),
+  ...checkComments(tree),
+  ...checkRoomEdges(sources),
   ...checkLinks(tree),
   ...checkNamedFiles(tree),
   ...checkQuotes(tree),

@@ -37,7 +37,9 @@ export function createKnownDamage(): KnownDamage {
   }
 }
 
-/** As Postgres orders "C": by the bytes of UTF-8, which is the order of code points. JavaScript's own is that of UTF-16. */
+/**
+ * As Postgres orders "C": by the bytes of UTF-8, which is the order of code points. JavaScript's own is that of UTF-16.
+ */
 function inOrder(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,6 +1,6 @@
-// What loci.kv_write_acts() keeps of a batch for its repeats: no key, no value, no digest. A repeat has the same body (its fingerprint
-// says so), so everything but versions and times stands in the request; the digests are computed anew from both. 100
-// puts are some 500 bytes instead of 37,000.
+// What loci.kv_write_acts() keeps of a batch for its repeats: no key, no value, no digest. A repeat has the same body
+// (its fingerprint says so), so everything but versions and times stands in the request; the digests are computed anew
+// from both. 100 puts are some 500 bytes instead of 37,000.
 
 import type { Write, WriteOutcome } from './store.ts'
 

@@ -51,7 +51,10 @@ interface KvOptions {
   claims: Claims<Caller>
 }
 
-/** A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its surroundings. */
+/**
+ * A value of 256 KiB as clients write it that escape everything beyond ASCII: three times as much, and its
+ * surroundings.
+ */
 const ENTRY_BODY_BYTES_MAX = 800 * 1024
 
 /** Entries in one statement. */
@@ -184,7 +187,8 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
           after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
           limit: query.limit,
         }
-        // A few lists of an instance at once: what a list costs is known when it is answered, and the next ones find it.
+        // A few lists of an instance at once: what a list costs is known when it is answered, and the next ones find
+        // it.
         const leave = await shares.enter(caller.instance.id)
         try {
           requireRate()
@@ -298,7 +302,10 @@ function damaged(key: string, cause?: unknown): ApiError {
   return new ApiError('DATA_DAMAGED', message, { details: { ref: key }, ...(cause === undefined ? {} : { cause }) })
 }
 
-/** As text: the value is JSON already, and taking it apart only to put it together again costs more than all the rest of a read. */
+/**
+ * As text: the value is JSON already, and taking it apart only to put it together again costs more than all the rest of
+ * a read.
+ */
 function entryText({ key, value, version, createdAt, updatedAt, expiresAt, digest }: Omit<EntryRow, 'intact'>): string {
   const expires = expiresAt === null ? 'null' : `"${expiresAt.toISOString()}"`
   return `{"key":${JSON.stringify(key)},"value":${value},"version":${version},"createdAt":"${createdAt.toISOString()}","updatedAt":"${updatedAt.toISOString()}","expiresAt":${expires},"digest":"${digest.toString('base64url')}"}`

@@ -281,8 +281,8 @@ export async function digestsOf(
 }
 
 /**
- * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over `room` with them:
- * an answer within `room` may count some of them, one that is over counts none.
+ * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over
+ * `room` with them: an answer within `room` may count some of them, one that is over counts none.
  */
 export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Totals> {
   const { rows } = await sql.query<Totals>({

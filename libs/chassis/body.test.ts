@@ -39,7 +39,8 @@ const named: Access<string> = {
   shareOf: (caller) => caller,
 }
 
-// Mutant: the slot kept in awaitBody() of server.ts, as it was: one free account stopped both programs with 64 bodies of one byte.
+// Mutant: the slot kept in awaitBody() of server.ts, as it was: one free account stopped both programs with 64 bodies
+// of one byte.
 test('a body on its way holds no slot, and its request is served when it has come', async () => {
   await using server = await testHttpServer([at('POST /body', undefined, { body: BODY }), at('GET /x')], {
     limits: ONE,
@@ -69,7 +70,8 @@ test('a client that leaves in the middle of its body takes no slot with it', asy
   assert.equal(server.limiter.running, 0)
 })
 
-// Mutant: queueMicrotask() for setImmediate() in serve(). Node runs both between headers and body, so every body was waited for.
+// Mutant: queueMicrotask() for setImmediate() in serve(). Node runs both between headers and body, so every body was
+// waited for.
 test('a body that comes with its headers is not waited for: its slot is kept', async () => {
   const waited: boolean[] = []
   const handle = () => {

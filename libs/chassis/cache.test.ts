@@ -23,7 +23,8 @@ test('one that is kept again is counted once', () => {
   assert.deepEqual([cache.find('same'), cache.find('other')], [49, 1])
 })
 
-// Mutants: set isUsed false when an entry is kept again (evicted first); forget the size in drop() (the bound shrinks with every drop).
+// Mutants: set isUsed false when an entry is kept again (evicted first); forget the size in drop() (the bound shrinks
+// with every drop).
 test('entries are counted, one that is kept again is in use, and one that was dropped takes no room', () => {
   const cache = createCache<number>(3)
   for (const key of ['a', 'b', 'c']) cache.keep(key, 0)

@@ -1,5 +1,5 @@
-// A bounded map that keeps what is in use (second chance: an entry that was used since it was last examined stays). A flood of new
-// keys evicts itself, not the entries that everybody works with; and a use costs no more than a look.
+// A bounded map that keeps what is in use (second chance: an entry that was used since it was last examined stays). A
+// flood of new keys evicts itself, not the entries that everybody works with; and a use costs no more than a look.
 
 export interface Cache<Value> {
   /** Counts as a use. */

@@ -1,5 +1,5 @@
-// How a program declares its settings, and those that every program has because the chassis serves for it. docs/configuration.md is
-// generated from the tables of the programs.
+// How a program declares its settings, and those that every program has because the chassis serves for it.
+// docs/configuration.md is generated from the tables of the programs.
 
 import { boolean, databaseUrl, integer, listenAddress, oneOf, pem, proxies, sealingKeys } from './setting-values.ts'
 

@@ -1,5 +1,6 @@
-// The variables of every program. A name that is not here is refused at start, whichever program it was meant for, because a misspelt
-// setting that is silently ignored is how defaults end up in production. What each means, its program says.
+// The variables of every program. A name that is not here is refused at start, whichever program it was meant for,
+// because a misspelt setting that is silently ignored is how defaults end up in production. What each means, its
+// program says.
 
 export const SETTING_NAMES = [
   'LOCI_LISTEN',

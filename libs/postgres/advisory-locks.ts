@@ -1,6 +1,6 @@
 /**
- * Every advisory lock of both programs. A number has one meaning, also where two databases would keep two apart: who reads it in pg_locks
- * finds it here. SQL functions can not import; tidy holds the numbers in them against this list.
+ * Every advisory lock of both programs. A number has one meaning, also where two databases would keep two apart: who
+ * reads it in pg_locks finds it here. SQL functions can not import; tidy holds the numbers in them against this list.
  */
 export const ADVISORY_LOCKS = {
   /** One migration at a time. */

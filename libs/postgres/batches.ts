@@ -1,13 +1,13 @@
-// Natural batching: while calls of an instance are on their way, what arrives for it collects and shares the next one. Nobody waits
-// for a timer, and under load one call carries many. A batch holds one instance only: row-level security has one context per
-// statement.
+// Natural batching: while calls of an instance are on their way, what arrives for it collects and shares the next one.
+// Nobody waits for a timer, and under load one call carries many. A batch holds one instance only: row-level security
+// has one context per statement.
 //
 // What fails, fails by its kind:
-//   outcome unknown, store silent or too slow   everyone in the call is told, and everyone who has waited behind it that long: trying
-//                                               again they would wait the whole deadline a second time
-//   a lock was not to be had                    each group (database) once more by itself, side by side; the one that is locked is
-//                                               told and has calls of its own for a while, so that the others go on without it
-//   anything else                               one item is at fault: each alone, and only the guilty one fails
+//   outcome unknown, store silent or too slow: everyone in the call fails, and everyone who has waited behind it that
+//     long: a second try would take the whole deadline again;
+//   a lock was not to be had: each group (database) once more by itself, side by side; the one that is locked fails
+//     and has calls of its own for a while, so that the others go on without it;
+//   anything else: one item is at fault. Each is tried alone, and only that one fails.
 
 import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { isUnavailable, sqlState } from './errors.ts'
@@ -32,7 +32,10 @@ export interface BatchOptions<Item, Result> {
 /** How long a group that was locked has calls of its own. */
 const APART_MS = 5_000
 const APART_MAX = 1_000
-/** A connection that breaks at once is no reason to give up on the next one; a silence has used up the time of those behind. */
+/**
+ * A connection that breaks at once is no reason to give up on the next one; a silence has used up the time of those
+ * behind.
+ */
 const SILENCE_MS = 1_000
 
 interface Waiting<Item, Result> {
@@ -59,7 +62,8 @@ export function createBatches<Item, Result>({
   const apart = new Map<string, number>()
 
   async function work(name: string, instanceId: string, lane: Lane<Item, Result>): Promise<void> {
-    // In the order of arrival, also for two writes of one key: with one call at a time they are done one after the other.
+    // In the order of arrival, also for two writes of one key: with one call at a time they are done one after the
+    // other.
     while (lane.queue.length > 0) await flush(instanceId, lane, lane.queue.splice(0, fitting(lane.queue)))
     lane.running -= 1
     if (lane.running === 0) lanes.delete(name)

@@ -3,8 +3,8 @@
 // Limits). All other routes have one rate for every plan, so high that no person meets it; what all callers of an
 // organization write there in a day is bounded by its plan, because every write leaves an audit entry and events
 // behind, and an organization may have many keys; together they read as much as five of them. The buckets are in
-// Postgres, so all replicas grant a rate once together. While that table cannot be written (a fail-over, a read-only server) each process limits for itself at a
-// part of the rate: reads go on and nobody is let loose.
+// Postgres, so all replicas grant a rate once together. While that table cannot be written (a fail-over, a read-only
+// server) each process limits for itself at a part of the rate: reads go on and nobody is let loose.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { AnswerHeaders } from '@loci/chassis/route.ts'

@@ -162,8 +162,8 @@ test('sequence decides before occurred_at, and occurred_at before arrival, which
 const of = (subscriptionId: string, plan: Fields['plan'], status: Fields['status'], more: Fields = {}) =>
   one(plan, status, { subscriptionId, ...more })
 
-// Seed, Events: each of the eight types is handled by updating the tenant's billing status. With the seed's fields alone, after what
-// usually comes before it.
+// Seed, Events: each of the eight types is handled by updating the tenant's billing status. With the seed's fields
+// alone, after what usually comes before it.
 const EFFECTS: [Fields['eventType'], Fields[], Fields, [string, string, string]][] = [
   ['subscription.created', [], one('starter', 'active'), ['starter', 'active', 'active']],
   ['subscription.updated', [one('starter', 'active')], one('pro', 'active'), ['pro', 'active', 'active']],

@@ -45,7 +45,8 @@ test('two events of one tenant at the same moment are both kept, in one order, a
   const plans = ['free', 'starter', 'pro', 'enterprise'] as const
   const events = Array.from({ length: 12 }, (_, at) => one(plans[at % 4], 'active', sequence(at + 1)))
 
-  // More at once than the webhook has slots: on a busy machine some are 500 with Retry-After, and a provider delivers them again.
+  // More at once than the webhook has slots: on a busy machine some are 500 with Retry-After, and a provider delivers
+  // them again.
   await Promise.all(
     events.map(async (fields) => {
       const [body, headers] = [event({ ...fields, tenantId }), { 'webhook-id': randomUUID() }]

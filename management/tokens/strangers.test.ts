@@ -95,8 +95,8 @@ test('a stranger’s tenant is 403 with the same body as none, its service 404, 
   assert.deepEqual(revoked, [])
 })
 
-// Whoever was given a link knows its jti. Mutants: a primary key without the service (the second registration is 409), and
-// is_token_of_another() looking at token_children too (404: its owner could no longer take it back).
+// Whoever was given a link knows its jti. Mutants: a primary key without the service (the second registration is 409),
+// and is_token_of_another() looking at token_children too (404: its owner could no longer take it back).
 test('a jti that a stranger has registered first is still registered and taken back by its owner', async () => {
   const [own, stranger] = [await party(), await party()]
   const parent = await mint(own, { max_delegation_depth: 1 })

@@ -4,6 +4,7 @@ import {
   checkFloors,
   checkLocks,
   checkRoomCircles,
+  checkRoomEdges,
   checkServers,
   checkSql,
   checkTesting,
@@ -109,6 +110,17 @@ rule(
     ],
   ],
   (_, sources) => checkRoomCircles(sources),
+)
+const twoEdges = {
+  'daemon/kv/a.ts': "import '../feed/a.ts'\nimport '../b.ts'",
+  'daemon/feed/a.ts': '',
+  'daemon/b.ts': '',
+}
+rule('room edges', [['two where one is allowed', twoEdges, /2 import edges between rooms, at most 1/]], (_, sources) =>
+  checkRoomEdges(sources, { daemon: 1 }),
+)
+rule('room edges', [['two where two are allowed', twoEdges, undefined]], (_, sources) =>
+  checkRoomEdges(sources, { daemon: 2 }),
 )
 
 const testing: Example[] = [

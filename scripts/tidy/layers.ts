@@ -158,6 +158,17 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
   return edges
 }
 
+/** More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it. */
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 32, management: 110 }
+
+export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
+  return Object.entries(maxima).flatMap(([program, max]) => {
+    const count = [...roomEdges(sources, program).values()].reduce((sum, to) => sum + to.size, 0)
+    const text = `${count} import edges between rooms, at most ${max}; --rooms shows them`
+    return count > max ? [{ path: `${program}/app.ts`, line: 1, text }] : []
+  })
+}
+
 /**
  * Each program is built in floors: two rooms that need each other are one room, or share something that belongs below
  * both.

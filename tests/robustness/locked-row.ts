@@ -46,7 +46,8 @@ export async function lockedRow(
   const ofSibling = startOthers(daemon, tenant, 'free')
   const held: Timed[] = []
   const lockedAt = performance.now()
-  // Fewer than the quarter of the slots that the instance has: beyond it an instance would shut out its own other databases.
+  // Fewer than the quarter of the slots that the instance has: beyond it an instance would shut out its own other
+  // databases.
   const writers = Array.from({ length: 24 }, async (_, n) => {
     const own = plainClient()
     while (performance.now() - lockedAt < LOCK_MS - 200) {

@@ -27,7 +27,8 @@ export async function revokesThroughALongFeed(report: Report, world: World, a: W
       await manage(world, ['tokens', 'revoke', '--service', a.serviceId, '--jti', jti])
       world.management = await start(program)
       await untilReady(world.management.url)
-      // The cell asks a management that was away less and less often, up to every ten seconds: that is no matter of the feed.
+      // The cell asks a management that was away less and less often, up to every ten seconds: that is no matter of the
+      // feed.
       await until(async () => (await heardAt(world)) > stoppedAt)
       readyAt = performance.now() - startedAt
     })

@@ -31,7 +31,10 @@ export interface Verdict {
   accused: string[]
 }
 
-/** `touched`: keys that may be damaged. Whatever is not served any more must be accounted for, one by one, by the report. */
+/**
+ * `touched`: keys that may be damaged. Whatever is not served any more must be accounted for, one by one, by the
+ * report.
+ */
 export function judge(outcomes: Outcome[], touched: Map<Ledger, Set<string>>): Verdict {
   const verdict = noVerdict()
   for (const { ledger, survey: found } of outcomes) {

@@ -1,5 +1,5 @@
-// One request for each route that writes, of both programs, each time a new one: what the one before it may have done is done.
-// What a request needs (something to delete) is made by way of a process whose store answers.
+// One request for each route that writes, of both programs, each time a new one: what the one before it may have done
+// is done. What a request needs (something to delete) is made by way of a process whose store answers.
 
 import { randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'

@@ -1,7 +1,7 @@
-// The billing record is a function of the set of authentic events that carry a sequence or a time; without either the last arrival
-// shows; a second equal payment is never swallowed; what was never paid for gives nothing; every stored event has exactly one audit
-// entry. Over HTTP, against real processes: random sets of events, each in several orders with duplicates and replays, and between them
-// what a stranger would send. Then the same with kill -9 in the middle.
+// The billing record is a function of the set of authentic events that carry a sequence or a time; without either the
+// last arrival shows; a second equal payment is never swallowed; what was never paid for gives nothing; every stored
+// event has exactly one audit entry. Over HTTP, against real processes: random sets of events, each in several orders
+// with duplicates and replays, and between them what a stranger would send. Then the same with kill -9 in the middle.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
@@ -252,7 +252,10 @@ async function reopened(report: Report, scene: Scene): Promise<void> {
   )
 }
 
-/** Tenants whose subscription was deleted and then created, by arrival or by sequence in either order, and is not open; or is too early. */
+/**
+ * Tenants whose subscription was deleted and then created, by arrival or by sequence in either order, and is not open;
+ * or is too early.
+ */
 async function countShut(scene: Scene, url: string): Promise<number> {
   const ended = await mapWidth(Array.from({ length: MUTANT_SETS }), WIDTH, async (_, at) => {
     const caller = scene.callers[at % scene.callers.length] as WorldCaller
@@ -289,7 +292,10 @@ async function neverPaid(report: Report, scene: Scene): Promise<void> {
   )
 }
 
-/** Tenants that got more by four subscriptions whose first payment failed: of a free one a plan, of a suspended one its access. */
+/**
+ * Tenants that got more by four subscriptions whose first payment failed: of a free one a plan, of a suspended one its
+ * access.
+ */
 async function countGiven(scene: Scene, url: string): Promise<number> {
   const ended = await mapWidth(Array.from({ length: 2 * MUTANT_SETS }), WIDTH, async (_, at) => {
     const caller = scene.callers[at % scene.callers.length] as WorldCaller
@@ -310,7 +316,10 @@ async function countGiven(scene: Scene, url: string): Promise<number> {
   return ended.filter((isRight) => !isRight).length
 }
 
-/** kill -9 in the middle of a set; whatever was not answered is delivered again, and so is everything else, as providers do. */
+/**
+ * kill -9 in the middle of a set; whatever was not answered is delivered again, and so is everything else, as providers
+ * do.
+ */
 async function killed(report: Report, scene: Scene): Promise<void> {
   const differing: string[] = []
   let [kills, unanswered, doubled] = [0, 0, 0]

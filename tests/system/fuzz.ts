@@ -1,6 +1,8 @@
 // No sequence of bytes gives a 5xx (but 503 with Retry-After), a crash, a hang or a growing process.
 //
-//   npm run test:system -- fuzz [--short] [--seed=N] [--stream=BASE64]   the last sends one stream and shows what came back
+//   npm run test:system -- fuzz [--short] [--seed=N] [--stream=BASE64]
+//
+// The last option sends one stream and shows what came back.
 
 import { randomInt } from 'node:crypto'
 import { openPool } from '@loci/postgres/pool.ts'
@@ -79,7 +81,8 @@ await reportOn(async (report) => {
     connectionsMax: 1,
     onError: () => {},
   })
-  // The rate limit would turn nearly everything into 429, so the buckets are filled up again all the time, as a superuser.
+  // The rate limit would turn nearly everything into 429, so the buckets are filled up again all the time, as a
+  // superuser.
   const filling = setInterval(() => void unlimited.query({ text: 'delete from loci.rate_limits' }).catch(() => {}), 100)
   try {
     const targets = await targetsOf(world)
@@ -107,7 +110,10 @@ await reportOn(async (report) => {
   }
 })
 
-/** Each with credentials that open everything, of organizations that nobody else is in: the fuzz makes and deletes things. */
+/**
+ * Each with credentials that open everything, of organizations that nobody else is in: the fuzz makes and deletes
+ * things.
+ */
 async function targetsOf(world: World): Promise<Target[]> {
   const { operator } = await addTenant(world, { name: 'acme', plan: 'enterprise' })
   const organization = await addOrganization(world, 'fuzz')

@@ -1,5 +1,6 @@
-// One effect and one answer per Idempotency-Key. Twenty-five clients create a service with one key at the same moment, for half of
-// the keys on two processes of management, while transactions are rolled back and processes of management and Postgres are killed.
+// One effect and one answer per Idempotency-Key. Twenty-five clients create a service with one key at the same moment,
+// for half of the keys on two processes of management, while transactions are rolled back and processes of management
+// and Postgres are killed.
 
 import {
   type Creation,
@@ -39,8 +40,8 @@ await reportOn(async (report) => {
   const processes = [world.management as LociProcess]
   try {
     processes.push(await startManagement(world, '127.0.0.1:0'))
-    // A caller for each key: the limit of writes stays in force and is not what is tried here. Those of an organization lie
-    // ORGANIZATIONS apart, so that the next caller is another organization's.
+    // A caller for each key: the limit of writes stays in force and is not what is tried here. Those of an organization
+    // lie ORGANIZATIONS apart, so that the next caller is another organization's.
     const callers = interleave(
       await addCallers(world, { organizations: ORGANIZATIONS, each: KEYS / ORGANIZATIONS, name: 'storm' }),
     )
@@ -261,8 +262,8 @@ async function eachWith25(
 }
 
 /**
- * In the database itself: some of the creations fail in the middle, and some at the commit, when everything else of them has
- * been done and the answer has been stored.
+ * In the database itself: some of the creations fail in the middle, and some at the commit, when everything else of
+ * them has been done and the answer has been stored.
  */
 async function forceRollbacks({ postgres }: World, share: number): Promise<void> {
   await runSql(

@@ -1,5 +1,6 @@
 // An acknowledged write survives kill -9 of every process, and a refused one did nothing. Sixteen writers on two
-// replicas keep a ledger while all processes of Postgres are killed again and again, and daemons and management in between.
+// replicas keep a ledger while all processes of Postgres are killed again and again, and daemons and management in
+// between.
 
 import { type KeptLedger, openLedger, type Verdict } from '../robustness/kv-ledger.ts'
 import { consistencyOf, figures, storedEntries } from '../robustness/kv-tables.ts'

@@ -1,9 +1,9 @@
 // What rots is never served as truth, never hides what is healthy, and always shows in the report.
 //
-// Two tenants with several databases. First a superuser edits, swaps, moves and deletes rows behind the daemon's back. Then bits are
-// turned over inside live tuples of the table's file while the server is stopped: with checksums whole pages become unreadable,
-// without them the server serves whatever it finds. After each the whole of every database is listed and verified and held against
-// a ledger of what was written.
+// Two tenants with several databases. First a superuser edits, swaps, moves and deletes rows behind the daemon's back.
+// Then bits are turned over inside live tuples of the table's file while the server is stopped: with checksums whole
+// pages become unreadable, without them the server serves whatever it finds. After each the whole of every database is
+// listed and verified and held against a ledger of what was written.
 
 import { copyFileSync, rmSync } from 'node:fs'
 import { flipBits, listTuples, type Tuple } from '../robustness/heap-file.ts'
@@ -108,7 +108,8 @@ async function look(cell: RotCell, suspects: Map<Ledger, Set<string>>): Promise<
   return { outcomes, rows }
 }
 
-// Edits as a superuser. ----------------------------------------------------------------------------------------------------------
+// Edits as a superuser.
+// ----------------------------------------------------------------------------------------------------
 
 async function edits(report: Report, cell: RotCell): Promise<void> {
   const touched = new Map<Ledger, Set<string>>()
@@ -168,7 +169,8 @@ function touch(touched: Map<Ledger, Set<string>>, ledger: Ledger, key: string): 
   touched.set(ledger, (touched.get(ledger) ?? new Set()).add(key))
 }
 
-// Bits in the file. --------------------------------------------------------------------------------------------------------------
+// Bits in the file.
+// ----------------------------------------------------------------------------------------------------
 
 interface Flip {
   tuple: Tuple
@@ -206,8 +208,9 @@ async function flips(report: Report, cell: RotCell, name: string, hasChecksums: 
 }
 
 /**
- * Without checksums a turned bit in a length or in the beginning of the data can lead PostgreSQL itself off the page, and its process
- * dies. No reader can read around that, so such flips are found out by halving and told apart; they must still never be served.
+ * Without checksums a turned bit in a length or in the beginning of the data can lead PostgreSQL itself off the page,
+ * and its process dies. No reader can read around that, so such flips are found out by halving and told apart; they
+ * must still never be served.
  */
 async function flipAndLook(
   report: Report,
@@ -296,7 +299,8 @@ function touchedBy(
   return touched
 }
 
-// Mutants. -----------------------------------------------------------------------------------------------------------------------
+// Mutants.
+// ----------------------------------------------------------------------------------------------------
 
 async function mutants(report: Report): Promise<void> {
   {

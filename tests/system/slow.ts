@@ -1,5 +1,5 @@
-// Nobody waits for somebody else who is slow: clients that drip, a client that does not read, a PostgreSQL far away, a row that
-// somebody holds.
+// Nobody waits for somebody else who is slow: clients that drip, a client that does not read, a PostgreSQL far away, a
+// row that somebody holds.
 
 import { connect, type NetConnectOpts } from 'node:net'
 import { faultsOf, feel, figureOf } from '../robustness/crowded-bodies.ts'
@@ -82,7 +82,10 @@ async function drips(report: Report, daemon: LociProcess, tenant: WorldTenant): 
   report.promise('others are served beside them', beside.isGood, beside.figure)
 }
 
-/** H1: one free account held every slot with bodies that never came: the whole daemon, the whole of management, operator included. */
+/**
+ * H1: one free account held every slot with bodies that never came: the whole daemon, the whole of management, operator
+ * included.
+ */
 async function crowdedBodies(report: Report, world: World, other: WorldTenant): Promise<void> {
   const free = await addTenant(world, { name: 'initech', plan: 'free' })
   const account = await addOrganization(world, 'hooli')

@@ -1,5 +1,5 @@
-// No hostile token gains anything, a revocation reaches two replicas under load within 5 s and never comes back, keys rotate without a
-// failed request, and nothing valid is refused while management is dead.
+// No hostile token gains anything, a revocation reaches two replicas under load within 5 s and never comes back, keys
+// rotate without a failed request, and nothing valid is refused while management is dead.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -52,7 +52,8 @@ const HTTP_GOALS = [
 
 await reportOn(async (report) => {
   report.note(`seed ${SEED}: npm run test:system -- tokens --seed=${SEED}`)
-  // One after the other: while this process verifies thousands of tokens it does not answer the database that is being started.
+  // One after the other: while this process verifies thousands of tokens it does not answer the database that is being
+  // started.
   await hostileInProcess(report)
   const world = await startWorld({ replicas: 2, settings: { LOCI_UNAUTHENTICATED_PER_MINUTE: '1000000' } })
   try {
@@ -71,7 +72,8 @@ await reportOn(async (report) => {
   }
 })
 
-// ── hostile tokens ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── hostile tokens
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** In this process: the verifier and the access of the daemon, without a socket between. */
 async function hostileInProcess(report: Report): Promise<void> {
@@ -145,7 +147,8 @@ async function hostileByHttp(report: Report, world: World, a: WorldTenant, b: Wo
   )
 }
 
-// ── revocation ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── revocation
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function revokesUnderLoad(report: Report, world: World, a: WorldTenant, b: WorldTenant): Promise<void> {
   // A third replica that reads authority when it starts and never again.
@@ -235,9 +238,11 @@ async function oneTenantCanNotRevokeAnother(
   )
 }
 
-// ── a long feed ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── a long feed
+// ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-// ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── keys
+// ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function rotatesUnderLoad(report: Report, world: World, a: WorldTenant): Promise<void> {
   const load = startLoad(world.daemons, [a.capability.token, a.operator.token], LOAD_CLIENTS)
@@ -269,7 +274,8 @@ async function rotatesUnderLoad(report: Report, world: World, a: WorldTenant): P
   )
 }
 
-// ── without management ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── without management
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function goesOnWithoutManagement(report: Report, world: World, a: WorldTenant): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'loci-tokens-'))
@@ -327,7 +333,10 @@ async function goesOnWithoutManagement(report: Report, world: World, a: WorldTen
   }
 }
 
-/** Management with the control database of before the revocations, then once more with a new epoch by an operator's word. */
+/**
+ * Management with the control database of before the revocations, then once more with a new epoch by an operator's
+ * word.
+ */
 async function comesBack(
   report: Report,
   world: World,

@@ -1,7 +1,8 @@
-// One effect and one answer per Idempotency-Key (CONTRACT 0, Repeats; 4.2), the same in both programs. The claim on the key, the work
-// and the stored answer are one transaction: a second request with the key waits for the first and is then answered from the store.
-// Only what succeeded is stored; after a refusal the key is free again. An answer that held a credential is not stored, only the id of
-// what was issued; an answer with content is stored as references, and `fill` brings the content back.
+// One effect and one answer per Idempotency-Key (CONTRACT 0, Repeats; 4.2), the same in both programs. The claim on the
+// key, the work and the stored answer are one transaction: a second request with the key waits for the first and is
+// then answered from the store. Only what succeeded is stored; after a refusal the key is free again. An answer that
+// held a credential is not stored, only the id of what was issued; an answer with content is stored as references, and
+// `fill` brings the content back.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -35,7 +36,10 @@ export interface ActOptions {
   fill?: ((sql: Sql, kept: object) => Promise<object>) | undefined
 }
 
-/** Runs the work once per Idempotency-Key, in one transaction with the owner's rows in sight; a repeat gets the first answer, marked. */
+/**
+ * Runs the work once per Idempotency-Key, in one transaction with the owner's rows in sight; a repeat gets the first
+ * answer, marked.
+ */
 export type RunAct<Caller> = (
   call: ActCall<Caller>,
   work: (sql: Sql, act: Act) => Promise<Outcome>,
@@ -45,8 +49,8 @@ export type RunAct<Caller> = (
 export interface Acts<Caller> {
   act: RunAct<Caller>
   /**
-   * The answer to a key that is known, without any work; undefined when there is none. `first` is done when there is one, before
-   * it is looked at: the seed orders the rate limit there.
+   * The answer to a key that is known, without any work; undefined when there is none. `first` is done when there is
+   * one, before it is looked at: the seed orders the rate limit there.
    */
   replay(call: ActCall<Caller>, first: () => Promise<void>, options?: ActOptions): Promise<Reply | undefined>
 }
@@ -60,11 +64,14 @@ export interface StoredAnswer {
   ref: string | null
 }
 
-/** Where a program keeps its answers. A scope is the values of the primary key: the owner first, the Idempotency-Key last. */
+/**
+ * Where a program keeps its answers. A scope is the values of the primary key: the owner first, the Idempotency-Key
+ * last.
+ */
 export interface Answers {
   /**
-   * True for the first. A second one waits here until the first has committed or gone. An answer older than 24 hours counts as none,
-   * and its row is taken over.
+   * True for the first. A second one waits here until the first has committed or gone. An answer older than 24 hours
+   * counts as none, and its row is taken over.
    */
   claim(sql: Sql, claim: Claim): Promise<boolean>
   keep(sql: Sql, scope: string[], outcome: Outcome): Promise<void>
@@ -85,7 +92,10 @@ interface ClaimOptions<Caller> {
   /** What fingerprints are keyed with, the newest first; the same objects while they are the same keys. */
   keysOf(caller: Caller): SealingKey[] | Promise<SealingKey[]>
   scopeOf(caller: Caller, route: string, key: string): string[]
-  /** `mark`: another body gets the stored answer too, unless the caller asks to be told. The seed orders it for services. */
+  /**
+   * `mark`: another body gets the stored answer too, unless the caller asks to be told. The seed orders it for
+   * services.
+   */
   onOtherBody?: 'refuse' | 'mark'
 }
 
@@ -104,7 +114,10 @@ export interface Claims<Caller> {
 
 export interface ActsOptions<Caller> extends ClaimOptions<Caller> {
   pool: Pool
-  /** Acts of one owner wait for each other in the database: each in a connection of its own, they could hold all of them. */
+  /**
+   * Acts of one owner wait for each other in the database: each in a connection of its own, they could hold all of
+   * them.
+   */
   shares: PoolShares
   answers: Answers
   /** What the audit names. */
@@ -118,7 +131,10 @@ export interface ActsOptions<Caller> extends ClaimOptions<Caller> {
 /** Beside IDEMPOTENCY_REPLAY_WITHHELD where a credential is issued: what every act may be refused with. */
 export const REPEAT_ERRORS = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const
 
-/** For acts whose work is SQL with other statements between; a feature that writes by one function makes its claim in there. */
+/**
+ * For acts whose work is SQL with other statements between; a feature that writes by one function makes its claim in
+ * there.
+ */
 export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
   const { pool, shares, answers, scopeOf, actorOf, enter, requireRoom } = options
   const claims = createClaims(options)
@@ -163,7 +179,8 @@ export function createClaims<Caller>({ keysOf, scopeOf, onOtherBody }: ClaimOpti
     },
     async replay(sql, { caller, headers }, { scope, request }, stored, { fill } = {}) {
       if (!stored) throw inProgress()
-      // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the same.
+      // Gone when its sealing key was taken out of the settings meanwhile: nobody can say then whether the body is the
+      // same.
       const keys = await keysOf(caller)
       const sealedWith = keys.find(({ id }) => id === stored.sealedWith)
       const isSame = sealedWith && timingSafeEqual(stored.fingerprint, fingerprintOf(sealedWith, scope, request))

@@ -3,7 +3,10 @@ import { ACT_LOCKS } from '@loci/postgres/lock-order.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Answers, Outcome } from './idempotency.ts'
 
-/** In `loci.idempotency`, whose primary key has these columns, the owner's first. Every call has the owner's rows in sight. */
+/**
+ * In `loci.idempotency`, whose primary key has these columns, the owner's first. Every call has the owner's rows in
+ * sight.
+ */
 export function createAnswers(columns: readonly string[]): Omit<Answers, 'find'> {
   const names = columns.join(', ')
   const values = columns.map((_, at) => `$${at + 1}`).join(', ')

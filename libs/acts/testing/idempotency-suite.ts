@@ -1,4 +1,5 @@
-// What both programs promise about Idempotency-Key, tried through HTTP on the real database. A program runs it with one of its acts.
+// What both programs promise about Idempotency-Key, tried through HTTP on the real database. A program runs it with one
+// of its acts.
 
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -73,7 +74,8 @@ export function idempotencySuite(open: () => Promise<KeyedProgram>): void {
     assert.ok((await keyed('x'.repeat(255), { subject: randomUUID() })).status < 300)
   })
 
-  // Mutant: the owner or the caller left out of scopeOf(): the second one is answered with the first one's answer, or 422.
+  // Mutant: the owner or the caller left out of scopeOf(): the second one is answered with the first one's answer, or
+  // 422.
   test('the same key of another caller or of another owner is another key', async () => {
     const subject = randomUUID()
     for (const as of [undefined, 'another caller', 'another owner'] as const) {

@@ -1,4 +1,5 @@
-// One run: a seed, rules, three hours of faults, a calm in which cells may still be away, and a quiet hour with everything back.
+// One run: a seed, rules, three hours of faults, a calm in which cells may still be away, and a quiet hour with
+// everything back.
 
 import type { Verb } from '@loci/management/provisioning/service-state.ts'
 import { seeded } from '../seeded.ts'
@@ -36,9 +37,10 @@ const SERVICES_MAX = 9
 const VERBS: Verb[] = ['suspend', 'resume', 'update', 'retry', 'retry', 'delete']
 
 /**
- * `watched`: after a restore of the control database somebody sees to it that no cell is away for long, and a restored cell knows it.
- * `unwatched`: nobody does, the control database is restored again and again, cells are silent meanwhile, a restored cell finds an old
- * place in the feed, and somebody has the key of a cell.
+ * `watched`: after a restore of the control database somebody sees to it that no cell is away for long, and a restored
+ * cell knows it.
+ * `unwatched`: nobody does, the control database is restored again and again, cells are silent meanwhile, a restored
+ * cell finds an old place in the feed, and somebody has the key of a cell.
  */
 export type Setting = 'watched' | 'unwatched'
 
