@@ -16,6 +16,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/capability-access.ts'
 import { checkBoundary } from '../store.ts'
+import { add, noSums, type Sums, xor } from './sums.ts'
 import type { Chunk, Head, Settled, Walker } from './walker.ts'
 
 export type Mode = 'incremental' | 'full'
@@ -31,20 +32,6 @@ export interface Position {
   issues: number
   /** Something could not be known on the way. */
   isUnknown: boolean
-}
-
-export interface Sums {
-  /** The database's seq when its walk began; null when it was written to since. */
-  seq: string | null
-  rows: number
-  bytes: number
-  a: string
-  b: string
-  damaged: number
-  unreadable: number
-  damagedA: string
-  damagedB: string
-  versionMax: string
 }
 
 export interface Issue {
@@ -261,40 +248,6 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
         `${chunk.expiredVisible} expired ${walker.noun[1]} can still be read.`,
       ),
     )
-}
-
-function noSums(seq: string): Sums {
-  return {
-    seq,
-    rows: 0,
-    bytes: 0,
-    a: '0',
-    b: '0',
-    damaged: 0,
-    unreadable: 0,
-    damagedA: '0',
-    damagedB: '0',
-    versionMax: '0',
-  }
-}
-
-function add(sums: Sums, chunk: Chunk): Sums {
-  return {
-    seq: sums.seq,
-    rows: sums.rows + chunk.rows,
-    bytes: sums.bytes + chunk.bytes,
-    a: xor(sums.a, chunk.a),
-    b: xor(sums.b, chunk.b),
-    damaged: sums.damaged + chunk.damagedKeys.length,
-    unreadable: sums.unreadable + chunk.damagedStates.filter((state) => state === 'page_unreadable').length,
-    damagedA: xor(sums.damagedA, chunk.damagedA),
-    damagedB: xor(sums.damagedB, chunk.damagedB),
-    versionMax: BigInt(chunk.versionMax) > BigInt(sums.versionMax) ? chunk.versionMax : sums.versionMax,
-  }
-}
-
-function xor(one: string, other: string): string {
-  return (BigInt(one) ^ BigInt(other)).toString()
 }
 
 /**
