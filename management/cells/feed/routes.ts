@@ -36,7 +36,7 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
         // A database that only reads (a fail-over under way) still has a feed to give.
         if (!page.full)
           await noteHeard(pool, caller.cellId, page.epoch, query.after).catch((error) =>
-            log.warn({ requestId, error }, 'how far a cell has read could not be noted'),
+            log.warn({ requestId, error }, 'the feed position of a cell was not saved; its next poll saves it'),
           )
         if (page.full || page.items.length > 0 || query.wait === 0) return page
         yieldSlot()
