@@ -234,6 +234,11 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
       call: `loci.kv_write(${id}, 100, array['default'], array['put'], array['plan'], array['1'], array[null::float8], array[null::bigint])`,
       needs: [/Index Cond: \(\(instance_id = .*name = /, /Index Cond: \(\(instance_id = .*key = /],
     },
+    {
+      call: `loci.claim_keys(${id}, 'POST /x', 10000, array['default'], array['holder'], array['key'])`,
+      settings: `set loci.instance = ${id};`,
+      needs: [/using idempotency_pkey/, /Index Cond: \(\(instance_id = .*database = .*route = .*holder = .*key = /],
+    },
     { call: `loci.kv_databases(${id}, 10)`, needs: [/using due_pkey/, /Index Cond: \(instance_id = /] },
     {
       call: `loci.kv_expired(${id}, 'default', now(), null, null)`,
