@@ -112,7 +112,14 @@ test('simultaneous creations with one key make one service', async () => {
 
 test('the quota is exact when many ask at once, and a deleted service makes room at once', async () => {
   const party = await management.organization()
-  const answers = await Promise.all(Array.from({ length: 14 }, () => create(party)))
+  // On a busy machine the last ones wait for the tenant's lock longer than they may, and ask again as they are told to.
+  const createSoon = async () => {
+    for (;;) {
+      const answer = await create(party)
+      if (answer.status !== 503) return answer
+    }
+  }
+  const answers = await Promise.all(Array.from({ length: 14 }, createSoon))
   const statuses = Map.groupBy(answers, ({ status }) => status)
   assert.deepEqual([statuses.get(202)?.length, statuses.get(403)?.length], [10, 4])
   const made = answers.find(({ status }) => status === 202)?.json.service_id
