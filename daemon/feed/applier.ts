@@ -152,7 +152,7 @@ async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: A
     if (erased > 0)
       options.log.warn(
         { component: 'feed', count: erased },
-        'instances that a restored backup brought back are erased again',
+        'expected after a restore: instances deleted before are marked deleted again and will be erased (count). Nothing to do',
       )
     after = page.next
     more = page.more

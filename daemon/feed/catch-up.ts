@@ -3,7 +3,7 @@
 import type { Authority, AuthorityChanges } from '../access/authority.ts'
 
 export const RESTORED =
-  'the database of this cell was restored or has failed over; nothing is served before a full resync from management'
+  'PostgreSQL of this cell was restored or has failed over; nothing is served before a full resync from management'
 const FEED_ALARM_S = 900
 
 /**

@@ -128,7 +128,7 @@ function unknownOutcome(
   if (unknownIsInternal) return new ApiError('INTERNAL_ERROR', failureMessage, { retryAfterMs: 1_000, cause })
   // What a GET leaves behind (a probe, how far a check has come) nobody asked for: to say that it failed is no lie.
   if (method === 'GET')
-    return new ApiError('STORE_UNAVAILABLE', 'The database does not answer in time. Try again.', { cause })
+    return new ApiError('STORE_UNAVAILABLE', 'PostgreSQL does not answer in time. Try again.', { cause })
   return new ApiError(
     'OUTCOME_UNKNOWN',
     'The write may or may not have happened. Repeat it with the same Idempotency-Key, or read again.',
@@ -154,7 +154,7 @@ export function isSchemaGap(error: ApiError): boolean {
 type Kind = [ErrorCode, string]
 
 const BAD_REQUEST: Kind = ['VALIDATION_ERROR', 'The request cannot be read. Check its path, headers and body.']
-const STORE_DOWN: Kind = ['STORE_UNAVAILABLE', 'The database does not answer. Nothing was done; try again.']
+const STORE_DOWN: Kind = ['STORE_UNAVAILABLE', 'PostgreSQL does not answer. Nothing was done; try again.']
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code

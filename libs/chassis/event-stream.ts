@@ -72,6 +72,8 @@ const TIMES = {
 const BUFFER_BYTES = 256 * 1024
 /** What browsers wait before they reconnect. */
 const RETRY_MS = 2_000
+const CLOSED_EARLY =
+  'an event stream was closed because PostgreSQL did not answer; the client reconnects and misses nothing. Many: look at PostgreSQL'
 
 /** Every stream of a process, counted by owner. They end when it drains. */
 export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['times'] = {}): EventStreams {
@@ -86,7 +88,7 @@ export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['t
         last === undefined ? await readEnd() : Number(parseInput(eventPosition, last, 'headers.last-event-id'))
       const open = streams.get(owner) ?? new Set()
       if (open.size >= max) throw new ApiError('RATE_LIMITED', tooMany, { retryAfterMs: 10_000 })
-      const onError = (error: unknown) => log.warn({ requestId, error }, 'event stream closed early')
+      const onError = (error: unknown) => log.warn({ requestId, error }, CLOSED_EARLY)
       const opened = openStream({ ...options, after, signal, onError, times })
       streams.set(owner, open.add(opened))
       opened.readable.on('close', () => {

@@ -36,6 +36,8 @@ export interface RunningJobs {
 }
 
 const FAILED = 'background job failed; retrying'
+const LAST_FAILED =
+  'the last step of a background job failed while stopping; component says which: feed = the lease runs out in 10 s, usage = the last seconds are not counted, last use = not saved. Nothing to do'
 
 export function startJobs(jobs: Job[], log: Log): RunningJobs {
   const stopping = new AbortController()
@@ -76,7 +78,7 @@ export async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<v
     }
     if (outcome === undefined) await wakeup.wait(waitMs, signal)
   }
-  await job.last?.().catch((error) => log.warn({ component, error }, 'background job failed at shutdown'))
+  await job.last?.().catch((error) => log.warn({ component, error }, LAST_FAILED))
 }
 
 export interface Wakeup {

@@ -132,10 +132,13 @@ export async function serve(chassis: Chassis, app: App): Promise<Serving> {
 
   async function becomeReady(): Promise<void> {
     lifecycle.move('migrating', 'waiting for the database and its schema')
-    const prepared = await app.prepare({ signal, onWaiting: (reason) => log.warn({ reason }, 'waiting') })
+    const prepared = await app.prepare({
+      signal,
+      onWaiting: (reason) => log.warn({ reason }, 'waiting for PostgreSQL'),
+    })
     if (prepared === 'stopped' || isStopping()) return
     if (prepared.refused) throw new StartRefused(prepared.refused)
-    for (const warning of prepared.warnings) log.warn({ reason: warning }, 'database')
+    for (const warning of prepared.warnings) log.warn({ reason: warning }, 'PostgreSQL warning')
     // In the log and not in the reason, which the open status shows to strangers.
     log.info({ reason: `schema ${prepared.schemaVersion} on PostgreSQL ${prepared.serverVersion}` }, 'database ready')
     lifecycle.move('warming', 'the database has the schema of this release')
@@ -188,7 +191,7 @@ function beatJob({ beat }: App, lifecycle: Lifecycle, onBeat: () => void): Job {
   return {
     name: 'postgres',
     everyMs: beat.everyMs,
-    failure: 'database does not answer; retrying',
+    failure: 'PostgreSQL does not answer; retrying',
     async run() {
       try {
         const problem = await beat.ask()
@@ -234,7 +237,7 @@ export async function runServer<Settings>(options: RunOptions<Settings>): Promis
   const { program, version, config, settings, create, exit } = options
   const log = createLog({ level: settings.logLevel, program })
   exitOnBug(log, exit)
-  for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration')
+  for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration warning')
   const serving = await create({ settings, log, version })
   serving.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
   drainOnSignal(serving, { ...settings, log, exit })

@@ -142,7 +142,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
       }
       const cut = inFlight.size
       // Those still at work are told that their outcome is unknown; a connection is not cut for it.
-      for (const exchange of inFlight) if (!exchange.response.headersSent) expire(options, exchange)
+      for (const exchange of inFlight) if (!exchange.response.headersSent) expire(options, exchange, CUT)
       await untilWritten(inFlight)
       server.closeAllConnections()
       clearInterval(sweeper)
@@ -412,7 +412,10 @@ function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
     return
   }
   // Its deadline passed first, and the caller knows as much as can be known.
-  options.log.warn({ requestId, error }, 'a handler failed after its deadline had been answered')
+  options.log.warn(
+    { requestId, error },
+    'a request failed after its caller had been answered (deadline or drain); nobody waits for it, error says why',
+  )
   conclude(options, exchange, failureOf(error, matched?.spec ?? {}, hasBegun))
 }
 
@@ -433,19 +436,23 @@ function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError |
 function sweep(options: ReadyOptions, { inFlight, leftovers }: ExchangeContext): void {
   const now = performance.now()
   for (const exchange of inFlight) {
-    if (now >= exchange.deadlineAt) expire(options, exchange)
+    if (now >= exchange.deadlineAt) expire(options, exchange, OVERDUE)
     else if (exchange.body && (now >= exchange.bodyDueAt || exchange.body.account?.isTooSlow(now)))
       exchange.body.refuse(tooSlow())
   }
   for (const { request, bodyDueAt } of leftovers) if (now >= bodyDueAt) endSoon(request.socket)
 }
 
-function expire(options: ReadyOptions, exchange: Exchange): void {
+const TOLD = 'the caller got 500 OUTCOME_UNKNOWN (GET: 503); the work may still finish'
+const OVERDUE = `a handler is past its deadline; ${TOLD}. Many: look at PostgreSQL`
+const CUT = `a request was cut at the end of the drain; ${TOLD}`
+
+function expire(options: ReadyOptions, exchange: Exchange, message: string): void {
   const { response, requestId, route } = exchange
   const error = new DeadlinePassed('the handler did not end within the deadline of its route')
   exchange.abort(error)
   if (!response.headersSent) {
-    options.log.error({ requestId, route }, 'a handler is past its deadline; its caller was told so')
+    options.log.error({ requestId, route }, message)
     refuse(options, exchange, error)
     return
   }
@@ -465,7 +472,7 @@ function cutSlowReaders(inFlight: Set<Exchange>, excessBytes: number, log: Log):
     left -= exchange.unreadBytes
     log.warn(
       { requestId: exchange.requestId, bytes: exchange.unreadBytes },
-      'an answer was not read in time; its connection is closed',
+      'a slow client was cut: over 64 MiB of answers wait to be read, the oldest go first. Many: find the client by requestId',
     )
     exchange.destroy()
   }

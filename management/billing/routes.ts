@@ -104,8 +104,8 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics }: Bil
         if (received.effect === 'unordered') {
           unordered.inc()
           log.warn(
-            { requestId, component: 'billing' },
-            'a billing event does not count: other events of its subscription have a metadata.sequence or occurred_at, this one has not',
+            { requestId, component: 'billing', reason: received.tenantId },
+            'a billing event does not count: it has no metadata.sequence or occurred_at and others of its subscription have. Ask the sender to add it, or reset the ordering (docs/operations/billing.md)',
           )
         }
         return { received: true }

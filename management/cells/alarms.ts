@@ -36,7 +36,7 @@ export function createAlarms({ pool, log, metrics }: { pool: Pool; log: Log; met
     loggedAt.set(key, now)
     log.error(
       { component: 'cells', code: kind, reason: `${cellId}: ${detail}` },
-      'ALARM: a cell said what an honest one does not; if its key may be stolen, change it: management cells keys',
+      'ALARM: suspicious report of a cell (code, reason); if its key may be stolen: management cells keys',
     )
     await saveAlarm(pool, cellId, kind, detail)
   }

@@ -9,7 +9,7 @@
 // every writer shares); an instance is reported as deleted while a row of it is left.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
+import { createRepeats, createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { finishPurge, listPurges, type Purge, purgeSome } from './store.ts'
@@ -33,21 +33,29 @@ const INSTANCES_MAX = 100
 const BATCH_MAX = 500
 /** Time spent on one instance before the next: a large one must not delay small ones. */
 const SLICE_MS = 1_000
+const ERASING_FAILED =
+  'erasing an instance failed; tried again in 5 s. Its service shows deletion_unconfirmed after 15 minutes; error says why'
 
 export function createPurger(options: PurgerOptions): Purger {
   const { pool, log } = options
   const wakeup = createWakeup()
+  /** Of each instance whose erasure failed last. */
+  const failing = new Map<string, (reason: string) => boolean>()
 
   async function run(signal: AbortSignal): Promise<JobOutcome> {
     let isUnfinished = false
     for (const purge of await listPurges(pool, INSTANCES_MAX)) {
       if (signal.aborted) return undefined
       // One that fails must not block the others; it is retried in the next round.
-      isUnfinished =
-        (await purgeForSlice(options, purge, signal).catch((error) => {
-          log.warn({ error, component: 'purge' }, 'erasing an instance failed; retrying')
-          return false
-        })) || isUnfinished
+      try {
+        isUnfinished = (await purgeForSlice(options, purge, signal)) || isUnfinished
+        failing.delete(purge.instanceId)
+      } catch (error) {
+        const isNews = failing.get(purge.instanceId) ?? createRepeats()
+        failing.set(purge.instanceId, isNews)
+        if (isNews((error as Error).message))
+          log.warn({ error, component: 'purge', service: purge.instanceId }, ERASING_FAILED)
+      }
     }
     return isUnfinished ? 'again' : undefined
   }

@@ -84,7 +84,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       const { svc: reason } = row as { svc?: string }
       log.error(
         { component: 'reports', reason: `${field} ${reason ?? ''}` },
-        'management rejected this row of a report; leaving it out',
+        'management rejected this row of a report; it is dropped for good',
       )
     }
     return unreadable.size > before
@@ -98,7 +98,10 @@ export function createReporter(options: ReporterOptions): Reporter {
       const named = error.instances.filter((svc) => !unknown.has(svc))
       for (const svc of named) unknown.set(svc, false)
       if (!leaveOut(error.fields) && named.length === 0) throw error
-      log.warn({ component: 'reports', reason: error.message }, 'report refused; sending it without the named rows')
+      log.warn(
+        { component: 'reports', reason: error.message },
+        'management refused a report; it is sent again without the rows or instances it named. Rows in the error lines above are not reported again: compare the releases of daemon and management',
+      )
       return 'again'
     }
   }

@@ -36,7 +36,10 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
         // A database that only reads (a fail-over under way) still has a feed to give.
         if (!page.full)
           await noteHeard(pool, caller.cellId, page.epoch, query.after).catch((error) =>
-            log.warn({ requestId, error }, 'the feed position of a cell was not saved; its next poll saves it'),
+            log.warn(
+              { requestId, component: 'cells', reason: caller.cellId, error },
+              'feed position and heard_at of a cell were not saved; the cell still got its feed. Is the control database read-only (fail-over)?',
+            ),
           )
         if (page.full || page.items.length > 0 || query.wait === 0) return page
         yieldSlot()
