@@ -98,7 +98,10 @@ export function partnerAccess({
       requireServiceType(instance, kind)
       const asked = arrival.headers[HEADER.database]
       if (asked !== undefined && asked !== credential.database)
-        throw new ApiError('DATABASE_MISMATCH', 'The partner credential is bound to another database.')
+        throw new ApiError(
+          'DATABASE_MISMATCH',
+          `This partner credential is for another database: leave ${HEADER.database} out, or use the credential of that database.`,
+        )
       requireServed(instance, kind.effect)
       return {
         instance,

@@ -113,7 +113,7 @@ export function sharedSettings(own: { listen: string; concurrencyMax: string }) 
     }),
     sealingKeys: setting({
       env: 'LOCI_SEALING_KEYS',
-      doc: 'Keys for secrets at rest, as `<id>:<base64 of 32 random bytes>`, comma between: the first encrypts, every one decrypts. Put a new one in front to rotate.',
+      doc: 'Keys for secrets at rest, as `<id>:<base64 of 32 random bytes>`, comma between: the first encrypts, every one decrypts. To rotate see docs/operations/rotate-and-revoke.md.',
       secret: true,
       parse: sealingKeys,
     }),

@@ -103,7 +103,7 @@ function requireDigest(path: string, { version, text }: Migration, digest: strin
   if (carried === digest) return
   const [last, next] = [version, version + 1].map((number) => String(number).padStart(4, '0'))
   throw new Error(
-    `a functions.sql was edited after ${path}: add ${next}-functions.sql with the lines "-- serves: ${last}" and ` +
-      `"-- functions: ${digest}"`,
+    `a functions.sql was edited after ${path}: if that is not released, put this digest into it; else add ` +
+      `${next}-functions.sql with the lines "-- serves: ${last}" and "-- functions: ${digest}"`,
   )
 }

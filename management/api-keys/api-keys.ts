@@ -169,7 +169,10 @@ export function requireMayRotate(caller: Caller, key: ApiKey): void {
 function requireWithin(caller: Caller, { scopes, tenantIds, expiresAt }: Grant): void {
   for (const scope of scopes) {
     if (scope === STAFF_SCOPE ? caller.isStaff : (caller.scopes as ReadonlySet<string>).has(scope)) continue
-    throw new ApiError('FORBIDDEN', `The caller does not have the scope ${scope} itself and cannot give it.`)
+    throw new ApiError(
+      'FORBIDDEN',
+      `The caller does not have the scope ${scope} itself and cannot give it: use a key that has it.`,
+    )
   }
   const isWithinTenants =
     tenantIds === null ? caller.tenantIds === null : tenantIds.every((id) => mayUseTenant(caller, id))

@@ -59,7 +59,7 @@ function chainOf(caller: Caller, asked: string | undefined): string {
   if (!caller.isStaff)
     throw new ApiError(
       'FORBIDDEN',
-      'Only the people who run the platform read the audit of others. Leave organization_id out.',
+      'Only staff (a key with the scope staff) reads the audit of another organization. Leave organization_id out to read your own.',
     )
   return asked
 }

@@ -79,7 +79,7 @@ export async function removeCell(sql: Sql, { id, name }: Cell, actor: string): P
   if (services > 0)
     throw new ApiError(
       'INVALID_STATE',
-      `${services} services are in the cell '${name}': move them (POST /api/v1/services/{id}/move) or delete them first. Nothing was removed.`,
+      `${services} services are in the cell '${name}': delete them first (services with data cannot be moved yet). Nothing was removed.`,
     )
   if (quarantined > 0)
     throw new ApiError(

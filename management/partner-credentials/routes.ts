@@ -162,7 +162,7 @@ function requireEndsBefore({ expiresAt: until }: Caller, { expiresAt }: PartnerC
   if (until && (!expiresAt || expiresAt > until))
     throw new ApiError(
       'FORBIDDEN',
-      `This API key ends at ${until.toISOString()}, before the partner credential does: use another key.`,
+      `This API key ends at ${until.toISOString()}, before the partner credential, so it may not rotate it: use a key that lasts as long.`,
     )
 }
 

@@ -198,7 +198,7 @@ async function requireRoomOfOrganization(
   if (created >= perDay)
     throw new ApiError(
       'QUOTA_EXCEEDED',
-      `The organization has created ${perDay} services within a day, as many as the plan ${plan} allows. Keep those that it has, or come back tomorrow.`,
+      `The organization has created ${perDay} services in the last 24 hours, the most the plan ${plan} allows; deleted ones count. Wait until the oldest is a day old, or change the plan.`,
       { details: { limit: perDay, used: created } },
     )
 }

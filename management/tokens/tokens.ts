@@ -221,7 +221,7 @@ function requireTtl({ ttlSeconds, coveredPlan, endsBy }: TokenRequest, service: 
   if (left < TTL_SECONDS_MIN)
     throw new ApiError(
       'FORBIDDEN',
-      `This API key ends at ${endsBy.toISOString()}, and no token of it can last longer: use another key.`,
+      `This API key ends at ${endsBy.toISOString()}, in less than ${TTL_SECONDS_MIN} s, and a token lasts at least that long: use a key that ends later.`,
     )
   return Math.min(wanted, left)
 }
