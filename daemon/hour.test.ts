@@ -1,7 +1,7 @@
 // One free instance that tries for an hour: what it can leave in the cell's database, and in the memory of a replica.
 // Its plan lets it do 20 small things a second, 72,000 in the hour; here each kind is done until it is refused, or
 // often enough to see that it leaves nothing more. Rows are found in the catalog, by every column that says whose they
-// are. docs/operations.md states the bounds.
+// are. docs/operations/organizations.md states the bounds.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -15,7 +15,7 @@ import { testAuthority } from './testing/authority.ts'
 import { testDaemon } from './testing/daemon.ts'
 
 const MIB = 2 ** 20
-/** Of docs/operations.md, "What one organization can leave behind". */
+/** Of docs/operations/organizations.md, "What one organization can leave behind". */
 const RECORD_BYTES_MAX = 500
 const INSTANCE_BYTES_MAX = 64 * 1024
 const REVOCATION_BYTES_MAX = 3_000

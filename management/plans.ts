@@ -1,4 +1,4 @@
-// What each plan allows (CONTRACT 7). The numbers are plans.json's alone; nothing else in the code knows one.
+// What each plan allows. The numbers are plans.json's alone; nothing else in the code knows one.
 
 import type { InstanceLimits } from '@loci/contract/feed.ts'
 import plans from './plans.json' with { type: 'json' }

@@ -1,4 +1,4 @@
-// Slugs are made from names: ascii-folded, and never empty (CONTRACT 4.2).
+// Slugs are made from names: ascii-folded, and never empty.
 
 import { randomInt } from 'node:crypto'
 

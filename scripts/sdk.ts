@@ -2,7 +2,7 @@
 // are current.
 //
 // What is given and what is answered are typed differently. In answers an enum is open, because clients must take
-// values that they do not know (CONTRACT 0); in requests it is closed, and an optional field may also be undefined,
+// values that they do not know; in requests it is closed, and an optional field may also be undefined,
 // which JSON leaves out.
 
 type Schema = { [keyword: string]: unknown }

@@ -62,7 +62,7 @@ ${table(
   ]),
 )}
 
-## Operations
+## Rights
 
 ${table(
   ['operation', 'effect', 'needs the database in the keyspaces of'],

@@ -281,7 +281,7 @@ function read(response: Response, text: string): Answered | LociError {
   return response.ok ? { status, body, headers, requestId } : refusalOf(response, body)
 }
 
-/** CONTRACT 8: a cell that no longer has the instance says where it is. */
+/** A cell that no longer has the instance says where it is. */
 function movedTo({ code, status, details }: LociError, from: string): string | undefined {
   if (status !== 421 || code !== 'SERVICE_MOVED') return undefined
   const { endpoint } = (details ?? {}) as { endpoint?: unknown }

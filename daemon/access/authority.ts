@@ -1,6 +1,6 @@
 // Authority: this replica's cache of keys, revocations, instances and partner credentials. All of it comes from the
 // cell's own Postgres, so a replica that starts while management is down knows as much as the others. Changes are
-// polled (background.ts); instances and partner credentials are loaded on first use.
+// polled (feed/catch-up.ts); instances and partner credentials are loaded on first use.
 //
 // A cache older than CACHE_MS_MAX decides nothing: each credential is then looked up in the database, or refused with
 // 503. So a revocation takes effect within that time, whatever keeps a replica from polling.
@@ -131,7 +131,7 @@ const HOUR_MS = 3_600_000
 /** More than the clocks of management and its database may differ. */
 const COVERED_S = 60
 
-/** The epochs that can revoke a capability. */
+/** The cutoffs that can revoke a capability. */
 export function scopesOf({ org, ten, svc, sub }: Capability['root']): [Revocation['kind'], string][] {
   return [
     ['org', org],

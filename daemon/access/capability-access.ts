@@ -1,4 +1,4 @@
-// Capability and operator access (CONTRACT 1 and 6): who calls, for which instance and database, and whether they may.
+// Capability and operator access: who calls, for which instance and database, and whether they may.
 // A handler knows its caller from here alone, and everything here comes from the verified credential.
 
 import { hash } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Partner access (CONTRACT 1): `Authorization: Bearer loci_ptr_<id>_<secret><crc>`, looked up by id, compared by
+// Partner access: `Authorization: Bearer loci_ptr_<id>_<secret><crc>`, looked up by id, compared by
 // digest. The credential names one partner, one instance, one database, and the routes and classes it is good for.
 
 import { createHash, timingSafeEqual } from 'node:crypto'

@@ -1,5 +1,5 @@
 // The plan's rate of each instance (burst 2×), kept by this replica as a GCRA: one number per instance, no timer. It
-// counts work, because requests differ 300-fold in cost (CONTRACT 7): a request is 1, a consistency call 50; what its
+// counts work, because requests differ 300-fold in cost: a request is 1, a consistency call 50; what its
 // body and its answer add is known later and charged then. A request is admitted when there is room for 1, whatever it
 // turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
 // one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant

@@ -48,7 +48,7 @@ function requireOperator({ ops, isBareRoot }: Capability): void {
     )
 }
 
-/** The type of the service decides which routes it has (CONTRACT 1), whatever the credential says. */
+/** The type of the service decides which routes it has, whatever the credential says. */
 export function requireServiceType({ serviceType }: Instance, needed: OperationKind): void {
   if (!hasOperation(serviceType, needed))
     throw new ApiError(

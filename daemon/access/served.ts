@@ -1,5 +1,5 @@
 // Whether an instance takes what is asked of it now, for capabilities and partner credentials alike: its state, then
-// the age of the cell's feed (CONTRACT 1 and 8), by the tables of libs/contract/operations.ts and states.ts.
+// the age of the cell's feed, by the tables of libs/contract/operations.ts and states.ts.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { EFFECTS, type Effect } from '@loci/contract/operations.ts'

@@ -1,4 +1,4 @@
-// The cell's side of CONTRACT 8. Every replica runs this loop; the one with the lease pulls management's feed into the
+// The cell's side of the feed. Every replica runs this loop; the one with the lease pulls management's feed into the
 // cell's Postgres and sends reports. No transaction is open while it waits for management, and no request waits for it:
 // while management is down, the last known state stays in force.
 //

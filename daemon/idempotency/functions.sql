@@ -1,4 +1,4 @@
--- Claims on Idempotency-Keys of one route, inside the function that does the work (CONTRACT 0, Repeats). The arrays have
+-- Claims on Idempotency-Keys of one route, inside the function that does the work. The arrays have
 -- one element per claim, in the same order wherever two calls have the same keys. No row: each claim is the first. Else
 -- nothing may be done: `known`: the key was used within 24 hours. `answers`: the instance keeps as many as it may.
 -- `expired`: its answer was removed, ask again. Called by kv_write_acts, before its work. Locks: an advisory lock for

@@ -1,4 +1,4 @@
-// Whose an Idempotency-Key of an agent is: instance, database, route, holder of the credential (CONTRACT 0, Repeats).
+// Whose an Idempotency-Key of an agent is: instance, database, route, holder of the credential.
 // The claim is made inside the function that writes: a keyed request is the usual one, and a claim by statements of
 // its own doubled its round trips.
 

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 13295e1a6242ba7d32172656ee4f9f3019b4f737a5e457a8a564feb623e971d3
+-- functions: b1aae1b2dc8a5dc2cc2106e97683e4a216b05564d16ca5510ef790b082ff4b2a
 
 -- The heads: one row per database, which every write of it locks first. What a domain keeps of its rows in a database
 -- are columns here with the name of the domain in front: they change with the row that is locked and written anyway.

@@ -11,7 +11,7 @@ export interface CellRevocation {
   requestId: string
 }
 
-/** Longer than any token lives (CONTRACT 7: 365 days), with a month to spare. */
+/** Longer than any token lives (365 days), with a month to spare. */
 const KEPT_DAYS = 400
 
 /** The administration's own word, which works while management is down and hits a jti in any instance of the cell. */

@@ -4,7 +4,7 @@
 
 import type { Expectation, Matrix, MatrixRow } from '@loci/chassis/testing/matrix.ts'
 
-/** The daemon's kinds of PROMISES.md, in its order; the last three are ours. */
+/** The kinds of credentials of the daemon. */
 const KINDS = [
   'none',
   'garbage',

@@ -1,4 +1,4 @@
-// The capability credential (CONTRACT 6): `<root JWS>[~<child JWS>]*`. The root is signed by management; each child is
+// The capability credential: `<root JWS>[~<child JWS>]*`. The root is signed by management; each child is
 // signed with the key that its parent names in `cnf`, and may only narrow. Pure: clock and keys are handed in.
 //
 // What must stay true above all: a link with `cnf` is a delegation key, not a credential. The LAST link carries none,

@@ -56,7 +56,7 @@ export function errorBodyOf(error: ApiError, requestId: string, letterCase: 'cam
   }
 }
 
-/** Milliseconds in the daemon, seconds in management (CONTRACT 0, Time). */
+/** Milliseconds in the daemon, seconds in management. */
 function timeToComeBack(ms: number, letterCase: 'camel' | 'snake'): object {
   return letterCase === 'camel' ? { retryAfterMs: ms } : { retry_after: secondsOf(ms) }
 }
@@ -103,8 +103,7 @@ const SENDERS_FAULT = new Set([400, 401, 403, 404, 405, 413])
 
 /**
  * What the caller is told. `hasBegun`: the handler was called. Before that nothing was done, whatever failed; 4xx and
- * 503 are promises that nothing was done, so from then on an unknown outcome of a write must be neither (CONTRACT 0,
- * Outcomes).
+ * 503 are promises that nothing was done, so from then on an unknown outcome of a write must be neither.
  */
 export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean): ApiError {
   const refusal = isOutcomeUnknown(error)

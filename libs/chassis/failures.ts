@@ -1,4 +1,4 @@
-// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed (CONTRACT 1).
+// Slows down whoever keeps sending credentials that fail, by address; a valid credential is never slowed.
 // Beyond the limit an address is also suspect: what comes from it with a credential that is not known to be good gets
 // few slots (limiter.ts).
 

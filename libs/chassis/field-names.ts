@@ -1,4 +1,4 @@
-// Names in a body or a query that the schema does not know (CONTRACT 0, "Unknown fields").
+// Names in a body or a query that the schema does not know.
 //
 // A closed object (z.strictObject) refuses every unknown name: it makes or changes a credential, a member, an
 // invitation, a revocation or a limit, and dropping a field there grants more than was asked for. Every other object

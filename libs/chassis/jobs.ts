@@ -2,8 +2,7 @@
 //
 //   waiting   for its interval, counted from the end of the last run, or until it is woken
 //   running   never twice at once; a wake-up during a run starts the next run at once
-//   stopped   its run said 'done', or the process stops: the signal of the run is aborted, the run ends, `last` is
-//   called
+//   stopped   its run said 'done', or the process stops: its signal is aborted, the run ends, `last` is called
 //
 // Never: a failed run ends the process or the job. A failure is logged when its reason changes, and once a minute while
 // it lasts.

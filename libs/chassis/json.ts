@@ -1,4 +1,4 @@
-// Reads a JSON body by the rules of CONTRACT 7, which hold for the whole body, ignored fields too.
+// Reads a JSON body by rules that hold for the whole body, ignored fields too.
 
 import { ApiError } from './api-error.ts'
 

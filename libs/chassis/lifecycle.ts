@@ -3,8 +3,8 @@
 //   starting   the process runs; configuration is read, nothing is connected yet
 //   migrating  the database's schema is older than this code (or the database does not answer); waits, touches nothing
 //   warming    the schema is there; caches and switches are being read. A daemon comes back to it when its database is
-//   not the one that
-//              it was (a restore, a fail-over): what it knows is of another time until it was told everything again
+//              not the one that it was (a restore, a fail-over): what it knows is of another time until it was told
+//              everything again
 //   ready      serves
 //   degraded   serves, but a dependency or an optional part is down and no other replica would do better
 //   draining   told to stop: still answers what arrives during the grace, refuses it afterwards, ends what runs

@@ -11,9 +11,8 @@
 //   crowded     the caller has its quarter: waits, without a slot, for one of its own to come back
 //   returning   gave its slot back while its body arrived: served before those who wait for their first
 //   suspects    come from an address that is over its failures, with a credential that is not known to be good: until
-//   access has
-//               decided they all together hold a sixteenth of the slots. 900 connections with invented API keys filled
-//               slots and queue, and half of everybody else's requests were refused (measured).
+//               access has decided they all together hold a sixteenth of the slots. 900 connections with invented API
+//               keys filled slots and queue, and half of everybody else's requests were refused (measured).
 //
 // To refuse costs about as much as a small read. At ten times the load, refusing at once took the time of those who had
 // a slot (goodput 8 to 24 % of capacity, measured). So only so many are refused per second and the others wait for

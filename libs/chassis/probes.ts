@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.ts'
 import { html } from './pages.ts'
 import { type Access, type Route, reply, route } from './route.ts'
 
-/** Nobody is asked (CONTRACT 1). */
+/** Nobody is asked. */
 export const open: Access<undefined> = { class: 'open', schemes: [], errors: [], authorize: () => undefined }
 
 /** A scrape costs milliseconds of the one thread that everybody shares, and anyone may ask for it. */

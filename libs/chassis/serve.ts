@@ -4,8 +4,7 @@
 //   listening   probes are answered; everything else is 503 STARTING
 //   migrating   waits for a database with the schema of this release, as long as it takes
 //   warming     `warm` reads what the process must know. A failure is retried, for a database that is away for a moment
-//   is no
-//               reason to end; StartRefused ends the process
+//               is no reason to end; StartRefused ends the process
 //   ready       jobs run; `hold` can take it back to warming, and gives it free again
 //   stopping    at any moment of the above. Nothing new begins, what runs ends, then jobs, then pools
 //

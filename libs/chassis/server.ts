@@ -400,7 +400,7 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   conclude(options, exchange, undefined)
 }
 
-/** Where the rate of the caller counts work (CONTRACT 7). */
+/** Where the rate of the caller counts work. */
 function charge({ matched, caller }: Exchange, units: number, isDone: boolean): void {
   if (units > 0) matched?.spec.access.charge?.(caller, units, isDone)
 }

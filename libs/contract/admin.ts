@@ -1,4 +1,4 @@
-// Seed, "Daemon: administration"; CONTRACT 2 Admin. Bodies of the administration are snake_case.
+// Seed, "Daemon: administration". Bodies of the administration are snake_case.
 
 import { z } from 'zod'
 import { idOf, timestamp } from './wire.ts'

@@ -41,7 +41,7 @@ export const toolRankResult = z
 
 export const POLICY_DEFAULT_REF = 'loci://policy/default'
 
-/** One underscore for each code point outside `A-Za-z0-9_-` (CONTRACT 2, Partner). */
+/** One underscore for each code point outside `A-Za-z0-9_-`. */
 export function recommendationId(sourceEventId: string): string {
   return `loci_tool_advisor_${sourceEventId.replace(/[^A-Za-z0-9_-]/gu, '_')}`
 }

@@ -1,4 +1,4 @@
-// CONTRACT 4.5 and 9, API key.
+// API keys, as the people of an organization manage them.
 
 import { z } from 'zod'
 import { displayName, idOf, pageQuery, pathId, timestamp } from './wire.ts'

@@ -1,4 +1,4 @@
-// CONTRACT 9, Audit: camelCase for the operator of an instance, snake_case for cell administration and in management.
+// Audit entries: camelCase for the operator of an instance, snake_case for cell administration and in management.
 
 import { z } from 'zod'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'

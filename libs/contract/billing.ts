@@ -105,7 +105,7 @@ export const orderingResetResult = z
 
 const limit = z.object({ limit: z.int() })
 
-/** CONTRACT 4.3. */
+/** What a tenant is told about itself. */
 export const tenantStatus = z
   .object({
     tenant_id: idOf('ten'),

@@ -1,4 +1,4 @@
-// CONTRACT 9, Cell: what staff reads and changes about cells, and what a cell reads about itself.
+// Cells: what staff reads and changes about cells, and what a cell reads about itself.
 
 import { z } from 'zod'
 import { regionName } from './services.ts'

@@ -1,4 +1,4 @@
-// CONTRACT 9, Events: what happened in an organization, as a pull feed and as a stream.
+// Events: what happened in an organization, as a pull feed and as a stream.
 
 import { z } from 'zod'
 import { idOf, queryInteger, timestamp } from './wire.ts'

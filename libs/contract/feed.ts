@@ -1,4 +1,4 @@
-// Between the planes (CONTRACT 8): what a cell pulls from management. The feed holds the current item of each instance,
+// Between the planes: what a cell pulls from management. The feed holds the current item of each instance,
 // key, revocation and partner credential of the cell.
 
 import { z } from 'zod'
@@ -45,8 +45,8 @@ const keyBody = z.object({
 })
 
 /**
- * One token; or an epoch: every token of an organization, tenant or service whose root was issued at or before
- * `not_before`. The epoch `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person
+ * One token; or a cutoff: every token of an organization, tenant or service whose root was issued at or before
+ * `not_before`. The cutoff `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person
  * asked for.
  */
 const revocationBody = z.union([

@@ -1,4 +1,4 @@
-// CONTRACT 2 (kv health and consistency), 3 and 9 (entries).
+// Entries of the key-value store, its health and its consistency check.
 
 import { z } from 'zod'
 import { queryInteger, timestamp } from './wire.ts'

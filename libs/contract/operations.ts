@@ -1,4 +1,4 @@
-// What a capability can be good for (CONTRACT 1): each operation with the domains whose keyspaces it needs and what it
+// What a capability can be good for: each operation with the domains whose keyspaces it needs and what it
 // does to the data, and the types of service with the domains that each has. Both programs decide by these tables and
 // never by a name.
 

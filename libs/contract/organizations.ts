@@ -1,4 +1,4 @@
-// CONTRACT 4.5 and 9, Organization: its members, their roles, and invitations.
+// An organization: its members, their roles, and invitations.
 
 import { z } from 'zod'
 import { plan } from './billing.ts'

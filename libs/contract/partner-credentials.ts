@@ -1,4 +1,4 @@
-// CONTRACT 5 and 9: partner credentials, as the owner of the service manages them.
+// Partner credentials, as the owner of the service manages them.
 
 import { z } from 'zod'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'

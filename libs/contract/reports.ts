@@ -1,4 +1,4 @@
-// Between the planes (CONTRACT 8): what a cell reports to management.
+// Between the planes: what a cell reports to management.
 
 import { z } from 'zod'
 import { idOf, timestamp } from './wire.ts'

@@ -1,4 +1,4 @@
-// CONTRACT 2, Admin: POST /admin/revocations.
+// Of the administration of a cell: POST /admin/revocations.
 
 import { z } from 'zod'
 import { idOf } from './wire.ts'

@@ -67,7 +67,7 @@ export const listServicesResponse = z
   })
   .meta({ id: 'ListServicesResponse' })
 
-/** CONTRACT 9: the list item with further fields. */
+/** The list item with further fields. */
 export const service = z
   .object({
     ...listed,

@@ -1,4 +1,4 @@
-// CONTRACT 9, Tenant.
+// Tenants of an organization.
 
 import { z } from 'zod'
 import { plan } from './billing.ts'

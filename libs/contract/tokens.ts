@@ -1,4 +1,4 @@
-// CONTRACT 4.3, 5 and 9: capabilities that management issues, lists and revokes.
+// Capabilities that management issues, lists and revokes.
 
 import { z } from 'zod'
 import { idOf, pageQuery, pathId, timestamp } from './wire.ts'

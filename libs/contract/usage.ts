@@ -1,4 +1,4 @@
-// CONTRACT 9, Usage: requests and stored data of an instance, or of all instances of a tenant.
+// Usage: requests and stored data of an instance, or of all instances of a tenant.
 
 import { z } from 'zod'
 import { pathId, timestamp } from './wire.ts'

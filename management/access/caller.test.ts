@@ -27,7 +27,7 @@ interface Word {
   secret?: string
 }
 
-/** As CONTRACT 4.5 describes it, written down a second time. */
+/** The word of a gateway, signed by code that is not the one under test. */
 function wordFor(line: string, { id = 'jane', organization, roles = 'owner', timestamp, secret = SECRET }: Word = {}) {
   const [method, target] = line.split(' ') as [string, string]
   const at = String(timestamp ?? Math.floor(Date.now() / 1000))

@@ -1,4 +1,4 @@
-// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway (CONTRACT 4.5). Browser
+// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway. Browser
 // sessions join here. Which organization is asked about follows from the credential alone; x-loci-organization selects
 // among the caller's own and never grants. In the order of the seed: who is it, may it do this, has it asked too often.
 

@@ -1,4 +1,4 @@
-// Access of a cell (CONTRACT 8): `Authorization: Bearer` with a JWS that the cell signs itself, for this management,
+// Access of a cell: `Authorization: Bearer` with a JWS that the cell signs itself, for this management,
 // for a minute. Pinned like every JWS of ours: one algorithm, one type, nothing in the header decides how it is
 // verified.
 

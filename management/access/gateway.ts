@@ -1,4 +1,4 @@
-// A trusted gateway may say who calls (seed, Authentication 8; CONTRACT 4.5). Its word counts only when the socket's
+// A trusted gateway may say who calls (seed, Authentication 8). Its word counts only when the socket's
 // peer is one of the configured addresses AND the proof verifies; in every other case the x-consumer-* headers are as
 // if they had not been sent.
 

@@ -1,4 +1,4 @@
-// What is the caller's (CONTRACT 0, "Not yours"). A tenant that is not is 403, a service that is not is 404, and each
+// What is the caller's. A tenant that is not is 403, a service that is not is 404, and each
 // is answered with the same words whether it exists or not. To a key that is limited to tenants the others of its
 // organization are strangers.
 

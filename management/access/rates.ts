@@ -1,4 +1,4 @@
-// How much a caller may ask of management (CONTRACT 4.2 and 7): GCRA, reads and writes apart. The services routes have
+// How much a caller may ask of management: GCRA, reads and writes apart. The services routes have
 // the rates of the organization's plan, for each authentication context alone: no other caller can use them up (seed,
 // Limits). All other routes have one rate for every plan, so high that no person meets it; what all callers of an
 // organization write there in a day is bounded by its plan, because every write leaves an audit entry and events

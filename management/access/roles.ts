@@ -1,4 +1,4 @@
-// What a role may do in its organization, and what an API key may be scoped to (CONTRACT 4.5 and 9). One table; the
+// What a role may do in its organization, and what an API key may be scoped to. One table; the
 // data plane's operations that a role may hand out are beside it, because they are bounded by the same person.
 
 import { SCOPES } from '@loci/contract/api-keys.ts'

@@ -9,7 +9,7 @@ import { MATRIX } from '../testing/matrix.ts'
 import { makeTargets, type Targets } from '../testing/targets.ts'
 
 /**
- * The bodies that make or change a credential, a member, an invitation, a revocation or a limit (CONTRACT 0): a field
+ * The bodies that make or change a credential, a member, an invitation, a revocation or a limit: a field
  * that such a body does not know is 400. Every other body refuses misspelt names alone. The daemon's list:
  * daemon/access/unknown-fields.test.ts.
  */

@@ -1,4 +1,4 @@
-// Access of the payment provider to the billing webhook (CONTRACT 4.1): a secret of its own, never a customer's
+// Access of the payment provider to the billing webhook: a secret of its own, never a customer's
 // credential. The signature covers the body, which access does not see; the route verifies it before it reads anything
 // else of the delivery.
 

@@ -1,4 +1,4 @@
-// What an event does to its tenant (CONTRACT 4.1, 4.3), from delivery to what the tenant is told.
+// What an event does to its tenant, from delivery to what the tenant is told.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'

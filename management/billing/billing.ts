@@ -1,11 +1,11 @@
-// What the payment provider says becomes the tenant's record (CONTRACT 4.1). Everything here runs in one transaction:
+// What the payment provider says becomes the tenant's record. Everything here runs in one transaction:
 // the event is kept, all events of the tenant are folded anew under the lock of its row, and what follows is written
 // beside it: plan, status and access of the tenant, its services as due, the audit entry, the events for whoever
 // follows.
 //
 //   applied, superseded, unordered   stored with the tenant (fold.ts tells them apart).
-//   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days →
-//   dead.
+//   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days
+//            → dead.
 //   dead     kept for staff to see. Moves on: the tenant appears all the same.
 //
 // Can never happen: an event that is answered 200 and not stored; one delivery stored twice; a tenant that appears

@@ -1,4 +1,4 @@
-// Days that pass (CONTRACT 4.3, "Billing effect"), notices before each step, and events that wait for their tenant. The
+// Days that pass, notices before each step, and events that wait for their tenant. The
 // clock is handed in; the events are real deliveries.
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// The fold, sentence by sentence of CONTRACT 4.1. That no order of delivery changes it is in deliveries.test.ts.
+// The fold, sentence by sentence of fold.ts. That no order of delivery changes it is in deliveries.test.ts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What the payment provider has said about a tenant, folded from all its events (CONTRACT 4.1).
+// What the payment provider has said about a tenant, folded from all its events.
 //
 // One subscription: of its highest ordering (ordering.ts) the last event decides; of two in one place the more severe
 // status, then the greater body digest. An event of a lower ordering does not count. `subscription.deleted` closes a

@@ -1,6 +1,6 @@
-// Nobody is given what was not paid for, over random sets of events and long times (CONTRACT 4.1, "entitles to nothing
-// beyond what the tenant has without it"; attack M3). A failing run prints its seed; BILLING_SEED=<seed> repeats it,
-// BILLING_RUNS=<n> asks for more.
+// Nobody is given what was not paid for, over random sets of events and long times: a subscription that was never paid
+// entitles to nothing beyond what the tenant has without it. A failing run prints its seed; BILLING_SEED=<seed> repeats
+// it, BILLING_RUNS=<n> asks for more.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// Nobody loses access or data without having been told 7 days before (CONTRACT 4.3). The tenant's state says when a
+// Nobody loses access or data without having been told 7 days before. The tenant's state says when a
 // step would be due; here it waits until its notice has been out for that long, because an event can come late and tell
 // of a time long past.
 //

@@ -1,4 +1,4 @@
-// By what the billing events of one subscription are ordered (CONTRACT 4.1): `metadata.sequence`, else
+// By what the billing events of one subscription are ordered: `metadata.sequence`, else
 // `metadata.occurred_at`, else the order of arrival. The last event of the highest ordering that has one decides.
 
 export type Ordering = (typeof ORDERINGS)[number]

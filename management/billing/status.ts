@@ -1,4 +1,4 @@
-// What a tenant is told about itself (CONTRACT 4.3), and what the wire calls what is stored.
+// What a tenant is told about itself, and what the wire calls what is stored.
 
 import { PLANS, type PlanName } from '../plans.ts'
 import { readMarks, readPeriod } from './ordering.ts'

@@ -1,11 +1,10 @@
-// What billing allows a tenant at one moment, and when that changes by the clock alone (CONTRACT 4.1 "The tenant's
-// record", 4.3 "Billing effect"). States of the tenant, and what moves it on:
+// What billing allows a tenant at one moment, and when that changes by the clock alone. States of the tenant, and what
+// moves it on:
 //
 //   active     no subscription (plan free); an active one; a cancelled one before its period ends, then plan free.
 //   past_due   from the first failed payment until the grace ends. Nothing is refused.
 //   suspended  unpaid, or the grace has ended. Writes are refused at once; after 30 days everything is (access `none`);
-//   after 60
-//              the tenant is to be deleted. Each step is announced 7 days before.
+//              after 60 the tenant is to be deleted. Each step is announced 7 days before.
 //
 // Any event that entitles again leads back to active from every one of them. A subscription that owes and was never
 // active is shown as past_due, with its grace, but gives nothing that the tenant does not have without it: neither a

@@ -1,4 +1,4 @@
-// Did the payment provider sign this delivery? (CONTRACT 4.1, Standard Webhooks) Answered before anything is parsed.
+// Did the payment provider sign this delivery? (Standard Webhooks) Answered before anything is parsed.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 

@@ -1,5 +1,4 @@
-// The webhook from outside: who may deliver, and what a delivery must hold (seed, "Management: billing webhook";
-// CONTRACT 4.1).
+// The webhook from outside: who may deliver, and what a delivery must hold (seed, "Management: billing webhook").
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'

@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: dc3df22f3c269c25e697237c6fa00848a0c2240e620628d561a8ba5733e16a64
+-- functions: ddad3714c8e2d605c29f9c29591f8adcaf278beb3f52c9384733ea5293b9e009
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (

@@ -3,18 +3,18 @@
 // simulation in tests/ run these same functions.
 //
 //   provisioning  new, or retried. Leaves: the cell confirms → active (or suspended); after 15 minutes → failed.
-//   active        as wanted. suspended: as wanted, or because of billing.
+//   active        as wanted.
+//   suspended     as wanted, or because of billing.
 //   updating      a change is published. Leaves: confirmed → active or suspended; after 15 minutes → what the cell last
-//   reported, reason
-//                 `unconfirmed`. The change stays in the feed of the cell, and a late confirmation settles it.
+//                 reported, reason `unconfirmed`. The change stays in the feed of the cell, and a late confirmation
+//                 settles it.
 //   failed        not billed, and nothing is published. Leaves: retry → provisioning, published anew; delete →
-//   deleting; the cell confirms
-//                 after all what was published → active (or suspended). `lost_in_restore`: the cell erased it unasked;
-//                 only its owner can
-//                 go on. `recovered`: its cell had it and this database did not; retry accepts it.
+//                 deleting; the cell confirms after all what was published → active (or suspended).
+//                 `lost_in_restore`: the cell erased it unasked; only its owner can go on. `recovered`: its cell had it
+//                 and this database did not; retry accepts it.
 //   deleting      Leaves: the cell has erased it → deleted; after 15 minutes → failed, reason `deletion_unconfirmed`; a
-//   late confirmation
-//                 deletes it. deleted: final.
+//                 late confirmation deletes it.
+//   deleted       final.
 //
 // Only a reconciliation can find that nothing is left to do, because only it knows what billing covers: a command and a
 // report make the service due at once. A deadline that passed while nothing was reconciled (management was down, or its

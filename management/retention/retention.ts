@@ -1,4 +1,4 @@
-// What is kept for a time and then leaves by itself, whoever still asks (CONTRACT 7). Partitions (events 7 days, audit
+// What is kept for a time and then leaves by itself, whoever still asks. Partitions (events 7 days, audit
 // 400 days) are dropped by their own features; here is what leaves row by row:
 //   answers for repeats          24 hours
 //   operations that are over     7 days

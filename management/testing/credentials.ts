@@ -202,7 +202,7 @@ interface Word {
   at?: number
 }
 
-/** As CONTRACT 4.5 describes it. */
+/** The word of a gateway. */
 function wordFor({ line, organizationId, roles = 'owner', at = Math.floor(Date.now() / 1000) }: Word) {
   const [method, target] = line.split(' ')
   const signed = [method, target, at, 'jane', organizationId, roles].join('\n')

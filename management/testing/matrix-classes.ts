@@ -4,7 +4,7 @@
 import type { Expectation } from '@loci/chassis/testing/matrix.ts'
 
 /**
- * Management's kinds of PROMISES.md, each more finely. Four of them come with sign-in: session, expired session,
+ * The kinds of credentials of management. Four more come with sign-in: session, expired session,
  * session of another organization, cookie from another site. Until then there is no cookie that is not garbage.
  *
  * Everything that a row names belongs to one organization. Unless a kind says otherwise it is that organization's, and

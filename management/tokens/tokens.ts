@@ -1,4 +1,4 @@
-// Capabilities are issued and taken back here (CONTRACT 4.3 and 6). What is issued is the intersection of what was
+// Capabilities are issued and taken back here. What is issued is the intersection of what was
 // asked, what the caller may do and what the plan allows.
 
 import type { KeyObject } from 'node:crypto'

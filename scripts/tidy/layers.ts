@@ -36,7 +36,7 @@ type Edges = Readonly<Record<string, readonly string[]>>
 
 /**
  * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features
- * that are not built (DESIGN): cycles -> working-memory, cycles -> memory, projections -> memory, advice ->
+ * that are not built: cycles -> working-memory, cycles -> memory, projections -> memory, advice ->
  * projections.
  */
 const FEATURE_EDGES: Edges = {
@@ -61,7 +61,7 @@ const FEATURE_EDGES: Edges = {
 
 /** Folders that every feature may import, and that import no feature: who asks, and what every act stands on. */
 const GROUND: Readonly<Record<string, ReadonlySet<string>>> = {
-  daemon: new Set(['databases', 'access', 'audit', 'databases', 'idempotency']),
+  daemon: new Set(['access', 'audit', 'databases', 'idempotency']),
   management: new Set(['access', 'acts']),
 }
 

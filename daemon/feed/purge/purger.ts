@@ -1,4 +1,4 @@
-// Erases instances that the feed says are deleted; runs in the replica with the lease (CONTRACT 8, P23).
+// Erases instances that the feed says are deleted; runs in the replica with the lease.
 //
 //   deleted, purged_at null   refused like an unknown instance; its rows are erased in batches. Not reported yet.
 //   the last batch was short  purged_at is set, the ledger gets a row, and both are sent with the next report.

@@ -1,4 +1,4 @@
-// Audit entries, the same in both programs (CONTRACT 9, Audit). An entry is written inside the transaction of the act
+// Audit entries, the same in both programs. An entry is written inside the transaction of the act
 // that it is about: there is no act without its entry and no entry without its act. Each entry carries a digest of its
 // fields; the database links it to the one before it in its chain: hash = SHA-256(hash of the one before ‖ seq ‖
 // digest), separated by U+001F.

@@ -1,8 +1,8 @@
 -- The audit of both programs. Row-level security shows the chain that the setting loci.chain names, and none without it.
 
--- Makes the partitions of the months ahead and drops those that are older than 400 days (CONTRACT 7): the programs, which own nothing,
--- change tables through this one function. Called at each start and by upkeep. Locks: an advisory lock of its own; it gives up on a
--- table after 200 ms, so that nobody waits for it.
+-- Makes the partitions of the months ahead and drops those that are older than 400 days: the programs, which own
+-- nothing, change tables through this one function. Called at each start and by upkeep. Locks: an advisory lock of its
+-- own; it gives up on a table after 200 ms, so that nobody waits for it.
 create or replace function loci.keep_audit_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare

@@ -1,4 +1,4 @@
-// One effect and one answer per Idempotency-Key (CONTRACT 0, Repeats; 4.2), the same in both programs. The claim on the
+// One effect and one answer per Idempotency-Key, the same in both programs. The claim on the
 // key, the work and the stored answer are one transaction: a second request with the key waits for the first and is
 // then answered from the store. Only what succeeded is stored; after a refusal the key is free again. An answer that
 // held a credential is not stored, only the id of what was issued; an answer with content is stored as references, and

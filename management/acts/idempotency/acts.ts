@@ -1,5 +1,4 @@
-// How an act of a customer is run once: by organization, caller, route with its ids, and Idempotency-Key (CONTRACT 0,
-// Repeats).
+// How an act of a customer is run once: by organization, caller, route with its ids, and Idempotency-Key.
 
 import { type Acts, createActs, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { createAnswers } from '@loci/acts/idempotency/store.ts'

@@ -1,6 +1,6 @@
 // What a cell says about what it holds. It is believed in what only it can know, and its word is never what somebody
 // wants: nothing that it says makes management publish `deleted`, bring a service into being, or take a place or a
-// quota (CONTRACT 8).
+// quota.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { CellAlarm } from '@loci/contract/cells.ts'
