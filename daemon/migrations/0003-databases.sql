@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: b1aae1b2dc8a5dc2cc2106e97683e4a216b05564d16ca5510ef790b082ff4b2a
+-- functions: a1866f0ebbc4a4d2004c6c295454d50a86b9e6c48d5ec9248974655020fd32c8
 
 -- The heads: one row per database, which every write of it locks first. What a domain keeps of its rows in a database
 -- are columns here with the name of the domain in front: they change with the row that is locked and written anyway.
