@@ -1,9 +1,9 @@
 // A replica's cache of the switches, checked by each request, and the counts that the status shows. It is read again at
 // every poll of the database; while the database does not answer, the last values stay.
 
+import type { SubserviceGate } from '@loci/chassis/admission.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Log } from '@loci/chassis/log.ts'
-import type { SubserviceGate } from '@loci/chassis/server.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { listSwitches, revertDue, type SwitchRow } from './store.ts'
 import { SUBSERVICE_NAMES, SUBSERVICES } from './subservices.ts'

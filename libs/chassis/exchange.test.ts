@@ -212,7 +212,7 @@ const named: Access<string> = {
   shareOf: (caller) => caller,
 }
 
-// Mutants: SHARE = 1 in limiter.ts; shareOf not asked for in server.ts.
+// Mutants: SHARE = 1 in limiter.ts; shareOf not asked for in admission.ts.
 test('nobody holds more than a quarter of the slots: who has its share waits, and everybody else is served', async () => {
   const gate = gated()
   const greedy = at('GET /gate', gate.route.handle, { access: named })

@@ -11,8 +11,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
 import { type AddressSet, networkOf } from './addresses.ts'
+import { admit, type SubserviceGate, takeSlot, UNREAD_BYTES_MAX } from './admission.ts'
 import { NO_HEADERS, refuse, write } from './answer.ts'
-import { ApiError, DeadlinePassed, failureOf } from './api-error.ts'
+import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
@@ -23,16 +24,9 @@ import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { type Arrival, BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
+import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
-
-/** What the switches of sub-services need to see of each request of theirs. */
-export interface SubserviceGate {
-  /** Throws SUBSERVICE_DISABLED when the switch is off. */
-  enter(subservice: string): void
-  leave(subservice: string, failure: { code: string; requestId: string } | undefined): void
-}
 
 export interface ServerOptions {
   routes: Route[]
@@ -71,11 +65,6 @@ const UNIT_BODY_MEMBERS = 250
 const UNIT_ANSWER_BYTES = 64 * 1024
 const UNIT_ROWS = 100
 const SWEEP_MS = 250
-/**
- * Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut
- * beyond it.
- */
-const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /**
  * Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is
  * none.
@@ -195,108 +184,6 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
 }
 
 // From here to the answer nothing is awaited that is already there: a promise per step cost as much as the steps.
-
-/** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
-function admit({ options, context }: Serving, exchange: Exchange, spec: Route['spec']): Promise<void> | undefined {
-  const arrival = arrivalOf(exchange, spec)
-  if (spec.deadline === 'probe') return authorize(options, exchange, spec, arrival)
-  if (context.unread.bytes > 2 * UNREAD_BYTES_MAX)
-    throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
-  const refusal = options.lifecycle.refusal()
-  if (refusal) throw refusal
-  exchange.lane = options.limiter.lane(spec.access.lane)
-  const name = spec.access.shareBefore?.(arrival)
-  const waiting = exchange.lane.acquire(name)
-  exchange.share = name
-  if (waiting) return waiting.then(() => authorizeInSlot(options, exchange, spec, arrival))
-  return authorizeInSlot(options, exchange, spec, arrival)
-}
-
-function arrivalOf(exchange: Exchange, spec: Route['spec']): Arrival {
-  const { request, requestId } = exchange
-  return {
-    method: spec.method,
-    target: request.url as string,
-    headers: request.headers,
-    peer: request.socket.remoteAddress ?? '',
-    requestId,
-    answer: exchange,
-  }
-}
-
-function authorizeInSlot(
-  options: ReadyOptions,
-  exchange: Exchange,
-  spec: Route['spec'],
-  arrival: Arrival,
-): Promise<void> | undefined {
-  takeSlot(exchange)
-  return authorize(options, exchange, spec, arrival)
-}
-
-function takeSlot(exchange: Exchange): void {
-  exchange.holdsSlot = true
-  // Under overload many give up while they wait: working for them would take the time of those who still listen.
-  if (exchange.isClosed) throw new ApiError('OVERLOADED', 'The client left while its request waited.')
-}
-
-/** Access first, then the switch: who may not come in is not told what is switched off. */
-function authorize(
-  options: ReadyOptions,
-  exchange: Exchange,
-  spec: Route['spec'],
-  arrival: Arrival,
-): Promise<void> | undefined {
-  const caller = spec.access.authorize(arrival)
-  if (caller instanceof Promise) return caller.then((known) => share(options, exchange, spec, known))
-  return share(options, exchange, spec, caller)
-}
-
-/** From here on it is known whose work the slot is for. Whoever has its share of the slots waits without one. */
-function share(
-  options: ReadyOptions,
-  exchange: Exchange,
-  spec: Route['spec'],
-  caller: unknown,
-): Promise<void> | undefined {
-  const name = exchange.holdsSlot ? spec.access.shareOf?.(caller) : undefined
-  const waiting = exchange.share === undefined ? assign(exchange, name) : reassign(exchange, name)
-  exchange.share = name
-  if (!waiting) {
-    enter(options, exchange, spec, caller)
-    return undefined
-  }
-  exchange.holdsSlot = false
-  return waiting.then(() => {
-    takeSlot(exchange)
-    enter(options, exchange, spec, caller)
-  })
-}
-
-function assign({ lane }: Exchange, name: string | undefined): Promise<void> | undefined {
-  return name === undefined ? undefined : lane.assign(name)
-}
-
-/**
- * Where it is not whom it was taken for, that slot goes to the next of those, and it takes one before whoever has had
- * none yet.
- */
-function reassign(exchange: Exchange, name: string | undefined): Promise<void> | undefined {
-  if (exchange.share === name) return undefined
-  exchange.yieldSlot()
-  const waiting = exchange.lane.resume(name)
-  exchange.share = name
-  if (!waiting) takeSlot(exchange)
-  return waiting
-}
-
-function enter(options: ReadyOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
-  if (spec.subservice && options.subservices) {
-    options.subservices.enter(spec.subservice)
-    exchange.subservice = spec.subservice
-  }
-  exchange.caller = caller
-}
 
 /** Reads the body where the route takes one, then hands over. */
 function serve({ options, context }: Serving, exchange: Exchange, match: Match): void {

@@ -31,18 +31,14 @@ export function checkNames(tree: Tree): Problem[] {
   return problems
 }
 
-/** Files that are to be split. */
-const STILL_LONG = new Set(['libs/chassis/server.ts'])
-
 export function checkLengths(tree: Tree): Problem[] {
   const problems: Problem[] = []
   for (const [file, text] of tree) {
     if (!/\.tsx?$|\/functions\.sql$/.test(file) || isGenerated(file, text)) continue
     const lines = text.split('\n').length - 1
-    const report = (problem: string) => problems.push({ path: file, line: Math.min(lines, LINES_MAX), text: problem })
-    const isLong = lines > LINES_MAX
-    if (isLong && !STILL_LONG.has(file)) report(`${lines} lines, at most ${LINES_MAX}; find the second idea inside it`)
-    if (!isLong && STILL_LONG.has(file)) report('is short enough; take it out of STILL_LONG of scripts/tidy/files.ts')
+    if (lines <= LINES_MAX) continue
+    const problem = `${lines} lines, at most ${LINES_MAX}; find the second idea inside it`
+    problems.push({ path: file, line: LINES_MAX, text: problem })
   }
   return problems
 }

@@ -347,7 +347,7 @@ async function mutants(report: Report, world: World, tenants: WorldTenant[]): Pr
   await hasty.stop()
   await using leaky = await plantMutant([
     { file: 'libs/chassis/body.ts', from: 'if (request.destroyed) cut()', to: '' },
-    { file: 'libs/chassis/server.ts', from: 'if (exchange.isClosed) throw', to: 'if (false) throw' },
+    { file: 'libs/chassis/admission.ts', from: 'if (exchange.isClosed) throw', to: 'if (false) throw' },
   ])
   const leaking = await leaky.startProgram('daemon', world.daemonSettings())
   await untilReady(leaking.url)
