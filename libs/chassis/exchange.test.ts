@@ -294,6 +294,7 @@ test('while draining, answers close their connection, and after the grace reques
   assert.equal((await server.ask('GET /probe')).status, 200)
 })
 
+// Mutant: OVERDUE in place of CUT in close() of server.ts.
 test('closing waits for what runs, and at the deadline answers for it', async () => {
   const patient = gated()
   await using one = await testHttpServer([patient.route])
@@ -310,6 +311,7 @@ test('closing waits for what runs, and at the deadline answers for it', async ()
   await eventually(() => two.server.inFlight() === 1)
   assert.equal(await two.server.close(50), 1)
   assert.equal((await told).status, 503, 'not cut: answered')
+  await two.logged(({ message }) => message.startsWith('a request was cut at the end of the drain'))
   stuck.answer()
 })
 

@@ -372,3 +372,23 @@ test('a large instance is erased in batches, and a small one need not wait for i
   assert.ok(smallMs < 5_000 || ofSmall.at < ofLarge.at, `${smallMs} ms`)
   assert.equal((await rowsOf(cell, large.svc)).entries, 0)
 })
+
+// Mutants: the log line of the purger without `service`; its catch taken away.
+test('an instance that cannot be erased is named in the log, and the others are erased', async () => {
+  await using it = await listeningCell()
+  const { cell, authority, feed } = it
+  const [stuck, other] = [await authority.addInstance(), await authority.addInstance()]
+  for (const one of [stuck, other])
+    assert.equal((await one.call(one.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
+  await cell.sql(`create function public.refuse() returns trigger language plpgsql as
+    $$begin if old.instance_id = '${stuck.svc}' then raise 'stuck'; end if; return old; end$$`)
+  await cell.sql('create trigger refuse before delete on loci.entries for each row execute function public.refuse()')
+  await stuck.change({ state: 'deleted' })
+  await other.change({ state: 'deleted' })
+
+  const line = await cell.logged(({ message }) => String(message).startsWith('erasing an instance failed'))
+  assert.equal(line.service, stuck.svc)
+  await until(isToldDeleted(feed, other.svc, 2))
+  await cell.sql('drop trigger refuse on loci.entries')
+  await until(isToldDeleted(feed, stuck.svc, 2))
+})
