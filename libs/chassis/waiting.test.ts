@@ -57,3 +57,30 @@ test('a client that goes away ends its wait; a process that drains ends all, and
   assert.ok((await drained) < 9_000)
   assert.ok((await took(waiting.wait('cell', 5, 10_000, never))) < 9_000)
 })
+
+// A poll of the feed was answered empty at once. Mutants: all waiters of the moment after the reading are compared (the
+// second wait ends); a second wake-up of one waiter that removes the set (nobody asks for the second).
+test('who begins to wait while the numbers are read is not woken by them', async () => {
+  const readings: ((ends: Map<string, number>) => void)[] = []
+  const waiting = createWaiting({ readEnds: () => new Promise((resolve) => readings.push(resolve)), everyMs: 10 })
+  const reading = async (count: number) => {
+    for (let tries = 0; readings.length < count; tries += 1) {
+      assert.ok(tries < 2_000, 'nobody asks for the waiter')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  const first = waiting.wait('cell', 5, 10_000, never)
+  await reading(1)
+  waiting.wake('cell')
+  await first
+  let isOver = false
+  const second = waiting.wait('cell', 6, 10_000, never).then(() => {
+    isOver = true
+  })
+  readings[0]?.(new Map([['cell', 9]]))
+  await reading(2)
+  assert.equal(isOver, false)
+
+  readings[1]?.(new Map([['cell', 7]]))
+  await second
+})

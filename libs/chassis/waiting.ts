@@ -37,8 +37,10 @@ export function createWaiting({
 
   async function poll(): Promise<void> {
     try {
-      const ends = await readEnds([...waiters.keys()])
-      for (const [id, ofId] of waiters) for (const waiter of [...ofId]) if (ends.get(id) !== waiter.seq) waiter.wake()
+      // Whoever comes while the ends are read is not meant: its number may be newer than they are.
+      const asked = [...waiters].map(([id, ofId]) => ({ id, asking: [...ofId] }))
+      const ends = await readEnds(asked.map(({ id }) => id))
+      for (const { id, asking } of asked) for (const waiter of asking) if (ends.get(id) !== waiter.seq) waiter.wake()
     } catch {
       // A database that does not answer is no news. A waiter reads by itself when its time is over, and reports the
       // failure.
@@ -69,8 +71,8 @@ export function createWaiting({
         function wake(): void {
           clearTimeout(timeout)
           signal.removeEventListener('abort', wake)
-          ofId.delete(waiter)
-          if (ofId.size === 0) waiters.delete(id)
+          // Once: by a second time there may be another set of the same id.
+          if (ofId.delete(waiter) && ofId.size === 0) waiters.delete(id)
           resolve()
         }
       })
