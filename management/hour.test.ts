@@ -173,7 +173,13 @@ test('what one organization leaves in the memory of a process is bounded, whatev
     for (let n = 0; n < times; n += 1) {
       const headers = { 'idempotency-key': randomBytes(127).toString('hex') }
       const config = { text: randomBytes(30_000).toString('hex') }
-      const changed = await party.ask(`PATCH /api/v1/services/${service}`, { body: { config }, headers })
+      const change = () => party.ask(`PATCH /api/v1/services/${service}`, { body: { config }, headers })
+      let changed = await change()
+      // A fast machine sends more than the ten writes a second of one caller.
+      while (changed.status === 429) {
+        await sleep(100)
+        changed = await change()
+      }
       assert.ok(changed.status < 300 || changed.status === 409, changed.text)
       // An invented key, and a body that is refused.
       const unknown = formatSecretToken('sk', newId('key'), randomBytes(32).toString('base64url'))
