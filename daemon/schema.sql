@@ -118,6 +118,28 @@ CREATE TABLE loci.due (
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
 
+CREATE TABLE loci.event_heads (
+    instance_id text NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE loci.event_heads IS 'without row-level security: one query asks for many instances; ids and numbers only';
+
+CREATE TABLE loci.events (
+    instance_id text NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    type text NOT NULL,
+    database text NOT NULL,
+    domain text NOT NULL,
+    data json NOT NULL
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.events FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.idempotency (
     instance_id text NOT NULL,
     database text NOT NULL,
@@ -320,6 +342,12 @@ ALTER TABLE ONLY loci.due
 ALTER TABLE ONLY loci.entries
     ADD CONSTRAINT entries_pkey PRIMARY KEY (instance_id, database, key);
 
+ALTER TABLE ONLY loci.event_heads
+    ADD CONSTRAINT event_heads_pkey PRIMARY KEY (instance_id);
+
+ALTER TABLE ONLY loci.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (instance_id, seq, at);
+
 ALTER TABLE ONLY loci.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (instance_id, database, route, holder, key);
 
@@ -395,6 +423,8 @@ ALTER TABLE loci.databases ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.entries ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.events ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
@@ -402,6 +432,8 @@ CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('lo
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.entries USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.events USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.idempotency USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -446,6 +478,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.event_heads TO loci_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE loci.events TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
 
