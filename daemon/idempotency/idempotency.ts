@@ -12,6 +12,10 @@ export const ANSWERS_MAX = 10_000
 export function createInstanceClaims(keys: InstanceKeys): Claims<Caller> {
   return createClaims({
     keysOf: async ({ instance }) => [await keys.of(instance.id)],
-    scopeOf: ({ instance, database, holder }, route, key) => [instance.id, database, route, holder, key],
+    scopeOf,
   })
+}
+
+export function scopeOf({ instance, database, holder }: Caller, route: string, key: string): string[] {
+  return [instance.id, database, route, holder, key]
 }

@@ -18,17 +18,50 @@ export function isClaimed(error: unknown): boolean {
 /** Of a key that is known. */
 export function findAnswer(pool: Pool, scope: string[]): Promise<StoredAnswer | undefined> {
   const read = async (sql: Sql) => {
-    await sql.query({ name: 'context_set', text: `select set_config('loci.instance', $1, true)`, values: [scope[0]] })
-    const { rows } = await sql.query<StoredAnswer>({
-      name: 'idempotency_find',
-      text: `select fingerprint, sealed_with as "sealedWith", status, answer as body, null as headers, null as ref
-        from loci.idempotency where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5
-          and created_at >= clock_timestamp() - interval '24 hours'`,
-      values: scope,
-    })
-    return rows[0]
+    await showInstance(sql, scope[0] as string)
+    return findAnswerIn(sql, scope)
   }
   return transaction(pool, read, { readOnly: true })
+}
+
+/** To the end of the transaction; locks nothing. */
+export async function showInstance(sql: Sql, instanceId: string): Promise<void> {
+  await sql.query({ name: 'context_set', text: `select set_config('loci.instance', $1, true)`, values: [instanceId] })
+}
+
+/** In a transaction that has the instance's rows in sight. */
+export async function findAnswerIn(sql: Sql, scope: string[]): Promise<StoredAnswer | undefined> {
+  const { rows } = await sql.query<StoredAnswer>({
+    name: 'idempotency_find',
+    text: `select fingerprint, sealed_with as "sealedWith", status, answer as body, null as headers, null as ref
+      from loci.idempotency where instance_id = $1 and database = $2 and route = $3 and holder = $4 and key = $5
+        and created_at >= clock_timestamp() - interval '24 hours'`,
+    values: scope,
+  })
+  return rows[0]
+}
+
+/** Undefined for the first; a second one waits here until the first has committed or gone. */
+export async function claimKey(
+  sql: Sql,
+  claim: Claim,
+  answersMax: number,
+): Promise<'known' | 'answers' | 'expired' | undefined> {
+  const [databases, holders, keys] = claimValues([claim])
+  const { rows } = await sql.query<{ outcome: 'known' | 'answers' | 'expired' }>({
+    name: 'claim_keys',
+    text: 'select outcome from loci.claim_keys($1, $2, $3, $4, $5, $6)',
+    values: [claim.scope[0], claim.scope[2], answersMax, databases, holders, keys],
+  })
+  return rows[0]?.outcome
+}
+
+export async function keepAnswer(sql: Sql, claim: Claim, kept: object): Promise<void> {
+  await sql.query({
+    name: 'keep_answers',
+    text: 'select loci.keep_answers($1, $2, $3, $4, $5, $6, $7, $8)',
+    values: [claim.scope[0], claim.scope[2], claim.sealedWith, ...claimValues([claim]), [JSON.stringify(kept)]],
+  })
 }
 
 /** Removes answers that are older than a day, of up to 20 instances; how many there were. */

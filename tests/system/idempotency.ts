@@ -224,9 +224,9 @@ async function mutant(report: Report, world: World, callers: WorldCaller[]): Pro
     },
     {
       file: 'libs/acts/idempotency/idempotency.ts',
-      from: '        await answers.keep(sql, claim.scope, outcome)\n',
+      from: '        await answers.keep(sql, claim, outcome)\n',
       to: `        await answers.claim(sql, claim)
-        await answers.keep(sql, claim.scope, outcome)\n`,
+        await answers.keep(sql, claim, outcome)\n`,
     },
   ])
   const careless = await planted.startProgram('management', world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0' }))

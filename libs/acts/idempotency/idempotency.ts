@@ -22,6 +22,8 @@ export interface Outcome {
   issued?: string
   /** What is kept in place of the body: content stands as a reference, and `fill` brings it back. */
   kept?: object
+  /** Runs once the answer is kept: what takes the head of events, which is the last lock of all. */
+  last?: (sql: Sql) => Promise<void>
 }
 
 export type ActCall<Caller> = Pick<
@@ -74,7 +76,7 @@ export interface Answers {
    * counts as none, and its row is taken over.
    */
   claim(sql: Sql, claim: Claim): Promise<boolean>
-  keep(sql: Sql, scope: string[], outcome: Outcome): Promise<void>
+  keep(sql: Sql, claim: Claim, outcome: Outcome): Promise<void>
   /** Undefined while the first is at work. In a transaction or outside of one. */
   find(sql: Sql, scope: string[]): Promise<StoredAnswer | undefined>
 }
@@ -146,7 +148,11 @@ export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
       const owner = scopeOf(caller, call.route, '')[0] as string
       return transaction(shares.of(owner), async (sql) => {
         await enter(sql, caller)
-        if (!claim) return replyOf(await work(sql, act))
+        if (!claim) {
+          const outcome = await work(sql, act)
+          await outcome.last?.(sql)
+          return replyOf(outcome)
+        }
         const isFirst = await answers.claim(sql, claim).catch((error) => {
           // The first one holds the row and is still at work when our wait for it ends.
           throw (error as { code?: unknown }).code === '55P03' ? inProgress() : error
@@ -154,7 +160,8 @@ export function createActs<Caller>(options: ActsOptions<Caller>): Acts<Caller> {
         if (!isFirst) return claims.replay(sql, call, claim, await answers.find(sql, claim.scope), given)
         await requireRoom(sql, caller)
         const outcome = await work(sql, act)
-        await answers.keep(sql, claim.scope, outcome)
+        await answers.keep(sql, claim, outcome)
+        await outcome.last?.(sql)
         return replyOf(outcome)
       })
     },

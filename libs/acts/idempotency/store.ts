@@ -27,7 +27,7 @@ export function createAnswers(columns: readonly string[]): Omit<Answers, 'find'>
       })
       return rowCount === 1
     },
-    async keep(sql, scope, { status, body, headers, issued, kept = body }: Outcome) {
+    async keep(sql, { scope }, { status, body, headers, issued, kept = body }: Outcome) {
       const { rowCount } = await sql.query({
         name: 'idempotency_keep',
         text: `update loci.idempotency set status = ${next(1)}, body = ${next(2)}, headers = ${next(3)}, ref = ${next(4)} where ${ofScope}`,
