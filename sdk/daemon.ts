@@ -243,11 +243,196 @@ export type DaemonOperations = {
       200: SystemInfo
     }
   }
+  /** The configuration: what was put, over the service’s own, over the defaults. */
+  'GET /v1/working-memory/config': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotConfig
+    }
+  }
+  /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
+  'PUT /v1/working-memory/config': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+      body: SlotConfigGiven
+    }
+    answers: {
+      200: SlotConfigUpdate
+    }
+  }
+  /** Slots that left, newest first, and why. */
+  'GET /v1/working-memory/evictions': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: EvictionList
+    }
+  }
+  /** List the slots. */
+  'GET /v1/working-memory/slots': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotList
+    }
+  }
+  /** Several puts and deletes, all or nothing. */
+  'POST /v1/working-memory/slots/batch': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: SlotBatch
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: SlotBatchResult
+    }
+  }
+  /** Clear the slots that are not pinned; the answer has a token that brings them back within 24 hours. */
+  'POST /v1/working-memory/slots/clear': {
+    given: {
+      query?: {
+        dryRun?: 'true' | 'false' | undefined
+        includePinned?: 'true' | 'false' | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: SlotsCleared
+    }
+  }
+  /** Undo a clear by its token, or write a former version of a slot again. */
+  'POST /v1/working-memory/slots/restore': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: SlotRestore
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: SlotsRestored
+    }
+  }
+  /** Write a slot; with If-Match only over that version. Over capacity another one leaves. */
+  'PUT /v1/working-memory/slots/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+      body: SlotWrite
+    }
+    answers: {
+      200: SlotWritten
+    }
+  }
+  /** Read a slot. */
+  'GET /v1/working-memory/slots/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Slot
+    }
+  }
+  /** Change a slot by a JSON merge patch; with If-Match only that version. */
+  'PATCH /v1/working-memory/slots/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+      body: SlotPatch
+    }
+    answers: {
+      200: SlotWritten
+    }
+  }
+  /** Delete a slot; with If-Match only that version. Its history stays for 30 days. */
+  'DELETE /v1/working-memory/slots/{key}': {
+    given: {
+      path: {
+        key: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotDeleted
+    }
+  }
+  /** Every version of a slot, newest first, also of one that has left. */
+  'GET /v1/working-memory/slots/{key}/history': {
+    given: {
+      path: {
+        key: string
+      }
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotHistory
+    }
+  }
+  /** How full the working memory is. */
+  'GET /v1/working-memory/stats': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: SlotStatistics
+    }
+  }
 }
 
 /** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
 export const DAEMON_KEYED: ReadonlySet<string> = new Set([
   'POST /v1/kv/entries/batch',
+  'POST /v1/working-memory/slots/batch',
+  'POST /v1/working-memory/slots/clear',
+  'POST /v1/working-memory/slots/restore',
 ])
 
 /** Any value that a later server may add: compare with those you know, and take the others too. */
@@ -345,6 +530,36 @@ export type EntryList = {
 export type EntryWrite = {
   value: unknown
   ttlMs?: number | undefined
+}
+
+export type EvictionList = {
+  evictions: ({
+    seq: number
+    key: string
+    version: number
+    reasonCode: string
+    reason: string
+    displacedBy: string | null
+    policy: string | null
+    explain: Explanation
+    evictedAt: string
+    recoverableUntil: string
+  })[]
+  nextCursor: string | null
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
+export type Explanation = {
+  score: number
+  parts: ({
+    name: string
+    value: number
+    weight: number
+    contribution: number
+  })[]
 }
 
 export type HealthAllResponse = {
@@ -455,6 +670,222 @@ export type RevocationRequest = {
 export type RevocationResponse = {
   revoked: true
   audit_id: string
+}
+
+export type Slot = {
+  id: string
+  key: string
+  kind: string
+  value: unknown
+  recordId: string | null
+  version: number
+  etag: string
+  activation: number
+  salience: number
+  pinned: boolean
+  ephemeral: boolean
+  ttlMs: number | null
+  expiresAt: string | null
+  createdAt: string
+  updatedAt: string
+  lastAccessedAt: string | null
+  accessCount: number
+  sizeBytes: number
+  source: {
+    type: string
+    ref: string | null
+    actor: string | null
+    trust: string
+  }
+  explain: Explanation
+  evidenceRefs: string[]
+  tags: string[]
+  digest: string
+}
+
+export type SlotBatch = {
+  operations: ({
+    op: 'put'
+    key: string
+    value: unknown
+    kind?: string | undefined
+    salience?: number | undefined
+    pinned?: boolean | undefined
+    ttlMs?: number | null | undefined
+    tags?: string[] | undefined
+    evidenceRefs?: string[] | undefined
+    ephemeral?: boolean | undefined
+  } | {
+    op: 'delete'
+    key: string
+  })[]
+}
+
+export type SlotBatchResult = {
+  results: ({
+    op: 'put' | 'delete' | Other
+    key: string
+    version: number
+    deleted?: boolean
+    expiresAt?: string | null
+    digest?: string
+    evicted?: ({
+      key: string
+      reasonCode: string
+      reason: string
+      displacedBy: string | null
+      explain: Explanation
+    })[]
+  })[]
+}
+
+export type SlotConfig = { [field: string]: unknown }
+
+export type SlotConfigGiven = { [field: string]: unknown }
+
+export type SlotConfigUpdate = {
+  ok: true
+  config: { [field: string]: unknown }
+  version: number
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  [field: string]: unknown
+}
+
+export type SlotDeleted = {
+  deleted: true
+  key: string
+  version: number
+}
+
+export type SlotHistory = {
+  versions: Slot[]
+  nextCursor: string | null
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
+export type SlotList = {
+  slots: Slot[]
+  count: number
+  capacity: number
+  asOfSeq: number
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
+export type SlotPatch = {
+  value?: unknown | undefined
+  kind?: string | null | undefined
+  salience?: number | null | undefined
+  pinned?: boolean | null | undefined
+  ttlMs?: number | null | undefined
+  tags?: string[] | null | undefined
+  evidenceRefs?: string[] | null | undefined
+  ephemeral?: boolean | null | undefined
+}
+
+export type SlotRestore = {
+  undoToken: string
+} | {
+  key: string
+  version: number
+}
+
+export type SlotStatistics = {
+  slotCount: number
+  capacity: number
+  utilizationPct: number
+  pinned: number
+  bytes: number
+  evictions: number
+}
+
+export type SlotWrite = {
+  value: unknown
+  kind?: string | undefined
+  salience?: number | undefined
+  pinned?: boolean | undefined
+  ttlMs?: number | null | undefined
+  tags?: string[] | undefined
+  evidenceRefs?: string[] | undefined
+  ephemeral?: boolean | undefined
+}
+
+export type SlotWritten = {
+  id: string
+  key: string
+  kind: string
+  value: unknown
+  recordId: string | null
+  version: number
+  etag: string
+  activation: number
+  salience: number
+  pinned: boolean
+  ephemeral: boolean
+  ttlMs: number | null
+  expiresAt: string | null
+  createdAt: string
+  updatedAt: string
+  lastAccessedAt: string | null
+  accessCount: number
+  sizeBytes: number
+  source: {
+    type: string
+    ref: string | null
+    actor: string | null
+    trust: string
+  }
+  explain: Explanation
+  evidenceRefs: string[]
+  tags: string[]
+  digest: string
+  evicted: ({
+    key: string
+    reasonCode: string
+    reason: string
+    displacedBy: string | null
+    explain: Explanation
+  })[]
+}
+
+export type SlotsCleared = {
+  ok: true
+  cleared: number
+  retained: number
+  retainedKeys: string[]
+  clearedAt: string
+  asOfSeq: number
+  dryRun: boolean
+  undo: {
+    token: string
+    expiresAt: string
+  } | null
+}
+
+export type SlotsRestored = {
+  ok: true
+  restored: number
+  slots: (Slot | {
+    key: string
+    version: number
+    redacted: true
+  })[]
+  evicted: ({
+    key: string
+    reasonCode: string
+    reason: string
+    displacedBy: string | null
+    explain: Explanation
+  })[]
 }
 
 export type StartupResponse = {

@@ -13,15 +13,6 @@ export function valueText(value: unknown): string {
   return text
 }
 
-/** `"3"` → 3, `*` → -1 (must exist), none → null. */
-export function versionOf(ifMatch: string | string[] | undefined): number | null {
-  if (ifMatch === undefined) return null
-  if (ifMatch === '*') return -1
-  const match = typeof ifMatch === 'string' ? /^"(\d{1,15})"$/.exec(ifMatch) : null
-  if (!match) throw new ApiError('VALIDATION_ERROR', 'If-Match must be a quoted version such as "3", or *.')
-  return Number(match[1])
-}
-
 /**
  * The first text behind all that begin with the prefix, in order of code points (UTF-8 sorts the same way); null when
  * there is none. Surrogates are no characters of their own, so the step over them is from U+D7FF to U+E000.

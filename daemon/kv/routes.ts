@@ -25,10 +25,11 @@ import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { instanceGone } from '../access/served.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
+import { versionOf } from '../databases/versions.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { readPage } from './damage.ts'
-import { cursorOf, keyOfCursor, valueText, versionOf } from './entries.ts'
+import { cursorOf, keyOfCursor, valueText } from './entries.ts'
 import { type KeptBatch, outcomesOf } from './kept-batch.ts'
 import {
   type ActOutcome,

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { queryInteger, timestamp } from './wire.ts'
 
 const KEY_BYTES_MAX = 256
-const TTL_MS_MAX = 10 * 365 * 24 * 3_600_000
+export const TTL_MS_MAX = 10 * 365 * 24 * 3_600_000
 
 /** 1 to 256 bytes of UTF-8 without control characters; also the key of a slot. */
-const key = z
+export const key = z
   .string()
   .refine(
     // Three bytes at most for each unit of UTF-16, so that most keys need no counting.
@@ -22,7 +22,7 @@ export const keyParams = z.object({ key })
 
 const ttlMs = z.int().min(1).max(TTL_MS_MAX)
 /** `undefined` is not JSON: a body without `value` is refused. */
-const value = z.unknown().refine((given) => given !== undefined, 'is required')
+export const value = z.unknown().refine((given) => given !== undefined, 'is required')
 
 export const entryWrite = z.object({ value, ttlMs: ttlMs.optional() }).meta({ id: 'EntryWrite' })
 

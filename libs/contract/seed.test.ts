@@ -104,8 +104,8 @@ test('statistics round as the seed says', () => {
       !accepts(configUpdateResult, { ok: false, config: {} }),
   )
   assert.ok(
-    accepts(slotList, { slots: [], count: 0 }) &&
-      accepts(slotStatistics, { slotCount: 0, capacity: 0, utilizationPct: 0 }),
+    accepts(slotList, { slots: [], count: 0, capacity: 25, asOfSeq: 0 }) &&
+      accepts(slotStatistics, { slotCount: 0, capacity: 0, utilizationPct: 0, pinned: 0, bytes: 0, evictions: 0 }),
   )
 })
 

@@ -24,4 +24,6 @@ export const ADVISORY_LOCKS = {
   idempotencyKey: 7_026_300_011,
   /** The template of the databases of tests. */
   testTemplate: 7_026_300_010,
+  /** keep_slot_partitions(). */
+  slotPartitions: 7_026_300_012,
 } as const

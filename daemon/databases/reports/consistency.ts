@@ -238,6 +238,11 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
         : `The ${walker.noun[0]} does not fit its digest; its key may be part of the damage.`
     walk.issues.push(issueOf(walker, chunk.damagedStates[at] ?? 'digest_mismatch', database, key, detail))
   }
+  for (const ref of chunk.uncounted ?? []) {
+    digest.checked += 1
+    digest.failed += 1
+    walk.issues.push(issueOf(walker, 'digest_mismatch', database, ref, `${ref} does not fit its digest.`))
+  }
   if (chunk.expiredVisible > 0)
     walk.issues.push(
       issueOf(
@@ -269,7 +274,7 @@ function compare(walk: Walk, walker: Walker, head: NamedHead, sums: Sums): void 
   walk.checks.counters.checked += 1
   if (found.length > 0) walk.checks.counters.failed += 1
   walk.issues.push(...found)
-  if (found.length === 0 && sums.damaged === 0)
+  if (found.length === 0 && sums.damaged + sums.uncounted === 0)
     walk.good.push({
       walker,
       settled: { database: head.name, seq: head.seq, rows: sums.rows, bytes: sums.bytes, a: sums.a, b: sums.b },

@@ -10,6 +10,8 @@ export interface Sums {
   a: string
   b: string
   damaged: number
+  /** Damaged, and no row of the sums. */
+  uncounted: number
   unreadable: number
   damagedA: string
   damagedB: string
@@ -24,6 +26,7 @@ export function noSums(seq: string): Sums {
     a: '0',
     b: '0',
     damaged: 0,
+    uncounted: 0,
     unreadable: 0,
     damagedA: '0',
     damagedB: '0',
@@ -39,6 +42,7 @@ export function add(sums: Sums, chunk: Chunk): Sums {
     a: xor(sums.a, chunk.a),
     b: xor(sums.b, chunk.b),
     damaged: sums.damaged + chunk.damagedKeys.length,
+    uncounted: sums.uncounted + (chunk.uncounted?.length ?? 0),
     unreadable: sums.unreadable + chunk.damagedStates.filter((state) => state === 'page_unreadable').length,
     damagedA: xor(sums.damagedA, chunk.damagedA),
     damagedB: xor(sums.damagedB, chunk.damagedB),

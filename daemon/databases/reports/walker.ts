@@ -52,6 +52,8 @@ export interface Chunk {
   damagedA: string
   damagedB: string
   /** Verified and in the sums above until they are swept; not counted to the owner. */
+  /** Refs of what is damaged and no row of the sums: history, configuration. */
+  uncounted?: string[]
   expired: number
   expiredBytes: number
   expiredVisible: number
