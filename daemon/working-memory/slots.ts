@@ -1,0 +1,114 @@
+// A slot as it is written, kept and sent: limits, the text of its fields, and JSON merge patch. Pure.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Explanation, type SlotPatch, type SlotWrite, slotWrite } from '@loci/contract/working-memory.ts'
+import type { Judged } from './activation.ts'
+
+const VALUE_BYTES_MAX = 16 * 1024
+/** Of all slots of a database together. */
+export const SLOTS_BYTES_MAX = 256 * 1024
+
+/** Set by the path that a write came by, never by its body. */
+export interface Source {
+  type: 'api'
+  ref: string | null
+  actor: string | null
+  trust: 'holder' | 'delegated'
+}
+
+/** What is kept of a slot beside its text: what the next write and the competition need, without taking texts apart. */
+export interface Meta extends Judged {
+  id: string
+  pinned: boolean
+  sizeBytes: number
+  createdAt: number
+  accessCount: number
+  lastAccessedAt: number | null
+}
+
+/** Throws 413 beyond the limit of a value. The references and tags count into the size of the slot. */
+export function sizeOf({ value, tags = [], evidenceRefs = [] }: SlotWrite): number {
+  const bytes = Buffer.byteLength(JSON.stringify(value))
+  if (bytes > VALUE_BYTES_MAX)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The value of a slot may have ${VALUE_BYTES_MAX} bytes as JSON.`)
+  const named = [tags, evidenceRefs].filter(({ length }) => length > 0)
+  return bytes + named.reduce((sum, list) => sum + Buffer.byteLength(JSON.stringify(list)), 0)
+}
+
+interface SlotFields {
+  key: string
+  body: SlotWrite
+  meta: Meta
+  ttlMs: number | null
+  expiresAt: number | null
+  updatedAt: number
+  source: Source
+  explain: Explanation
+}
+
+/**
+ * A slot's text behind its version, which only the commit knows: the database puts `{"version":…,"etag":…,"digest":…,`
+ * in front of it (loci.slot_prefix), as prefixOf() does.
+ */
+export function restOf({ key, body, meta, ttlMs, expiresAt, updatedAt, source, explain }: SlotFields): string {
+  const fields = {
+    id: meta.id,
+    key,
+    kind: body.kind ?? 'note',
+    value: body.value,
+    recordId: null,
+    activation: explain.score,
+    salience: meta.hint,
+    pinned: meta.pinned,
+    ephemeral: body.ephemeral ?? false,
+    ttlMs,
+    expiresAt: expiresAt === null ? null : timeOf(expiresAt),
+    createdAt: timeOf(meta.createdAt),
+    updatedAt: timeOf(updatedAt),
+    lastAccessedAt: meta.lastAccessedAt === null ? null : timeOf(meta.lastAccessedAt),
+    accessCount: meta.accessCount,
+    sizeBytes: meta.sizeBytes,
+    source,
+    explain,
+    evidenceRefs: body.evidenceRefs ?? [],
+    tags: body.tags ?? [],
+  }
+  return JSON.stringify(fields).slice(1)
+}
+
+/** The very text that loci.slot_prefix makes. */
+export function prefixOf(version: number, digest: Buffer): string {
+  return `{"version":${version},"etag":"\\"${version}\\"","digest":"${digest.toString('base64')}",`
+}
+
+/** What was put, from a slot's text. */
+export function bodyOf(text: string): SlotWrite {
+  const { value, kind, salience, pinned, ttlMs, tags, evidenceRefs, ephemeral } = JSON.parse(text) as SlotWrite
+  return { value, kind, salience, pinned, ttlMs, tags, evidenceRefs, ephemeral }
+}
+
+/** RFC 7396 on the object that PUT takes. */
+export function patched(body: SlotWrite, patch: SlotPatch): SlotWrite {
+  const { success, data, error } = slotWrite.safeParse(mergePatch(body, patch))
+  if (success) return data
+  const [issue] = error.issues
+  throw new ApiError('VALIDATION_ERROR', `The patched slot: ${issue?.path.join('.')} ${issue?.message}`)
+}
+
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const merged = new Map(Object.entries(isObject(target) ? target : {}))
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name)
+    else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
+}
