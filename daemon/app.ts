@@ -34,6 +34,7 @@ import { feedJobs } from './feed/jobs.ts'
 import { createJoin } from './feed/join.ts'
 import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './feed/store.ts'
 import { healthRoutes } from './health/routes.ts'
+import { createInstanceActs } from './idempotency/acts.ts'
 import { createInstanceClaims } from './idempotency/idempotency.ts'
 import { idempotencyJobs } from './idempotency/jobs.ts'
 import { kvReportRoutes } from './kv/reports/routes.ts'
@@ -47,6 +48,13 @@ import { subserviceRoutes } from './subservices/routes.ts'
 import { createStates } from './subservices/states.ts'
 import { listSwitches } from './subservices/store.ts'
 import { createSwitches, readSwitches } from './subservices/switches.ts'
+import { slotClearRoutes } from './working-memory/clear-routes.ts'
+import { slotConfigRoutes } from './working-memory/config-routes.ts'
+import { slotHistoryRoutes } from './working-memory/history-routes.ts'
+import { slotJobs } from './working-memory/jobs.ts'
+import { createSlotWalker } from './working-memory/reports/store.ts'
+import { slotRoutes } from './working-memory/routes.ts'
+import { expireSlots, keepSlotPartitions } from './working-memory/store.ts'
 
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
 const BEAT_MS = 300
@@ -91,6 +99,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const states = createStates({ switches, lifecycle, version, routes: () => routes, ping })
   const keys = createInstanceKeys(pool, sealingKeys)
   const claims = createInstanceClaims(keys)
+  const act = createInstanceActs(pool, shares, keys)
+  const quota = createQuota(readUsage)
   const damage = createKnownDamage()
 
   const routes: Route[] = [
@@ -100,9 +110,13 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
-    ...kvRoutes({ access, pool, quota: createQuota(readUsage), damage, shares, claims }),
+    ...kvRoutes({ access, pool, quota, damage, shares, claims }),
+    ...slotRoutes({ access, pool, quota, act }),
+    ...slotHistoryRoutes({ access, pool }),
+    ...slotClearRoutes({ access, quota, keys, act }),
+    ...slotConfigRoutes({ access, pool }),
     ...kvReportRoutes({ access, pool }),
-    ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage)] }),
+    ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage), createSlotWalker()] }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
 
@@ -116,6 +130,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
       await keepAuditPartitions(background)
+      await keepSlotPartitions(background)
       switches.accept(await listSwitches(background))
       await catchUp()
       await join?.ask(signal)
@@ -132,10 +147,11 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     // In a restored database nothing that was read counts, until management has sent everything again.
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
-      ...dueJobs(background, { expiry: expireEntries }),
+      ...dueJobs(background, { expiry: expireEntries, slots: expireSlots }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),
+      ...slotJobs(background),
       ...feedJobs({
         ...{ pool: background, log, lifecycle, metrics, authority, rates, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),

@@ -29,7 +29,13 @@ CREATE TABLE loci.databases (
     kv_bytes bigint DEFAULT 0 NOT NULL,
     kv_set_a bigint DEFAULT 0 NOT NULL,
     kv_set_b bigint DEFAULT 0 NOT NULL,
-    kv_unsettled boolean DEFAULT false NOT NULL
+    kv_unsettled boolean DEFAULT false NOT NULL,
+    wm_slots bigint DEFAULT 0 NOT NULL,
+    wm_bytes bigint DEFAULT 0 NOT NULL,
+    wm_set_a bigint DEFAULT 0 NOT NULL,
+    wm_set_b bigint DEFAULT 0 NOT NULL,
+    wm_unsettled boolean DEFAULT false NOT NULL,
+    wm_verified bigint
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
@@ -47,6 +53,25 @@ CREATE TABLE loci.entries (
 );
 
 ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.working_memory (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    version bigint NOT NULL,
+    evictions bigint NOT NULL,
+    keys text[] NOT NULL,
+    texts text[] NOT NULL,
+    versions bigint[] NOT NULL,
+    expires timestamp with time zone[] NOT NULL,
+    metas text[] NOT NULL,
+    digests bytea[] NOT NULL,
+    soonest timestamp with time zone,
+    weeks date[] NOT NULL,
+    week_bytes bigint[] NOT NULL,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.audit (
     chain text NOT NULL,
@@ -90,6 +115,31 @@ CREATE TABLE loci.cell (
 
 COMMENT ON TABLE loci.cell IS 'without row-level security: one row, no tenant';
 
+CREATE TABLE loci.clears (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    keys text[] NOT NULL,
+    versions bigint[] NOT NULL,
+    used_at timestamp with time zone
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.clears FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.configs (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    kind text NOT NULL,
+    version bigint NOT NULL,
+    sent text NOT NULL,
+    digest bytea NOT NULL,
+    CONSTRAINT configs_kind_check CHECK ((kind = ANY (ARRAY['working-memory'::text, 'cognitive'::text])))
+);
+
+ALTER TABLE ONLY loci.configs FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.credential_uses (
     credential text NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -113,7 +163,7 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
@@ -139,6 +189,20 @@ CREATE TABLE loci.events (
 PARTITION BY RANGE (at);
 
 ALTER TABLE ONLY loci.events FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.evictions (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    why text NOT NULL,
+    digest bytea NOT NULL
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.evictions FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.idempotency (
     instance_id text NOT NULL,
@@ -279,6 +343,21 @@ CREATE TABLE loci.signing_keys (
 
 COMMENT ON TABLE loci.signing_keys IS 'without row-level security: public keys of management';
 
+CREATE TABLE loci.slot_versions (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    text text NOT NULL,
+    meta text NOT NULL,
+    expires timestamp with time zone,
+    digest bytea NOT NULL
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.slot_versions FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.subservices (
     name text NOT NULL,
     enabled boolean NOT NULL,
@@ -327,6 +406,12 @@ ALTER TABLE ONLY loci.audit
 ALTER TABLE ONLY loci.cell
     ADD CONSTRAINT cell_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY loci.clears
+    ADD CONSTRAINT clears_pkey PRIMARY KEY (instance_id, database, id, at);
+
+ALTER TABLE ONLY loci.configs
+    ADD CONSTRAINT configs_pkey PRIMARY KEY (instance_id, database, kind);
+
 ALTER TABLE ONLY loci.credential_uses
     ADD CONSTRAINT credential_uses_pkey PRIMARY KEY (credential);
 
@@ -347,6 +432,9 @@ ALTER TABLE ONLY loci.event_heads
 
 ALTER TABLE ONLY loci.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (instance_id, seq, at);
+
+ALTER TABLE ONLY loci.evictions
+    ADD CONSTRAINT evictions_pkey PRIMARY KEY (instance_id, database, seq, at);
 
 ALTER TABLE ONLY loci.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (instance_id, database, route, holder, key);
@@ -381,6 +469,9 @@ ALTER TABLE ONLY loci.sealing_checks
 ALTER TABLE ONLY loci.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (kid);
 
+ALTER TABLE ONLY loci.slot_versions
+    ADD CONSTRAINT slot_versions_pkey PRIMARY KEY (instance_id, database, key, version, at);
+
 ALTER TABLE ONLY loci.subservices
     ADD CONSTRAINT subservices_pkey PRIMARY KEY (name);
 
@@ -392,6 +483,9 @@ ALTER TABLE ONLY loci.usage_minutes
 
 ALTER TABLE ONLY loci.verified
     ADD CONSTRAINT verified_pkey PRIMARY KEY (instance_id, database);
+
+ALTER TABLE ONLY loci.working_memory
+    ADD CONSTRAINT working_memory_pkey PRIMARY KEY (instance_id, database);
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 
@@ -419,15 +513,25 @@ CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq)
 
 ALTER TABLE loci.audit ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.clears ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.configs ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.databases ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.entries ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.evictions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.clears USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.configs USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -435,21 +539,33 @@ CREATE POLICY one_instance ON loci.entries USING ((instance_id = NULLIF(current_
 
 CREATE POLICY one_instance ON loci.events USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
+CREATE POLICY one_instance ON loci.evictions USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
 CREATE POLICY one_instance ON loci.idempotency USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.probes USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
+CREATE POLICY one_instance ON loci.slot_versions USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
 CREATE POLICY one_instance ON loci.verified USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.working_memory USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 ALTER TABLE loci.probes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.slot_versions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.verified ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.working_memory ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.audit TO loci_app;
 
@@ -473,6 +589,10 @@ GRANT UPDATE(lease_fence) ON TABLE loci.cell TO loci_app;
 
 GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.clears TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.configs TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
@@ -482,6 +602,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.event_heads TO loci_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE loci.events TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.evictions TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.idempotency TO loci_app;
 
@@ -504,6 +626,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.revocations TO loci_app;
 GRANT SELECT,INSERT ON TABLE loci.sealing_checks TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.slot_versions TO loci_app;
 
 GRANT SELECT,UPDATE ON TABLE loci.subservices TO loci_app;
 

@@ -1,0 +1,106 @@
+-- serves: 0003
+-- functions: 5c0693c38a8288942d9ed7cf38c8134ce603e8ea53ed3188f6a3d12f70c3b205
+
+alter table loci.due drop constraint due_kind_check,
+  add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
+
+-- Of the slots of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
+-- overwritten since, and the document's version at which they were last read whole and found intact.
+alter table loci.databases
+  add column wm_slots bigint not null default 0,
+  add column wm_bytes bigint not null default 0,
+  add column wm_set_a bigint not null default 0,
+  add column wm_set_b bigint not null default 0,
+  add column wm_unsettled boolean not null default false,
+  add column wm_verified bigint;
+
+-- The slots of one database as a document. The arrays have one element per slot, in the order in which they were made.
+create table loci.working_memory (
+  instance_id text not null,
+  database text not null,
+  -- The database's number of the last change.
+  version bigint not null,
+  evictions bigint not null,
+  keys text[] not null,
+  -- Each the very text that is sent.
+  texts text[] not null,
+  versions bigint[] not null,
+  expires timestamptz[] not null,
+  -- What the competition needs of each, as JSON.
+  metas text[] not null,
+  digests bytea[] not null,
+  -- The earliest expiry.
+  soonest timestamptz,
+  -- Bytes of history, evictions and clears by the Monday of their week, until they are dropped.
+  weeks date[] not null,
+  week_bytes bigint[] not null,
+  -- Over every other column; one byte while a slot is damaged, so that each is looked at by itself.
+  digest bytea not null,
+  primary key (instance_id, database)
+);
+
+-- What was sent with PUT config. kind: the domain that it configures.
+create table loci.configs (
+  instance_id text not null,
+  database text not null,
+  kind text not null check (kind in ('working-memory', 'cognitive')),
+  version bigint not null,
+  sent text not null,
+  digest bytea not null,
+  primary key (instance_id, database, kind)
+);
+
+-- Every version of every slot.
+create table loci.slot_versions (
+  instance_id text not null,
+  database text not null,
+  key text collate "C" not null,
+  version bigint not null,
+  at timestamptz not null,
+  text text not null,
+  meta text not null,
+  expires timestamptz,
+  digest bytea not null,
+  primary key (instance_id, database, key, version, at)
+) partition by range (at);
+
+create table loci.evictions (
+  instance_id text not null,
+  database text not null,
+  seq bigint not null,
+  at timestamptz not null,
+  key text collate "C" not null,
+  -- Of the slot that left.
+  version bigint not null,
+  why text not null,
+  digest bytea not null,
+  primary key (instance_id, database, seq, at)
+) partition by range (at);
+
+-- What a clear can be undone from: names and versions, the content stands in slot_versions.
+create table loci.clears (
+  instance_id text not null,
+  database text not null,
+  id uuid not null,
+  at timestamptz not null,
+  keys text[] not null,
+  versions bigint[] not null,
+  used_at timestamptz,
+  primary key (instance_id, database, id, at)
+) partition by range (at);
+
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['working_memory', 'configs', 'slot_versions', 'evictions', 'clears'] loop
+    execute format('alter table loci.%I enable row level security', v_table);
+    execute format('alter table loci.%I force row level security', v_table);
+    execute format($policy$create policy one_instance on loci.%I
+      using (instance_id = nullif(current_setting('loci.instance', true), ''))
+      with check (instance_id = nullif(current_setting('loci.instance', true), ''))$policy$, v_table);
+  end loop;
+end
+$$;
+
+grant select, insert, update, delete on loci.working_memory, loci.configs, loci.slot_versions, loci.evictions, loci.clears to loci_app;

@@ -1,0 +1,195 @@
+// Reads the document, plans on it, commits the plan if the document is still the one that was read, and else begins
+// again. No lock is held while a plan is made, and who loses has been overtaken by somebody who has committed, so
+// there is progress whatever the number of replicas (docs/decisions/2026-11-15-slots-planned-outside.md).
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { instanceGone } from '../access/served.ts'
+import { databaseErasing, databasesExceeded } from '../databases/quota.ts'
+import { resolveConfig, type SlotConfig } from './config.ts'
+import {
+  type Applied,
+  createPlan,
+  type Evicted,
+  type Plan,
+  PlannedConflict,
+  versionConflict,
+  type Write,
+} from './document.ts'
+import { prefixOf } from './slots.ts'
+import { type Committed, type ConfigLayers, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
+
+export interface SlotWritten {
+  /** Of the write itself; undefined when there was nothing to delete. */
+  version: number | undefined
+  /** The slot as it is sent; undefined for a delete. */
+  text: string | undefined
+  digest: Buffer | undefined
+  expiresAt: number | null
+  evicted: Evicted[]
+}
+
+export interface PlannedWrite {
+  database: string
+  databasesMax: number
+  write: Write
+}
+
+/** Below the statement timeout of the pool and the patience of a caller. */
+const OVERTAKEN_MS_MAX = 1_500
+
+/** Writes of one instance that arrived together, each with its own outcome: an error is one that is thrown to its caller. */
+export async function commitWrites(
+  pool: Pool,
+  instanceId: string,
+  batch: PlannedWrite[],
+): Promise<(SlotWritten | Error)[]> {
+  const results = new Map<PlannedWrite, SlotWritten | Error>()
+  const databasesMax = batch[0]?.databasesMax ?? 0
+  const until = performance.now() + OVERTAKEN_MS_MAX
+  let open = batch
+  while (open.length > 0) {
+    const groups = [...Map.groupBy(open, ({ database }) => database)]
+    const snapshots = await readDocuments(
+      pool,
+      instanceId,
+      groups.map(([database, writes]) => ({ database, wanted: wantedOf(writes.map(({ write }) => write)) })),
+    )
+    const plans = groups.map(([database, writes], at) => planOf(database, writes, snapshots[at] as Snapshot))
+    const writing = plans.filter(({ plan }) => plan.hasWrites())
+    const committed =
+      writing.length === 0
+        ? []
+        : await commitSteps(
+            pool,
+            instanceId,
+            databasesMax,
+            writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps })),
+          )
+    const byDatabase = new Map(committed.map((one) => [one.database, one]))
+    open = []
+    for (const planned of plans) {
+      const outcome = byDatabase.get(planned.database)
+      if (outcome?.outcome === 'moved' && performance.now() < until) open.push(...planned.items.map(({ item }) => item))
+      else
+        for (const one of planned.items)
+          results.set(one.item, resultOf(one.applied, planned.plan, outcome, databasesMax))
+    }
+  }
+  return batch.map((item) => results.get(item) as SlotWritten | Error)
+}
+
+interface Planned {
+  database: string
+  version: number
+  now: number
+  plan: Plan
+  items: { item: PlannedWrite; applied: Applied | Error }[]
+}
+
+function planOf(database: string, writes: PlannedWrite[], { document, ...layers }: Snapshot): Planned {
+  const plan = createPlan(document, configOf(layers))
+  const items = writes.map((item) => {
+    if (!layers.configIntact && item.write.op !== 'delete') return { item, applied: configDamaged() }
+    try {
+      return { item, applied: plan.apply(item.write) }
+    } catch (error) {
+      // Refused; anything else is a bug of this one write and must not take its neighbours with it.
+      return { item, applied: error as Error }
+    }
+  })
+  return { database, version: document.version, now: document.now, plan, items }
+}
+
+function resultOf(
+  applied: Applied | Error,
+  { steps }: Plan,
+  committed: Committed | undefined,
+  databasesMax: number,
+): SlotWritten | Error {
+  if (applied instanceof PlannedConflict && committed?.outcome === 'done')
+    return versionConflict(committed.versions[applied.step] as number)
+  if (applied instanceof Error && !(applied instanceof PlannedConflict)) return applied
+  if (committed && committed.outcome !== 'done') return refusalOf(committed, databasesMax)
+  return writtenOf(applied as Applied, steps, committed)
+}
+
+/** What a caller is told of a write that was done. */
+export function writtenOf({ step, evicted }: Applied, steps: Plan['steps'], committed?: Committed): SlotWritten {
+  const done = step === null ? undefined : steps[step]
+  const version = step === null ? undefined : committed?.versions[step]
+  if (step === null || done?.op !== 'put')
+    return { version, text: undefined, digest: undefined, expiresAt: null, evicted }
+  const digest = committed?.digests[step] as Buffer
+  return { version, text: prefixOf(version as number, digest) + done.rest, digest, expiresAt: done.expiresAt, evicted }
+}
+
+function refusalOf({ outcome }: Committed, databasesMax: number): ApiError {
+  if (outcome === 'gone') return instanceGone()
+  if (outcome === 'erasing') return databaseErasing()
+  if (outcome === 'databases') return databasesExceeded(databasesMax)
+  return new ApiError(
+    'OVERLOADED',
+    'Other writes of this working memory came first, again and again. Nothing was done; try again.',
+    {
+      retryAfterMs: 200,
+    },
+  )
+}
+
+interface Done<Result> {
+  result: Result
+  plan: Plan
+  now: number
+  /** Of the document that was planned on. */
+  version: number
+  /** Undefined when there was nothing to write. */
+  committed: Committed | undefined
+  events: object[]
+}
+
+/**
+ * Plans and writes one database in the caller's transaction. `work` may run several times, each time on a plan of its
+ * own; what it throws is thrown, and nothing is done.
+ */
+export async function writePlanned<Result>(
+  sql: Sql,
+  { instanceId, databasesMax, database }: { instanceId: string; databasesMax: number; database: string },
+  wanted: string[],
+  work: (plan: Plan, snapshot: Snapshot) => Result,
+  { isDryRun = false } = {},
+): Promise<Done<Result>> {
+  const until = performance.now() + OVERTAKEN_MS_MAX
+  for (;;) {
+    const [snapshot] = await readDocuments(sql, instanceId, [{ database, wanted }])
+    const { document, ...layers } = snapshot as Snapshot
+    const plan = createPlan(document, configOf(layers))
+    const result = work(plan, snapshot as Snapshot)
+    const { version, now } = document
+    if (isDryRun || !plan.hasWrites()) return { result, plan, now, version, committed: undefined, events: [] }
+    const written = await writeSteps(sql, instanceId, databasesMax, { database, version, now, steps: plan.steps })
+    if (written.outcome === 'done') return { result, plan, now, version, committed: written, events: written.events }
+    if (written.outcome !== 'moved' || performance.now() > until) throw refusalOf(written, databasesMax)
+  }
+}
+
+/** Texts are needed of what is patched alone. */
+function wantedOf(writes: Write[]): string[] {
+  return [...new Set(writes.flatMap(({ op, key }) => (op === 'patch' ? [key] : [])))]
+}
+
+export function configOf(layers: ConfigLayers): SlotConfig {
+  return resolveConfig(layersOf(layers)).used
+}
+
+export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent'>): unknown[] {
+  return [service, sent].flatMap((text) => (text === null ? [] : [JSON.parse(text) as unknown]))
+}
+
+export function configDamaged(): ApiError {
+  return new ApiError(
+    'DATA_DAMAGED',
+    'The configuration of this working memory is damaged: nobody can say how many slots it may have. An operator can PUT it again.',
+    { details: { ref: 'config' } },
+  )
+}

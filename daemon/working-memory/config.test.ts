@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { slotsOf } from '../testing/slots.ts'
+import { addTenant, type TestTenant } from '../testing/tenant.ts'
+
+let daemon: TestDaemon
+let tenant: TestTenant
+let token: string
+before(async () => {
+  daemon = await testDaemon()
+  tenant = await addTenant(daemon)
+  token = tenant.mint({ ops: ['operator'], ks: ['*/*'] })
+})
+after(() => daemon?.[Symbol.asyncDispose]())
+
+const CONFIG = '/v1/working-memory/config'
+const get = (db: string) => tenant.call(`GET ${CONFIG}`, undefined, { db, token })
+const put = (db: string, body: unknown, headers: Record<string, string> = {}) =>
+  tenant.call(`PUT ${CONFIG}`, body, { db, token, headers })
+
+// seed 51 139 140
+test('an operator puts any object as the configuration of one database, and reads what is in force', async () => {
+  const sent = { capacity: 3, ourOwn: { deep: [1, null], snake_case: true }, '': 1, 'ä €': 'x' }
+  const body = (await put('a', sent)).json<{ ok: boolean; config: Record<string, unknown>; version: number }>()
+  assert.equal(body.ok, true)
+  for (const [key, value] of Object.entries(sent)) assert.deepEqual(body.config[key], value)
+  assert.deepEqual((await get('a')).json(), body.config)
+  assert.equal((await get('a')).headers.etag, `"${body.version}"`)
+  assert.equal((await get('b')).json<{ capacity: number }>().capacity, 25)
+  assert.deepEqual(
+    [(await slotsOf(tenant, 'a').stats()).capacity, (await slotsOf(tenant, 'a').list()).capacity],
+    [3, 3],
+  )
+  for (const bad of [[], 5]) assert.equal((await put('a', bad)).status, 400)
+  const agent = tenant.mint({ ops: ['wm:read', 'wm:write'], ks: ['working-memory/*'] })
+  for (const method of ['GET', 'PUT']) {
+    const refused = await tenant.call(`${method} ${CONFIG}`, method === 'PUT' ? {} : undefined, {
+      db: 'a',
+      token: agent,
+    })
+    assert.deepEqual([refused.status, refused.error.code], [403, 'OPERATOR_REQUIRED'])
+  }
+})
+
+test('an unusable value is kept, not applied and named; the service’s own lies below what was put', async () => {
+  await daemon.sql('update loci.instances set config = $2 where id = $1', [
+    tenant.instanceId,
+    { working_memory: { capacity: 4, ourOwn: true } },
+  ])
+  const { config, warnings } = (await put('c', { capacity: -1, policy: 'whim' })).json<{
+    config: Record<string, unknown>
+    warnings: { key: string; problem: string; using: unknown }[]
+  }>()
+  assert.deepEqual([config.capacity, config.policy, config.ourOwn], [-1, 'whim', true])
+  assert.deepEqual(
+    warnings.map(({ key, using }) => [key, using]),
+    [
+      ['capacity', 4],
+      ['policy', 'activation'],
+    ],
+  )
+  assert.equal((await slotsOf(tenant, 'c').stats()).capacity, 4)
+  await daemon.sql(`update loci.instances set config = '{"working_memory": "no object"}' where id = $1`, [
+    tenant.instanceId,
+  ])
+  assert.equal((await slotsOf(tenant, 'c').stats()).capacity, 25)
+  await daemon.sql(`update loci.instances set config = '{}' where id = $1`, [tenant.instanceId])
+})
+
+test('each configuration has a version for If-Match, counts for its bytes and is in the audit once', async () => {
+  const first = (await put('v', { capacity: 5 })).json<{ version: number }>()
+  assert.equal((await put('v', { capacity: 6 }, { 'if-match': `"${first.version}"` })).status, 200)
+  const late = await put('v', { capacity: 7 }, { 'if-match': `"${first.version}"` })
+  assert.deepEqual([late.status, late.error.code], [412, 'VERSION_CONFLICT'])
+  assert.equal((await get('v')).json<{ capacity: number }>().capacity, 6)
+  const audited = await daemon.sql<{ detail: { capacity: number } }>(
+    `select detail from loci.audit where chain = $1 and action = 'working_memory.configure' and subject = 'v' order by seq`,
+    [tenant.instanceId],
+  )
+  assert.deepEqual(
+    audited.map(({ detail }) => detail.capacity),
+    [5, 6],
+  )
+  const large = await put('v', { x: 'x'.repeat(64 * 1024) })
+  assert.deepEqual([large.status, large.error.code], [413, 'PAYLOAD_TOO_LARGE'])
+})

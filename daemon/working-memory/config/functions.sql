@@ -1,0 +1,58 @@
+-- Configurations of databases: what was PUT, as a text with a digest.
+
+create or replace function loci.config_digest(p_instance text, p_database text, p_kind text, p_version bigint, p_sent text)
+returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_kind || E'\x1f') || int8send(p_version) || textsend(p_sent))
+$$;
+
+-- The two layers of a database's configuration. sent is null when there is none; intact is false when it does not fit
+-- its digest, and then nothing of it is given. Called by wm_list_each, wm_snapshot and readConfig(), which set the
+-- context. Cost: two reads by primary keys.
+create or replace function loci.config_layers(p_instance text, p_database text, p_kind text,
+  out service text, out sent text, out version bigint, out intact boolean)
+language plpgsql stable as $$
+declare
+  v_config loci.configs;
+begin
+  service := (select (i.config -> replace(p_kind, '-', '_'))::text from loci.instances i where i.id = p_instance);
+  select * into v_config from loci.configs c where c.instance_id = p_instance and c.database = p_database and c.kind = p_kind;
+  intact := not found or coalesce(v_config.digest = loci.config_digest(v_config.instance_id, v_config.database, v_config.kind,
+    v_config.version, v_config.sent) and v_config.instance_id = p_instance and v_config.database = p_database, false);
+  if intact then
+    sent := v_config.sent;
+  end if;
+  version := coalesce(v_config.version, 0);
+end
+$$;
+
+-- Replaces what was sent as a database's configuration. outcome: done, conflict (version = the current one, 0 = none),
+-- or what enter_database() answered. Called by writeConfig(). Locks: the head, the row, totals.
+create or replace function loci.config_write(p_instance text, p_databases_max bigint, p_database text, p_kind text, p_sent text,
+  p_if_match bigint, out outcome text, out version bigint)
+language plpgsql as $$
+declare
+  v_entered record;
+  v_old loci.configs;
+begin
+  select e.outcome, e.head into v_entered
+    from loci.enter_database(p_instance, array[p_database], array[p_database], p_databases_max) e;
+  outcome := v_entered.outcome;
+  if outcome <> 'open' then
+    return;
+  end if;
+  select * into v_old from loci.configs c where c.instance_id = p_instance and c.database = p_database and c.kind = p_kind;
+  version := coalesce(v_old.version, 0);
+  if p_if_match is not null and (version = 0 or p_if_match not in (-1, version)) then
+    outcome := 'conflict';
+    return;
+  end if;
+  outcome := 'done';
+  version := (v_entered.head).seq + 1;
+  insert into loci.configs as c (instance_id, database, kind, version, sent, digest)
+    values (p_instance, p_database, p_kind, config_write.version, p_sent,
+      loci.config_digest(p_instance, p_database, p_kind, config_write.version, p_sent))
+    on conflict (instance_id, database, kind) do update set version = excluded.version, sent = excluded.sent, digest = excluded.digest;
+  update loci.databases h set seq = config_write.version where h.instance_id = p_instance and h.name = p_database;
+  perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100));
+end
+$$;

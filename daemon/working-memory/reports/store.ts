@@ -1,0 +1,71 @@
+// All SQL of the consistency report. Verifies slots: what working memory hands in for the consistency report. A document is read whole, then what was
+// appended beside it, by pages. History and evictions are verified row by row; they are no part of the head's sums.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
+import { withInstance } from '../../databases/store.ts'
+
+export function createSlotWalker(): Walker {
+  return { domain: 'working-memory', noun: ['slot', 'slots'], listHeads, verifyChunk, settle }
+}
+
+async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]> {
+  const { rows } = await sql.query<Head>({
+    name: 'wm_heads',
+    text: `select name, state, seq::text, keys::text, bytes::text, a, b, unsettled, verified_seq::text as "verifiedSeq"
+      from loci.wm_heads($1, $2) order by name collate "C"`,
+    values: [instanceId, withStrays],
+  })
+  return rows
+}
+
+/** Behind the document, before the first version. */
+const HISTORY = 'h'
+const NOTHING = {
+  ...{ rows: 0, bytes: 0, a: '0', b: '0', versionMax: '0', damagedKeys: [], damagedStates: [] },
+  ...{ damagedA: '0', damagedB: '0', expired: 0, expiredBytes: 0, expiredVisible: 0 },
+}
+
+async function verifyChunk(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<Chunk> {
+  if (after === null || after === '') {
+    const { rows } = await sql.query<Omit<Chunk, 'goOnAfter' | 'expiredVisible'>>({
+      name: 'wm_verify',
+      text: `select rows, bytes, a, b, version_max::text as "versionMax", damaged_keys as "damagedKeys", damaged_states as "damagedStates",
+          damaged_a as "damagedA", damaged_b as "damagedB", expired, expired_bytes as "expiredBytes", uncounted
+        from loci.wm_verify($1, $2)`,
+      values: [instanceId, database],
+    })
+    return { ...(rows[0] as (typeof rows)[number]), expiredVisible: 0, goOnAfter: HISTORY }
+  }
+  const { rows } = await sql.query<Pick<Chunk, 'uncounted' | 'goOnAfter'>>({
+    name: 'wm_verify_history',
+    text: `select uncounted, go_on_after as "goOnAfter" from loci.wm_verify_history($1, $2, $3, $4)`,
+    values: [instanceId, database, after === HISTORY ? null : after, limit],
+  })
+  return { ...NOTHING, ...(rows[0] as (typeof rows)[number]) }
+}
+
+/** Remembers what was found good, and makes the sums anew where they were in doubt, while nothing was written since. */
+async function settle(pool: Pool, instanceId: string, { database, seq, rows, bytes, a, b }: Settled): Promise<void> {
+  await withInstance(pool, instanceId, async (sql) => {
+    const { rows: settled } = await sql.query<{ more: string }>({
+      name: 'wm_settle',
+      text: `update loci.databases h set wm_bytes = $5, wm_set_a = $6, wm_set_b = $7, wm_unsettled = false, wm_verified = h.seq
+        from (select wm_bytes from loci.databases where instance_id = $1 and name = $2 for update) old
+        where h.instance_id = $1 and h.name = $2 and h.seq = $3 and h.wm_slots = $4
+        returning (h.wm_bytes - old.wm_bytes)::text as more`,
+      values: [instanceId, database, seq, rows, bytes, a, b],
+    })
+    if (settled[0] && settled[0].more !== '0')
+      await sql.query({
+        name: 'wm_settle_totals',
+        text: 'select loci.add_totals($1, 0, $2)',
+        values: [instanceId, settled[0].more],
+      })
+  })
+}

@@ -1,0 +1,308 @@
+// Slots by key, the list and the statistics. Reads and writes of one instance that arrive together share a call.
+
+import { REPEAT_ERRORS, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
+import { keyParams } from '@loci/contract/kv.ts'
+import {
+  type SlotWrite,
+  slot,
+  slotBatch,
+  slotBatchResult,
+  slotDeleted,
+  slotList,
+  slotPatch,
+  slotStatistics,
+  slotWrite,
+  slotWritten,
+  utilizationPct,
+} from '@loci/contract/working-memory.ts'
+import { createBatches } from '@loci/postgres/batches.ts'
+import { isUnreadable } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import type { Quota } from '../databases/quota.ts'
+import { versionOf } from '../databases/versions.ts'
+import {
+  commitWrites,
+  configDamaged,
+  configOf,
+  type PlannedWrite,
+  type SlotWritten,
+  writePlanned,
+  writtenOf,
+} from './commits.ts'
+import { noSlot, slotDamaged, type Write } from './document.ts'
+import { type Source, sizeOf } from './slots.ts'
+import { appendEvents, findSlots, type ListRow, listSlots, readDocuments, type SlotRow, unreadable } from './store.ts'
+
+interface SlotOptions {
+  access: CapabilityAccess
+  pool: Pool
+  quota: Quota
+  act: RunAct<Caller>
+}
+
+/** In one statement. */
+const BATCH_MAX = 64
+/** A value of 16 KiB as clients write it that escape everything beyond ASCII, and what is around it. */
+const SLOT_BODY_BYTES_MAX = 160 * 1024
+
+/** What every route of working memory has in common. */
+export const SHARED = { tag: 'working memory', subservice: 'working_memory' } as const
+
+export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
+  // One commit of an instance at a time: its writes keep their order, plan on each other and share what a commit costs.
+  const writes = createBatches<PlannedWrite, SlotWritten | Error>({
+    run: (instanceId, batch) => commitWrites(pool, instanceId, batch),
+    runningMax: 1,
+    batchMax: BATCH_MAX,
+    groupOf: ({ database }) => database,
+  })
+  const lists = createBatches<string, ListRow>({
+    run: (instanceId, databases) => listSlots(pool, instanceId, databases),
+    runningMax: 2,
+    batchMax: BATCH_MAX,
+    groupOf: (database) => database,
+  })
+  const reads = createBatches<{ database: string; key: string }, SlotRow>({
+    run: (instanceId, wanted) => findSlots(pool, instanceId, wanted),
+    runningMax: 2,
+    batchMax: BATCH_MAX,
+    groupOf: ({ database }) => database,
+  })
+
+  async function commit({ instance, database }: Caller, write: Write): Promise<SlotWritten> {
+    const written = await writes.add(instance.id, { database, databasesMax: instance.limits.databases, write })
+    if (written instanceof Error) throw written
+    return written
+  }
+
+  return [
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/working-memory/slots',
+        access: access.capability('wm:read'),
+        summary: 'List the slots.',
+        answers: { 200: slotList },
+        errors: ['DATA_DAMAGED'],
+      },
+      async ({ caller, countRows }) => {
+        const { count, slots, version, damaged, ...layers } = await lists
+          .add(caller.instance.id, caller.database)
+          .catch(asDamage)
+        countRows(count)
+        const { capacity } = configOf(layers)
+        const rest = JSON.stringify({ count, capacity, asOfSeq: version, ...damagedOf(damaged) })
+        return reply(200, `{"slots":[${slots}],${rest.slice(1)}`)
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/working-memory/stats',
+        access: access.capability('wm:read'),
+        summary: 'How full the working memory is.',
+        answers: { 200: slotStatistics },
+        errors: ['DATA_DAMAGED'],
+      },
+      async ({ caller: { instance, database } }) => {
+        const [snapshot] = await readDocuments(pool, instance.id, [{ database, wanted: [] }]).catch(asDamage)
+        const { document, evictions, ...layers } = snapshot as NonNullable<typeof snapshot>
+        const { capacity } = configOf(layers)
+        const there = document.slots.flatMap(({ meta, expiresAt }) =>
+          meta && (expiresAt === null || expiresAt > document.now) ? [meta] : [],
+        )
+        return {
+          slotCount: there.length,
+          capacity,
+          utilizationPct: utilizationPct(there.length, capacity),
+          pinned: there.filter(({ pinned }) => pinned).length,
+          bytes: there.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+          evictions,
+        }
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'PUT',
+        path: '/v1/working-memory/slots/{key}',
+        access: access.capability('wm:write'),
+        summary: 'Write a slot; with If-Match only over that version. Over capacity another one leaves.',
+        params: keyParams,
+        body: slotWrite,
+        bodyBytesMax: SLOT_BODY_BYTES_MAX,
+        answers: { 200: slotWritten },
+        errors: ['VERSION_CONFLICT', 'WORKING_MEMORY_FULL', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED'],
+      },
+      async (call) => {
+        const { caller, params, body, headers } = call
+        const ifMatch = versionOf(headers['if-match'])
+        await quota.requireRoom(caller.instance, roomOf([{ key: params.key, body }]), pool)
+        const write: Write = { op: 'put', key: params.key, body, ifMatch, source: sourceOf(call) }
+        return written(await commit(caller, write))
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/working-memory/slots/{key}',
+        access: access.capability('wm:read'),
+        summary: 'Read a slot.',
+        params: keyParams,
+        answers: { 200: slot },
+        errors: ['NOT_FOUND', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params: { key } }) => {
+        const { text, intact } = await reads.add(caller.instance.id, { database: caller.database, key }).catch(asDamage)
+        if (intact === null) throw noSlot()
+        if (!intact) throw slotDamaged(key)
+        return reply(200, text)
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'PATCH',
+        path: '/v1/working-memory/slots/{key}',
+        access: access.capability('wm:write', { also: 'wm:read' }),
+        summary: 'Change a slot by a JSON merge patch; with If-Match only that version.',
+        params: keyParams,
+        body: slotPatch,
+        bodyBytesMax: SLOT_BODY_BYTES_MAX,
+        answers: { 200: slotWritten },
+        errors: [
+          ...(['NOT_FOUND', 'VERSION_CONFLICT', 'WORKING_MEMORY_FULL', 'QUOTA_EXCEEDED'] as const),
+          ...(['INVALID_STATE', 'DATA_DAMAGED'] as const),
+        ],
+      },
+      async (call) => {
+        const { caller, params, body, headers } = call
+        const ifMatch = versionOf(headers['if-match'])
+        await quota.requireRoom(caller.instance, { records: 0, bytes: 2 * SLOT_OVERHEAD_BYTES }, pool)
+        const write: Write = { op: 'patch', key: params.key, patch: body, ifMatch, source: sourceOf(call) }
+        return written(await commit(caller, write))
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'DELETE',
+        path: '/v1/working-memory/slots/{key}',
+        access: access.capability('wm:delete'),
+        summary: 'Delete a slot; with If-Match only that version. Its history stays for 30 days.',
+        params: keyParams,
+        answers: { 200: slotDeleted },
+        errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
+      },
+      async ({ caller, params: { key }, headers }) => {
+        const { version } = await commit(caller, { op: 'delete', key, ifMatch: versionOf(headers['if-match']) })
+        if (version === undefined) throw noSlot()
+        return { deleted: true, key, version }
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'POST',
+        path: '/v1/working-memory/slots/batch',
+        access: access.capability('wm:write', { servedByHandler: true }),
+        summary: 'Several puts and deletes, all or nothing.',
+        body: slotBatch,
+        answers: { 200: slotBatchResult },
+        errors: [
+          ...(['WORKING_MEMORY_FULL', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'OPERATION_NOT_ALLOWED'] as const),
+          ...(['DATA_DAMAGED', ...REPEAT_ERRORS] as const),
+        ],
+      },
+      async (call) => {
+        const { caller, body } = call
+        const { operations } = body
+        // Whoever may only delete (a suspended instance) may delete many at once.
+        caller.requireServed(operations.every(({ op }) => op === 'delete') ? 'delete' : 'write')
+        if (operations.some(({ op }) => op === 'delete')) caller.requireOperation('wm:delete')
+        const source = sourceOf(call)
+        const writes = operations.map((operation): Write => {
+          if (operation.op === 'delete') return { op: 'delete', key: operation.key, ifMatch: null }
+          const { op, key, ...own } = operation
+          return { op, key, body: own, ifMatch: null, source }
+        })
+        return act(call, (sql) => writeBatch(sql, caller, writes))
+      },
+    ),
+  ]
+
+  async function writeBatch(sql: Sql, caller: Caller, writes: Write[]) {
+    const { instance, database } = caller
+    const puts = writes.flatMap((write) => (write.op === 'put' ? [write] : []))
+    if (puts.length > 0) await quota.requireRoom(instance, roomOf(puts), sql)
+    const where = { instanceId: instance.id, databasesMax: instance.limits.databases, database }
+    const { result, plan, committed, events } = await writePlanned(sql, where, [], (fresh, { configIntact }) => {
+      if (!configIntact && puts.length > 0) throw configDamaged()
+      return writes.map((write) => fresh.apply(write))
+    })
+    const results = result.map((applied, at) => {
+      const { op, key } = writes[at] as Write
+      const { version = 0, digest, expiresAt, evicted } = writtenOf(applied, plan.steps, committed)
+      if (op === 'delete') return { op, key, version, deleted: applied.step !== null }
+      return {
+        ...{ op, key, version, expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString() },
+        ...{ digest: digest?.toString('base64'), evicted },
+      }
+    })
+    return { status: 200, body: { results }, last: (last: Sql) => appendEvents(last, instance.id, events) }
+  }
+}
+
+function written({ text, evicted }: SlotWritten) {
+  return reply(200, `${(text as string).slice(0, -1)},"evicted":${JSON.stringify(evicted)}}`)
+}
+
+/** Who wrote, by the credential and nothing else. A chain with children has a slash in its holder. */
+export function sourceOf({
+  caller,
+  requestId,
+}: Pick<Call<Caller, unknown, unknown, unknown>, 'caller' | 'requestId'>): Source {
+  return {
+    type: 'api',
+    ref: requestId,
+    actor: caller.actor,
+    trust: caller.holder.includes('/') ? 'delegated' : 'holder',
+  }
+}
+
+/** Of the fields of a slot beside its value: its explanation, its source, its times. */
+const SLOT_OVERHEAD_BYTES = 1_200
+
+/** What the puts may add at most: each to the document and to the history. Slots are bytes, not records. */
+export function roomOf(puts: { key: string; body: SlotWrite }[]): { records: number; bytes: number } {
+  const bytes = puts.reduce(
+    (sum, { key, body }) => sum + Buffer.byteLength(key) + sizeOf(body) + SLOT_OVERHEAD_BYTES,
+    0,
+  )
+  return { records: 0, bytes: 2 * bytes }
+}
+
+export function damagedOf(refs: (string | null)[] | null): object {
+  return refs === null || refs.length === 0 ? {} : { damaged: refs.map((ref) => ({ ref, reason: 'digest_mismatch' })) }
+}
+
+/** A document that cannot be read is damage, not an empty list. */
+export function asDamage(error: unknown): never {
+  throw isUnreadable(error) ? unreadable(error) : error
+}
+
+export function badCursor(): ApiError {
+  return new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+}

@@ -1,0 +1,102 @@
+-- What goes by itself: slots whose time is over, and history after 30 days.
+
+-- When the partitions of a week are dropped: 30 days after its last moment (CONTRACT 7).
+create or replace function loci.week_dropped(p_week date) returns timestamptz language sql immutable parallel safe as $$
+  select (p_week + 37)::timestamp at time zone 'UTC'
+$$;
+
+-- Removes the slots whose time is over, takes history that was dropped off the totals, and puts the next time on the
+-- list. A slot that does not fit its digest stays: its expiry may be what rotted. Called by the worker of due rows,
+-- kind `slots`. Locks: the head, rows, the due row, totals, the head of events. Cost: one write of the document.
+create or replace function loci.wm_expire(p_instance text, p_database text) returns int
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+  v_head loci.databases;
+  v_doc loci.working_memory;
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_is_whole boolean;
+  v_history bigint := 0;
+  v_dropped bigint := 0;
+  v_removed int := 0;
+  v_why text;
+  v_events jsonb := '[]';
+  v_next timestamptz;
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
+  if v_entered.outcome <> 'open' or not found then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'slots';
+    return 0;
+  end if;
+  v_head := v_entered.head;
+  v_is_whole := v_doc.digest = loci.wm_digest(v_doc);
+  for v_n in reverse coalesce(cardinality(v_doc.keys), 0) .. 1 loop
+    if v_doc.expires[v_n] <= v_now and (v_is_whole or loci.slot_is_intact(p_instance, p_database, v_doc.keys[v_n], v_doc.texts[v_n],
+        v_doc.versions[v_n], v_doc.expires[v_n], v_doc.metas[v_n], v_doc.digests[v_n])) then
+      v_head := loci.wm_count_out(v_head, v_doc, v_n, v_is_whole);
+      v_head.seq := v_head.seq + 1;
+      v_why := json_build_object('reasonCode', 'expired', 'reason', 'Its time was over at ' || (v_doc.texts[v_n]::json ->> 'expiresAt') || '.',
+        'displacedBy', null, 'policy', null, 'explain', v_doc.texts[v_n]::json -> 'explain');
+      v_history := v_history + loci.wm_evict(v_doc, v_n, v_head.seq, v_now, v_why);
+      v_doc.evictions := v_doc.evictions + 1;
+      v_events := v_events || loci.slot_event(p_database, 'remove', v_doc.keys[v_n], v_head.seq, v_why);
+      v_doc := loci.wm_without(v_doc, v_n);
+      v_removed := v_removed + 1;
+    end if;
+  end loop;
+  select coalesce(sum(b), 0) into v_dropped from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
+  if v_removed > 0 or v_dropped > 0 then
+    select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_doc.weeks, v_doc.week_bytes
+      from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
+    perform loci.wm_store(v_entered.head, v_head, v_doc, v_now, v_history, v_is_whole);
+    perform loci.add_totals(p_instance, 0, -v_dropped);
+  end if;
+  select least((select min(e) from unnest(v_doc.expires) e where e > v_now), (select min(loci.week_dropped(d)) from unnest(v_doc.weeks) d))
+    into v_next;
+  update loci.due d set at = coalesce(v_next, v_now + interval '30 days') where d.instance_id = p_instance and d.database = p_database
+    and d.kind = 'slots';
+  if v_events <> '[]' then
+    perform loci.append_events(p_instance, v_events);
+  end if;
+  return v_removed;
+end
+$$;
+
+-- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days (CONTRACT 7). Called
+-- at each start and by a job. Locks: an advisory lock of its own; it gives up on a table after 200 ms.
+create or replace function loci.keep_slot_partitions() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
+declare
+  v_table text;
+  v_week date;
+  v_name text;
+begin
+  perform pg_advisory_xact_lock(7026300012);
+  foreach v_table in array array['slot_versions', 'evictions', 'clears'] loop
+    for v_week in
+      select generate_series(date_trunc('week', now()) - interval '1 week', date_trunc('week', now()) + interval '3 weeks', interval '1 week')::date
+    loop
+      v_name := format('%s_%s', v_table, to_char(v_week, 'YYYYMMDD'));
+      if to_regclass('loci.' || v_name) is null then
+        execute format('create table loci.%I partition of loci.%I for values from (%L) to (%L)', v_name, v_table, v_week, v_week + 7);
+        execute format('alter table loci.%I enable row level security', v_name);
+        execute format('alter table loci.%I force row level security', v_name);
+        execute format('create policy one_instance on loci.%I using (instance_id = nullif(current_setting(''loci.instance'', true), ''''))', v_name);
+      end if;
+    end loop;
+    for v_name in
+      select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = ('loci.' || v_table)::regclass and c.relname ~ '_\d{8}$'
+        and loci.week_dropped(to_date(right(c.relname, 8), 'YYYYMMDD')) < now()
+    loop
+      execute format('drop table loci.%I', v_name);
+    end loop;
+  end loop;
+end
+$$;
+revoke all on function loci.keep_slot_partitions() from public;
+grant execute on function loci.keep_slot_partitions() to loci_app;
+comment on function loci.keep_slot_partitions is 'without enter_database: it writes no rows';
+
+select loci.keep_slot_partitions();
