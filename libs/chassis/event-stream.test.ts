@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { createEventStreams, openStream, type StreamOptions, type StreamPage } from './event-stream.ts'
+import { createEventStreams, openStream, type StreamOptions, type StreamPage, textOf } from './event-stream.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { open as openAccess } from './probes.ts'
 import { route } from './route.ts'
@@ -12,11 +12,14 @@ import { ask, eventually } from './testing/request.ts'
 import { testHttpServer } from './testing/server.ts'
 import { createWaiting } from './waiting.ts'
 
+const NOTHING = Buffer.alloc(0)
+
 function open(change: Partial<StreamOptions>) {
   const errors: unknown[] = []
   const stream = openStream({
     after: 0,
-    read: async (after): Promise<StreamPage> => ({ events: [], next: after, more: false, truncated: false }),
+    isNew: true,
+    read: async (after): Promise<StreamPage> => ({ bytes: NOTHING, next: after, more: false }),
     wait: (_, ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}) as Promise<void>,
     isAllowed: async () => true,
     signal: new AbortController().signal,
@@ -27,15 +30,35 @@ function open(change: Partial<StreamOptions>) {
 }
 
 test('a stream on which nothing happens says so from time to time', async () => {
-  const { readable, end } = open({ times: { beatMs: 20 } })
+  const { readable, end } = open({ after: 7, times: { beatMs: 20 } })
   let text = ''
   readable.on('data', (chunk: Buffer) => {
     text += chunk
   })
-  await eventually(() => text.split(':\n\n').length > 3)
-  assert.match(text, /^retry: 2000\n\n(:\n\n)+$/)
+  await eventually(() => text.split(':\nid: 7\n\n').length > 3)
+  assert.match(text, /^retry: 2000\nid: 7\n\n(:\nid: 7\n\n)+$/)
   end()
   await eventually(() => readable.destroyed)
+})
+
+// Mutant: push a comment whenever nothing was found.
+test('who is woken by what is not for it is told nothing, and with the next comment how far has been read', async () => {
+  let reads = 0
+  const startedAt = performance.now()
+  const { readable, end } = open({
+    read: async () => ({ bytes: NOTHING, next: ++reads, more: false }),
+    wait: (_, ms) => sleep(Math.min(ms, 2)) as Promise<void>,
+    times: { beatMs: 100 },
+  })
+  let text = ''
+  readable.on('data', (chunk: Buffer) => {
+    text += chunk
+  })
+  await eventually(() => reads > 50 && idsOf(text).length > 2)
+  end()
+  const [, ...ids] = idsOf(text).map(Number) as [number, number, number]
+  assert.ok(ids.length <= (performance.now() - startedAt) / 100, `${ids.length} comments`)
+  assert.ok(ids.every((id, at) => id > (ids[at - 1] ?? 0)))
 })
 
 test('a client that does not read is cut, and until then no more than the buffer and a page is held', async () => {
@@ -43,7 +66,8 @@ test('a client that does not read is cut, and until then no more than the buffer
   let pages = 0
   const read = async (): Promise<StreamPage> => {
     pages += 1
-    return { events: Array.from({ length: 100 }, () => event), next: pages, more: true, truncated: false }
+    const events = Array.from({ length: 100 }, () => event)
+    return { bytes: Buffer.from(textOf(events, false)), next: pages, more: true }
   }
   const { readable } = open({ read, times: { unreadMs: 100 } })
   let held = 0
@@ -61,7 +85,7 @@ test('a stream whose client left before it was opened reads nothing', async () =
   let reads = 0
   const read = async (after: number): Promise<StreamPage> => {
     reads += 1
-    return { events: [], next: after, more: false, truncated: false }
+    return { bytes: NOTHING, next: after, more: false }
   }
   const { readable } = open({ read, signal: AbortSignal.abort() })
   await eventually(() => readable.destroyed)
@@ -105,7 +129,7 @@ async function streamServer() {
       readEnd: async () => log.end,
       read: async (after) => {
         const events = Array.from({ length: log.end - after }, (_, at) => ({ seq: after + at + 1, type: 'made' }))
-        return { events, next: log.end, more: false, truncated: false }
+        return { bytes: Buffer.from(textOf(events, false)), next: log.end, more: false }
       },
       wait: (seq, ms, signal) => {
         log.waitsAt.push(seq)
@@ -137,7 +161,11 @@ test('a stream goes on after Last-Event-ID, and ends with its credential and wit
 
   log.isAllowed = false
   assert.deepEqual(idsOf((await resumed).text), ['2', '3', '4'])
-  assert.deepEqual(idsOf((await fresh).text), ['4'])
+  assert.deepEqual(
+    idsOf((await fresh).text),
+    ['3', '4'],
+    'it learns where it began: cut before the first event, it misses none',
+  )
   log.isAllowed = true
 
   const last = ask(server.url, 'GET /events')

@@ -1,15 +1,15 @@
 // Server-sent events of something that is numbered. A stream is
 //
-//   open    pages are read and pushed as long as there are more, then it waits for news; a comment every 15 s keeps it
-//   alive
+//   open    pages are read and pushed as long as there are more, then it waits for news; a comment after 15 s without
+//           any keeps it alive
 //   ending  nothing more is pushed: its credential has changed, or the process drains. What was pushed may still be
-//   read, for
-//           a second
+//           read, for a second
 //   closed  read to the end, or cut: the client left, the store failed, or what was pushed lay unread for too long
 //
 // Never: pushed to after ending, waiting for a client with more than the buffer's bytes unread, open without its
 // credential having been checked in the last seconds. A client that was cut comes back with Last-Event-ID and misses
-// nothing.
+// nothing: a new stream begins with the number of its position, and a comment carries how far has been read, although
+// the events up to there were not for this client.
 
 import { Readable } from 'node:stream'
 import { eventPosition } from '@loci/contract/events.ts'
@@ -19,18 +19,18 @@ import type { Lifecycle } from './lifecycle.ts'
 import { type Call, type Reply, reply } from './route.ts'
 
 export interface StreamPage {
-  /** Each is sent as JSON, under its number and type. */
-  events: readonly { seq: number; type: string }[]
+  /** What is sent (textOf), empty where there is nothing. Streams may share one buffer. */
+  bytes: Buffer
   /** The position to read on from. */
   next: number
   /** There are more already. */
   more: boolean
-  /** Events after the requested position are no longer kept, or the position is of another history. */
-  truncated: boolean
 }
 
 export interface StreamOptions {
   after: number
+  /** The client does not know its position yet. */
+  isNew: boolean
   read(after: number): Promise<StreamPage>
   /** Resolves when there is news after `seq`, or when the time is over. */
   wait(seq: number, ms: number, signal: AbortSignal): Promise<void>
@@ -59,6 +59,8 @@ export interface EventStreams {
       readEnd(): Promise<number>
     },
   ): Promise<Reply>
+  /** How many are open. */
+  count(): number
 }
 
 const TIMES = {
@@ -89,7 +91,7 @@ export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['t
       const open = streams.get(owner) ?? new Set()
       if (open.size >= max) throw new ApiError('RATE_LIMITED', tooMany, { retryAfterMs: 10_000 })
       const onError = (error: unknown) => log.warn({ requestId, error }, CLOSED_EARLY)
-      const opened = openStream({ ...options, after, signal, onError, times })
+      const opened = openStream({ ...options, after, isNew: last === undefined, signal, onError, times })
       streams.set(owner, open.add(opened))
       opened.readable.on('close', () => {
         open.delete(opened)
@@ -98,6 +100,7 @@ export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['t
       if (lifecycle.state === 'draining') opened.end()
       return reply(200, opened.readable, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     },
+    count: () => [...streams.values()].reduce((sum, { size }) => sum + size, 0),
   }
 }
 
@@ -120,19 +123,24 @@ export function openStream(options: StreamOptions): EventStream {
 
   async function follow(): Promise<void> {
     let { after } = options
-    let text = `retry: ${RETRY_MS}\n\n`
+    await push(`retry: ${RETRY_MS}\n${options.isNew ? `id: ${after}\n` : ''}\n`)
+    let pushedAt = performance.now()
     while (!over.signal.aborted) {
       const page = await options.read(after)
-      text += textOf(page)
       after = page.next
-      await push(text === '' ? ':\n\n' : text)
-      text = ''
-      if (!page.more) await options.wait(after, beatMs, over.signal)
+      const isBeat = performance.now() - pushedAt >= beatMs
+      if (page.bytes.length > 0 || isBeat) {
+        await push(page.bytes.length > 0 ? page.bytes : `:\nid: ${after}\n\n`)
+        pushedAt = performance.now()
+      }
+      // At least a millisecond: a timer may fire a little early, and the beat is then not due yet.
+      const leftMs = Math.max(1, beatMs - (performance.now() - pushedAt))
+      if (!page.more) await options.wait(after, leftMs, over.signal)
     }
   }
 
-  async function push(text: string): Promise<void> {
-    if (over.signal.aborted || readable.push(text)) return
+  async function push(chunk: Buffer | string): Promise<void> {
+    if (over.signal.aborted || readable.push(chunk)) return
     await new Promise<void>((resolve) => {
       const late = setTimeout(cut, unreadMs)
       const goOn = () => {
@@ -164,13 +172,20 @@ export function openStream(options: StreamOptions): EventStream {
   return { readable, end }
 }
 
-function textOf({ events, truncated }: StreamPage): string {
-  // The id takes a client that was ahead of us back to where we are.
-  const before = truncated ? `id: ${(events[0]?.seq ?? 1) - 1}\nevent: truncated\ndata: {}\n\n` : ''
-  return before + events.map(entryOf).join('')
+/** Events, each as JSON under its number and type. `truncated`: some before them are no longer kept. */
+export function textOf(events: readonly { seq: number; type: string }[], truncated: boolean): string {
+  return (
+    (truncated ? truncatedText(events[0]?.seq ?? 1) : '') +
+    events.map((event) => entryOf(event, JSON.stringify(event))).join('')
+  )
 }
 
-/** JSON has no line breaks of its own, so one `data:` line holds it. */
-function entryOf(event: { seq: number; type: string }): string {
-  return `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+/** The id takes a client that was ahead of us back to where we are. */
+export function truncatedText(firstSeq: number): string {
+  return `id: ${firstSeq - 1}\nevent: truncated\ndata: {}\n\n`
+}
+
+/** `json` has no line breaks, so one `data:` line holds it. */
+export function entryOf({ seq, type }: { seq: number; type: string }, json: string): string {
+  return `id: ${seq}\nevent: ${type}\ndata: ${json}\n\n`
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { createEventStreams } from '@loci/chassis/event-stream.ts'
+import { createEventStreams, textOf } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Waiting } from '@loci/chassis/waiting.ts'
@@ -67,7 +67,10 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
       max: PLANS[plan].streams,
       tooMany: `The plan ${plan} has ${PLANS[plan].streams} streams of events at a time. Close one, or poll with ?after=.`,
       readEnd: async () => (await listEventEnds(pool, [organizationId])).get(organizationId) ?? 0,
-      read: (position) => read(caller, position, STREAM_PAGE_MAX),
+      read: async (position) => {
+        const { events, truncated, ...page } = await read(caller, position, STREAM_PAGE_MAX)
+        return { ...page, bytes: Buffer.from(textOf(events, truncated)) }
+      },
       wait: (seq, ms, over) => waiting.wait(organizationId, seq, ms, over),
       isAllowed: async () =>
         (caller.kind !== 'gateway' || Date.now() - openedAt < GATEWAY_STREAM_MS) && access.isStill(caller, headers),
