@@ -21,13 +21,15 @@ export interface AskOptions {
   unverified?: boolean
   /** Which address of loopback, a whole network, it comes from. */
   from?: string
+  /** Of an event stream, which has no end, the first bytes alone. */
+  beginning?: boolean
 }
 
 /** `line` is a method and a path: `GET /health/live`. */
 export function ask(
   url: string,
   line: string,
-  { headers, body, unverified, from }: AskOptions = {},
+  { headers, body, unverified, from, beginning }: AskOptions = {},
 ): Promise<TestAnswer> {
   const [method, path] = line.split(' ') as [string, string]
   const isBare = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
@@ -49,9 +51,13 @@ export function ask(
     outgoing.on('error', reject)
     outgoing.on('response', (incoming) => {
       const chunks: Buffer[] = []
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      const isCut = beginning && incoming.headers['content-type'] === 'text/event-stream'
+      incoming.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        if (isCut) incoming.destroy()
+      })
       incoming.on('error', reject)
-      incoming.on('end', () => {
+      incoming.on(isCut ? 'close' : 'end', () => {
         const text = Buffer.concat(chunks).toString('utf8')
         resolve({
           status: incoming.statusCode as number,
