@@ -29,6 +29,10 @@ import { createQuota } from './databases/quota.ts'
 import { consistencyRoutes } from './databases/reports/routes.ts'
 import { listTotals } from './databases/store.ts'
 import { daemonDocument } from './document.ts'
+import { createFollower } from './events/follower.ts'
+import { eventJobs } from './events/jobs.ts'
+import { eventRoutes } from './events/routes.ts'
+import { keepEventPartitions } from './events/store.ts'
 import { createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
 import { feedJobs } from './feed/jobs.ts'
 import { createJoin } from './feed/join.ts'
@@ -66,6 +70,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const { lifecycle, metrics, trustedProxies } = chassis
   const open = poolOpener(settings, {
     onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
+    // What a commit of this process wakes at once; other replicas find it by polling.
+    wake: (topic, ...ids) => topic === 'events' && ids.forEach(follower.wake),
   })
   const pool = open('loci-daemon', settings.databaseConnectionsMax)
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
@@ -74,8 +80,13 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   // Nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with
   // nobody.
   const beat = open('loci-daemon-authority', 2)
+  // The streams of a thousand clients wait for one query: it waits for nobody.
+  const following = open('loci-daemon-events', 1)
 
-  const switches = createSwitches()
+  const follower = createFollower({ pool: following, shares, lifecycle })
+  const switches = createSwitches(({ name: service, enabled, since }) =>
+    follower.notify('subservice.changed', since, { service, enabled }),
+  )
   const allowlist = addressSet(settings.adminAllowlist)
   const admin = adminAccess({ tokenDigests: settings.adminTokenDigests, allowlist, trustedProxies })
   const authority = createAuthority({
@@ -116,6 +127,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
     ...kvReportRoutes({ access, pool }),
+    ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage), createSlotWalker()] }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
@@ -126,11 +138,12 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     routes,
     subservices: switches,
     unbuilt: states.unbuilt,
-    pools: [pool, background, beat],
+    pools: [pool, background, beat, following],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
       await keepAuditPartitions(background)
       await keepSlotPartitions(background)
+      await keepEventPartitions(background)
       switches.accept(await listSwitches(background))
       await catchUp()
       await join?.ask(signal)
@@ -152,6 +165,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
       ...idempotencyJobs(background),
       ...auditJobs(background),
       ...slotJobs(background),
+      ...eventJobs(background),
       ...feedJobs({
         ...{ pool: background, log, lifecycle, metrics, authority, rates, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),

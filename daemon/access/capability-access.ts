@@ -82,6 +82,11 @@ export interface CapabilityAccess {
    * the whole instance, or of one domain: an instance whose type does not have the domain does not have the route.
    */
   operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
+  /**
+   * Whether the credential in the headers of an admitted request still allows the operation: for answers that last.
+   * Counts nothing and has no tolerance for its expiry. Throws when nobody can say.
+   */
+  isStill(headers: Arrival['headers'], operation: Operation): Promise<boolean>
 }
 
 interface CapabilityDemand {
@@ -288,7 +293,29 @@ export function capabilityAccess({
     }
   }
 
+  async function isStill(headers: Arrival['headers'], operation: Operation): Promise<boolean> {
+    try {
+      await legacyJwt?.requireValid(headers.authorization, nowMs())
+      const presented = present(headers[HEADER.capability] as string)
+      const capability = 'capability' in presented ? presented.capability : verifyRest(presented)
+      if (nowMs() >= capability.expiresAt * 1000) return false
+      if (authority.isStale()) {
+        const { isRevoked, isKeyGood, isRestored } = await authority.loadCredentialStatus(capability)
+        if (isRestored) throw authorityUnread()
+        if (isRevoked || !isKeyGood) return false
+      }
+      const instance = await authority.findInstance(capability.root.svc)
+      if (!instance || instance.state === 'deleted') return false
+      requireServed(instance, OPERATIONS[operation].effect)
+      return true
+    } catch (error) {
+      if (error instanceof CapabilityError || (error instanceof ApiError && error.status < 500)) return false
+      throw error
+    }
+  }
+
   return {
+    isStill,
     capability(operation, { also, ...options } = {}) {
       const operations = also ? [operation, also] : [operation]
       const domains = [...new Set(operations.flatMap((one) => OPERATIONS[one].domains))]

@@ -110,11 +110,14 @@ function askWith(
   { line, body, operation, secondOperation }: MatrixRequest,
 ): Promise<TestAnswer> {
   const headers = credentials(kind, operation, secondOperation)
-  if (kind !== 'foreign body namespace') return ask(at, line, { headers, body })
+  if (kind !== 'foreign body namespace') return ask(at, line, { headers, body, beginning: true })
   const { org, ten, svc } = parties.stranger
   const claim = `${org}/${ten}/${svc}/default`
   if (body) return ask(at, line, { headers, body: { ...body, namespace: claim, service: svc, tenant: ten } })
-  return ask(at, `${line}${line.includes('?') ? '&' : '?'}namespace=${encodeURIComponent(claim)}`, { headers })
+  return ask(at, `${line}${line.includes('?') ? '&' : '?'}namespace=${encodeURIComponent(claim)}`, {
+    headers,
+    beginning: true,
+  })
 }
 
 /** Whatever is of another instance than the credential's, and of any instance when the request was refused. */

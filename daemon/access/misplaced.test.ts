@@ -64,11 +64,9 @@ test('the bare address is refused as any unknown path, and the refusal names the
 test('a path of something that is not built yet says so, and another one does not', async () => {
   for (const [path, name] of [
     ['/v1/memory/search', 'memory'],
-    ['/v1/working-memory/slots/x', 'working_memory'],
     ['/v1/cognitive/cycles', 'cognitive'],
     ['/v1/partner/projections', 'projections'],
     ['/mcp', 'mcp'],
-    ['/v1/events', 'events'],
   ] as const) {
     const { status, error } = await daemon.get(path)
     assert.deepEqual([status, error.code], [404, 'NOT_FOUND'], path)

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 5c0693c38a8288942d9ed7cf38c8134ce603e8ea53ed3188f6a3d12f70c3b205
+-- functions: 7b333ea17f7f649c4f2b5ae9f5ccc630682e84c78a4231359d5ccb3a9228daa1
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));

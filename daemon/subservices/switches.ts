@@ -24,7 +24,8 @@ export interface Switches extends SubserviceGate {
   drained(name: string, withinMs: number): Promise<boolean>
 }
 
-export function createSwitches(): Switches {
+/** `onChange` is called for each switch that is found in another position than before, in every replica. */
+export function createSwitches(onChange: (row: SwitchRow) => void = () => {}): Switches {
   const rows = new Map<string, SwitchRow>()
   const counts = new Map<string, Counts>(
     SUBSERVICE_NAMES.map((name) => [name, { inFlight: 0, requests: 0, errors: 0, lastError: null }]),
@@ -43,8 +44,11 @@ export function createSwitches(): Switches {
 
   return {
     accept(fresh) {
-      for (const row of fresh) if (SUBSERVICES[row.name]) rows.set(row.name, row)
+      const known = fresh.filter(({ name }) => SUBSERVICES[name])
+      const changed = known.filter(({ name, enabled }) => rows.has(name) && rows.get(name)?.enabled !== enabled)
+      for (const row of known) rows.set(row.name, row)
       acceptedAt = performance.now()
+      changed.forEach(onChange)
     },
     row: rowOf,
     counts: countsOf,

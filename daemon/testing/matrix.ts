@@ -153,6 +153,16 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       body: {},
       expected: { ...wmOperator.expected, 'suspended instance': '403 FORBIDDEN' },
     },
+    'GET /v1/events': {
+      class: 'capability',
+      operation: 'events:read',
+      // Of the whole instance: the keyspaces decide what is shown, not whether.
+      expected: {
+        'other database': 'admitted',
+        'service type kv': 'admitted',
+        'all keyspaces but the last domain': 'admitted',
+      },
+    },
     'GET /v1/audit': { class: 'operator', operation: 'operator' },
     'GET /admin/services/status': admin,
     'POST /admin/services/enable': dryRun,

@@ -14,11 +14,12 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import type { Quota } from '../databases/quota.ts'
+import { appendEvents } from '../events/store.ts'
 import { configDamaged, writePlanned, writtenOf } from './commits.ts'
 import type { Plan, Write } from './document.ts'
 import { roomOf, SHARED, sourceOf } from './routes.ts'
 import { bodyOf, type Source } from './slots.ts'
-import { appendEvents, findVersions, insertClear, useClear } from './store.ts'
+import { findVersions, insertClear, useClear } from './store.ts'
 
 interface ClearOptions {
   access: CapabilityAccess

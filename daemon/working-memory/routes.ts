@@ -23,6 +23,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
+import { appendEvents } from '../events/store.ts'
 import {
   commitWrites,
   configDamaged,
@@ -34,7 +35,7 @@ import {
 } from './commits.ts'
 import { noSlot, slotDamaged, type Write } from './document.ts'
 import { type Source, sizeOf } from './slots.ts'
-import { appendEvents, findSlots, type ListRow, listSlots, readDocuments, type SlotRow, unreadable } from './store.ts'
+import { findSlots, type ListRow, listSlots, readDocuments, type SlotRow, unreadable } from './store.ts'
 
 interface SlotOptions {
   access: CapabilityAccess

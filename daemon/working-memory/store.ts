@@ -6,6 +6,7 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { type Due, withInstance } from '../databases/store.ts'
+import { wakeEvents } from '../events/store.ts'
 import type { Document, Resident, Step } from './document.ts'
 import type { Meta } from './slots.ts'
 
@@ -138,6 +139,7 @@ export async function commitSteps(
       text: 'select database, outcome, versions, digests from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
       values: stepValues(instanceId, databasesMax, plans),
     })
+    wakeEvents(pool, instanceId)
     return rows
   } catch (error) {
     throw isUnreadable(error) ? unreadable(error) : error
@@ -157,14 +159,6 @@ export async function writeSteps(
     values: stepValues(instanceId, databasesMax, [plan]),
   })
   return rows[0] as Committed & { events: object[] }
-}
-
-export async function appendEvents(sql: Sql, instanceId: string, events: object[]): Promise<void> {
-  await sql.query({
-    name: 'wm_events',
-    text: 'select loci.append_events($1, $2)',
-    values: [instanceId, JSON.stringify(events)],
-  })
 }
 
 function stepValues(instanceId: string, databasesMax: number, plans: PlannedSteps[]): unknown[] {
@@ -342,6 +336,7 @@ export async function writeConfig(
 /** Removes the slots of a database whose time is over: the handler of due work `slots`. */
 export async function expireSlots(sql: Sql, { instanceId, database }: Due): Promise<void> {
   await sql.query({ name: 'wm_expire', text: 'select loci.wm_expire($1, $2)', values: [instanceId, database] })
+  wakeEvents(sql, instanceId)
 }
 
 export async function keepSlotPartitions(sql: Sql): Promise<void> {

@@ -1,6 +1,6 @@
 // Long polls and streams that wait for news of something that is numbered: the feed of a cell, the events of an
-// organization. A waiter costs a timer and an entry in a map: no connection, no transaction. One query every half
-// second asks for all of them, so that a change made by another process is noticed too; a change made in this process
+// organization or an instance. A waiter costs a timer and an entry in a map: no connection, no transaction. One query,
+// every half second or as its owner says, asks for all of them, so that a change made by another process is noticed too; a change made in this process
 // wakes its waiters at once.
 
 import type { Lifecycle } from './lifecycle.ts'
@@ -10,6 +10,7 @@ export interface Waiting {
   wait(id: string, seq: number, ms: number, signal: AbortSignal): Promise<void>
   /** Call it after a commit of this process that moved the number of `id`. */
   wake(id: string): void
+  wakeAll(): void
   /** Ends every wait and allows no new one: polls must not delay a drain. */
   endAll(): void
   /** To be asked by whoever is woken, finds no news and would wait again. */
@@ -80,10 +81,13 @@ export function createWaiting({
     wake(id) {
       for (const waiter of [...(waiters.get(id) ?? [])]) waiter.wake()
     },
+    wakeAll() {
+      for (const id of [...waiters.keys()]) waiting.wake(id)
+    },
     hasEnded: () => ended,
     endAll() {
       ended = true
-      for (const id of [...waiters.keys()]) waiting.wake(id)
+      waiting.wakeAll()
     },
   }
   return waiting

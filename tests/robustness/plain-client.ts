@@ -23,6 +23,7 @@ export interface PlainClient {
 }
 
 const ANSWER_MS_MAX = 15_000
+const STREAM_MS = 300
 
 export function plainClient(): PlainClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -37,10 +38,13 @@ export function plainClient(): PlainClient {
         }
         const request = httpRequest(url + path, { agent, method, headers: sent, timeout: ANSWER_MS_MAX }, (answer) => {
           const chunks: Buffer[] = []
+          // An event stream has no end: what comes at once is the answer.
+          const isStream = answer.headers['content-type'] === 'text/event-stream'
+          if (isStream) setTimeout(() => answer.destroy(), STREAM_MS)
           answer.on('data', (chunk: Buffer) => chunks.push(chunk))
           answer.on('error', ({ message }) => resolve({ kind: 'silence', reason: message }))
           answer.on('close', () => {
-            if (!answer.complete) return resolve({ kind: 'silence', reason: 'the answer was cut' })
+            if (!answer.complete && !isStream) return resolve({ kind: 'silence', reason: 'the answer was cut' })
             const { statusCode = 0, headers: got } = answer
             resolve({ kind: 'answer', status: statusCode, headers: got, body: Buffer.concat(chunks).toString('utf8') })
           })

@@ -1,0 +1,66 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { createEventStreams } from '@loci/chassis/event-stream.ts'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
+import type { Metrics } from '@loci/chassis/metrics.ts'
+import { type Route, route } from '@loci/chassis/route.ts'
+import type { CapabilityAccess } from '../access/capability-access.ts'
+import type { Follower } from './follower.ts'
+
+interface EventOptions {
+  access: CapabilityAccess
+  follower: Follower
+  lifecycle: Lifecycle
+  metrics: Metrics
+  /** Whether the switch of the sub-service is on. */
+  isEnabled(): boolean
+}
+
+/** With the poll of revocations, and a replica whose own is late, it stays below the 5 s within which a stream ends. */
+const RECHECK_MS = 1_000
+
+export function eventRoutes({ access, follower, lifecycle, metrics, isEnabled }: EventOptions): Route[] {
+  const streams = createEventStreams(lifecycle, { recheckMs: RECHECK_MS })
+  metrics.gauge('loci_event_streams', 'Event streams that are open.', streams.count)
+
+  return [
+    route(
+      {
+        method: 'GET',
+        path: '/v1/events',
+        access: access.capability('events:read'),
+        tag: 'events',
+        subservice: 'events',
+        deadline: 'stream',
+        summary:
+          'What happened in the databases and domains that the capability covers, as server-sent events: from now on, or from `Last-Event-ID`; kept for 24 hours, in the order of commits.',
+        requestHeaders: {
+          'last-event-id':
+            'The id of the last event that was seen. Where the events after it are no longer kept, the first is `truncated`: read the current state again.',
+        },
+        answers: {
+          200: {
+            contentType: 'text/event-stream',
+            description:
+              'Each event has an `id`, a type (`slot.*`, `cycle.*`, `memory.*`) and data `{seq, type, at, database, domain, data}`; `subservice.changed` has no id, and data `{type, at, data: {service, enabled}}`. `data` holds names, ids, versions and counts, no content. A comment comes after 15 s of silence.',
+          },
+        },
+        errors: ['STORE_UNAVAILABLE'],
+      },
+      async (call) => {
+        const { instance, ks } = call.caller
+        const isAllowed = async () => isEnabled() && (await access.isStill(call.headers, 'events:read'))
+        if (!(await isAllowed()))
+          throw new ApiError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
+        return streams.open(call, {
+          owner: instance.id,
+          max: instance.limits.streams,
+          tooMany: `The plan has ${instance.limits.streams} event streams of an instance at a time, on each replica. Close one.`,
+          readEnd: () => follower.readEnd(instance.id),
+          read: follower.reader(instance.id, ks),
+          wait: (seq, ms, over) => follower.wait(instance.id, seq, ms, over),
+          isAllowed,
+        })
+      },
+    ),
+  ]
+}
