@@ -12,7 +12,7 @@ import { writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 /** Groups of the suite whose routes exist. An issue that builds one adds it here. */
 const BUILT = [
-  ...['probes', 'information', 'admin', 'authority', 'kv', 'working-memory', 'audit', 'openapi', 'limits'],
+  ...['probes', 'information', 'admin', 'authority', 'kv', 'working-memory', 'audit', 'openapi', 'limits', 'events'],
   ...['billing', 'tenants', 'api-keys', 'organizations', 'cells', 'operations', 'services'],
 ]
 
