@@ -69,7 +69,10 @@ CREATE TABLE loci.working_memory (
     weeks date[] NOT NULL,
     week_bytes bigint[] NOT NULL,
     digest bytea NOT NULL
-);
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN texts SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN metas SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
 

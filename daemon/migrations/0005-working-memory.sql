@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 7b333ea17f7f649c4f2b5ae9f5ccc630682e84c78a4231359d5ccb3a9228daa1
+-- functions: c59cd27d7e93b7544174a063c6a7002f03394ac5fe4024218bfe8a4beb4f46e8
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
@@ -37,7 +37,15 @@ create table loci.working_memory (
   -- Over every other column; one byte while a slot is damaged, so that each is looked at by itself.
   digest bytea not null,
   primary key (instance_id, database)
-);
+) with (fillfactor = 50);
+-- Each write compresses the document: lz4 takes a tenth of the time, where the server has it.
+do $$
+begin
+  alter table loci.working_memory alter column texts set compression lz4, alter column metas set compression lz4;
+exception when feature_not_supported then
+  null;
+end
+$$;
 
 -- What was sent with PUT config. kind: the domain that it configures.
 create table loci.configs (

@@ -38,45 +38,49 @@ export interface PlannedWrite {
 /** Below the statement timeout of the pool and the patience of a caller. */
 const OVERTAKEN_MS_MAX = 1_500
 
-/** Writes of one instance that arrived together, each with its own outcome: an error is one that is thrown to its caller. */
+/**
+ * Writes of one instance that arrived together, each with its own outcome: an error is one that is thrown to its caller.
+ * Once a part of them is committed, a failure is the outcome of the others alone: thrown, it would stand for all.
+ */
 export async function commitWrites(
   pool: Pool,
   instanceId: string,
   batch: PlannedWrite[],
 ): Promise<(SlotWritten | Error)[]> {
   const results = new Map<PlannedWrite, SlotWritten | Error>()
-  const databasesMax = batch[0]?.databasesMax ?? 0
   const until = performance.now() + OVERTAKEN_MS_MAX
-  let open = batch
-  while (open.length > 0) {
-    const groups = [...Map.groupBy(open, ({ database }) => database)]
-    const snapshots = await readDocuments(
-      pool,
-      instanceId,
-      groups.map(([database, writes]) => ({ database, wanted: wantedOf(writes.map(({ write }) => write)) })),
-    )
-    const plans = groups.map(([database, writes], at) => planOf(database, writes, snapshots[at] as Snapshot))
-    const writing = plans.filter(({ plan }) => plan.hasWrites())
-    const committed =
-      writing.length === 0
-        ? []
-        : await commitSteps(
-            pool,
-            instanceId,
-            databasesMax,
-            writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps })),
-          )
-    const byDatabase = new Map(committed.map((one) => [one.database, one]))
-    open = []
-    for (const planned of plans) {
-      const outcome = byDatabase.get(planned.database)
-      if (outcome?.outcome === 'moved' && performance.now() < until) open.push(...planned.items.map(({ item }) => item))
-      else
-        for (const one of planned.items)
-          results.set(one.item, resultOf(one.applied, planned.plan, outcome, databasesMax))
+  for (let open = batch; open.length > 0; open = batch.filter((item) => !results.has(item))) {
+    try {
+      await commitRound(pool, instanceId, open, { results, isLast: performance.now() > until })
+    } catch (error) {
+      if (open === batch) throw error
+      for (const item of open) if (!results.has(item)) results.set(item, error as Error)
     }
   }
   return batch.map((item) => results.get(item) as SlotWritten | Error)
+}
+
+/** Sets the results of what was done or refused; what was overtaken has none, unless this is the last round. */
+async function commitRound(
+  pool: Pool,
+  instanceId: string,
+  open: PlannedWrite[],
+  { results, isLast }: { results: Map<PlannedWrite, SlotWritten | Error>; isLast: boolean },
+): Promise<void> {
+  const databasesMax = open[0]?.databasesMax ?? 0
+  const groups = [...Map.groupBy(open, ({ database }) => database)]
+  const wanted = groups.map(([database, writes]) => ({ database, wanted: wantedOf(writes.map(({ write }) => write)) }))
+  const snapshots = await readDocuments(pool, instanceId, wanted)
+  const plans = groups.map(([database, writes], at) => planOf(database, writes, snapshots[at] as Snapshot))
+  const writing = plans.filter(({ plan }) => plan.hasWrites())
+  const steps = writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps }))
+  const committed = writing.length === 0 ? [] : await commitSteps(pool, instanceId, databasesMax, steps)
+  const byDatabase = new Map(committed.map((one) => [one.database, one]))
+  for (const { database, plan, items } of plans) {
+    const outcome = byDatabase.get(database)
+    if (outcome?.outcome === 'moved' && !isLast) continue
+    for (const { item, applied } of items) results.set(item, resultOf(applied, plan, outcome, databasesMax))
+  }
 }
 
 interface Planned {

@@ -23,11 +23,21 @@ create or replace function loci.slot_is_intact(p_instance text, p_database text,
       substr(p_text, length(loci.slot_prefix(p_version, p_digest)) + 1)), false)
 $$;
 
--- Over the whole document: one hash on a read instead of one for each slot.
+-- Over the whole document: one hash on a read instead of one for each slot. plpgsql, because a function in SQL that does
+-- not become a part of its caller's statement is planned at every call.
+create or replace function loci.document_digest(p_instance text, p_database text, p_version bigint, p_evictions bigint, p_keys text[],
+  p_texts text[], p_versions bigint[], p_expires timestamptz[], p_metas text[], p_digests bytea[], p_soonest timestamptz, p_weeks date[],
+  p_week_bytes bigint[]) returns bytea language plpgsql stable parallel safe as $$
+begin
+  return sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f') || int8send(p_version) || int8send(p_evictions)
+    || array_send(p_keys) || array_send(p_texts) || array_send(p_versions) || array_send(p_expires) || array_send(p_metas)
+    || array_send(p_digests) || coalesce(timestamptz_send(p_soonest), ''::bytea) || array_send(p_weeks) || array_send(p_week_bytes));
+end
+$$;
+
 create or replace function loci.wm_digest(w loci.working_memory) returns bytea language sql stable parallel safe as $$
-  select sha256(textsend(w.instance_id || E'\x1f' || w.database || E'\x1f') || int8send(w.version) || int8send(w.evictions)
-    || array_send(w.keys) || array_send(w.texts) || array_send(w.versions) || array_send(w.expires) || array_send(w.metas)
-    || array_send(w.digests) || coalesce(timestamptz_send(w.soonest), '') || array_send(w.weeks) || array_send(w.week_bytes))
+  select loci.document_digest(w.instance_id, w.database, w.version, w.evictions, w.keys, w.texts, w.versions, w.expires, w.metas, w.digests,
+    w.soonest, w.weeks, w.week_bytes)
 $$;
 
 -- The slots of a document one by one. Arrays whose lengths rotted apart give nulls, which fit no digest.
@@ -47,26 +57,34 @@ returns table (version bigint, count int, slots text, damaged text[], service te
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-  v_doc loci.working_memory;
+  v_is_whole boolean;
   v_now timestamptz := clock_timestamp();
+  v_service text;
 begin
   perform set_config('loci.instance', p_instance, true);
+  select (i.config -> 'working_memory')::text into v_service from loci.instances i where i.id = p_instance;
   for i in 1 .. cardinality(p_database) loop
-    version := 0; count := 0; slots := ''; damaged := null;
-    select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
-    if found then
-      version := v_doc.version;
-      if v_doc.digest = loci.wm_digest(v_doc) and v_doc.database = p_database[i] and (v_doc.soonest is null or v_doc.soonest > v_now) then
-        count := cardinality(v_doc.keys);
-        slots := array_to_string(v_doc.texts, ',');
-      else
-        select count(*) filter (where s.intact and (s.expires is null or s.expires > v_now)),
-            coalesce(string_agg(s.text, ',' order by s.n) filter (where s.intact and (s.expires is null or s.expires > v_now)), ''),
-            array_agg(s.key) filter (where not s.intact)
-          into count, slots, damaged from loci.wm_slots(v_doc) s;
-      end if;
+    damaged := null;
+    -- In the statement itself: a whole document in a variable is copied for each function that it is handed to.
+    select w.version, cardinality(w.keys), array_to_string(w.texts, ','),
+        w.digest = loci.document_digest(w.instance_id, w.database, w.version, w.evictions, w.keys, w.texts, w.versions, w.expires,
+      w.metas, w.digests, w.soonest, w.weeks, w.week_bytes)
+          and w.database = p_database[i] and (w.soonest is null or w.soonest > v_now)
+      into version, count, slots, v_is_whole
+      from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
+    if not found then
+      version := 0; count := 0; slots := '';
+    elsif not v_is_whole then
+      select count(*) filter (where s.intact and (s.expires is null or s.expires > v_now)),
+          coalesce(string_agg(s.text, ',' order by s.n) filter (where s.intact and (s.expires is null or s.expires > v_now)), ''),
+          array_agg(s.key) filter (where not s.intact)
+        into count, slots, damaged
+        from loci.working_memory w, lateral loci.wm_slots(w) s where w.instance_id = p_instance and w.database = p_database[i];
     end if;
-    select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
+    service := v_service; sent := null; config_intact := true;
+    if exists (select from loci.configs c where c.instance_id = p_instance and c.database = p_database[i] and c.kind = 'working-memory') then
+      select c.sent, c.intact into sent, config_intact from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
+    end if;
     return next;
   end loop;
 end
@@ -124,7 +142,9 @@ begin
     texts := array(select case when s.key = any (v_wanted) then s.text end
       from unnest(v_doc.keys, v_doc.texts) with ordinality as s(key, text, n) order by s.n);
     intact := null;
-    if v_doc.digest <> loci.wm_digest(v_doc) or v_doc.database <> p_database[i] then
+    if v_doc.digest <> loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version, v_doc.evictions, v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires,
+      v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks, v_doc.week_bytes)
+      or v_doc.database <> p_database[i] then
       -- Nothing of a damaged slot is handed out, also not to an output function that fails on garbage.
       select array_agg(s.intact order by s.n), array_agg(case when s.intact then s.version else 0 end order by s.n),
           array_agg(case when s.intact then s.expires end order by s.n), array_agg(case when s.intact then s.meta end order by s.n)
@@ -207,7 +227,8 @@ language plpgsql as $$
 declare
   v_head loci.databases := p_head;
   v_doc loci.working_memory := p_doc;
-  v_is_whole boolean := p_doc.version is null or p_doc.digest = loci.wm_digest(p_doc);
+  v_is_whole boolean := p_doc.version is null or p_doc.digest = loci.document_digest(p_doc.instance_id, p_doc.database, p_doc.version, p_doc.evictions, p_doc.keys, p_doc.texts, p_doc.versions, p_doc.expires,
+      p_doc.metas, p_doc.digests, p_doc.soonest, p_doc.weeks, p_doc.week_bytes);
   v_history bigint := 0;
   v_i int;
   v_n int;
@@ -336,11 +357,15 @@ begin
   end if;
   -- While a slot is damaged no hash is good for all of them.
   v_doc.digest := case when p_is_whole or not exists (select from loci.wm_slots(v_doc) s where not s.intact)
-    then loci.wm_digest(v_doc) else '\x00' end;
-  insert into loci.working_memory select (v_doc).*
-    on conflict (instance_id, database) do update set version = excluded.version, evictions = excluded.evictions, keys = excluded.keys,
-      texts = excluded.texts, versions = excluded.versions, expires = excluded.expires, metas = excluded.metas, digests = excluded.digests,
-      soonest = excluded.soonest, weeks = excluded.weeks, week_bytes = excluded.week_bytes, digest = excluded.digest;
+    then loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version, v_doc.evictions, v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires,
+      v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks, v_doc.week_bytes) else '\x00' end;
+  update loci.working_memory w set version = v_doc.version, evictions = v_doc.evictions, keys = v_doc.keys, texts = v_doc.texts,
+      versions = v_doc.versions, expires = v_doc.expires, metas = v_doc.metas, digests = v_doc.digests, soonest = v_doc.soonest,
+      weeks = v_doc.weeks, week_bytes = v_doc.week_bytes, digest = v_doc.digest
+    where w.instance_id = v_doc.instance_id and w.database = v_doc.database;
+  if not found then
+    insert into loci.working_memory select (v_doc).*;
+  end if;
   update loci.databases h set seq = p_head.seq, wm_slots = p_head.wm_slots, wm_bytes = p_head.wm_bytes, wm_set_a = p_head.wm_set_a,
       wm_set_b = p_head.wm_set_b, wm_unsettled = p_head.wm_unsettled
     where h.instance_id = p_head.instance_id and h.name = p_head.name;

@@ -189,7 +189,8 @@ export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
       async (call) => {
         const { caller, params, body, headers } = call
         const ifMatch = versionOf(headers['if-match'])
-        await quota.requireRoom(caller.instance, { records: 0, bytes: 2 * SLOT_OVERHEAD_BYTES }, pool)
+        const bytes = 2 * (SLOT_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(body)))
+        await quota.requireRoom(caller.instance, { records: 0, bytes }, pool)
         const write: Write = { op: 'patch', key: params.key, patch: body, ifMatch, source: sourceOf(call) }
         return written(await commit(caller, write))
       },

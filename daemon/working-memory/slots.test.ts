@@ -231,3 +231,44 @@ test('every version of a slot is kept, in pages, and can be written again', asyn
   const unknown = await slots.call('POST /v1/working-memory/slots/restore', { key: 'k', version: 999 })
   assert.equal(unknown.status, 404)
 })
+
+// Mutant: wm_expire without its add_totals(): what was dropped is counted for ever.
+test('everything that slots store counts as bytes of the instance, and history leaves the count with its week', async () => {
+  const own = await addTenant(daemon)
+  const slots = slotsOf(own, 'bytes')
+  const total = async () => {
+    const [row] = await daemon.sql<{ bytes: number }>(
+      'select coalesce(sum(bytes), 0)::int as bytes from loci.instance_totals where instance_id = $1',
+      [own.instanceId],
+    )
+    return row?.bytes ?? 0
+  }
+  await slots.put('a', { value: 'x'.repeat(1_000) })
+  const once = await total()
+  assert.ok(once > 2_000 && once < 6_000, `${once} for a slot and its version`)
+  await slots.put('a', { value: 'x'.repeat(1_000) })
+  await slots.call(`DELETE ${slotPath('a')}`)
+  const history = await total()
+  assert.ok(history > 2_000, `${history} for two versions`)
+  const old = `weeks = array[(now() - interval '45 days')::date]`
+  await daemon.sql(`update loci.working_memory w set ${old} where instance_id = $1`, [own.instanceId])
+  await daemon.sql('update loci.working_memory w set digest = loci.wm_digest(w) where instance_id = $1', [
+    own.instanceId,
+  ])
+  await daemon.sql(`update loci.due set at = now() where instance_id = $1 and kind = 'slots'`, [own.instanceId])
+  await eventually(async () => (await total()) === 0)
+  assert.deepEqual(
+    await daemon.sql(`select 1 from loci.due where instance_id = $1 and kind = 'slots'`, [own.instanceId]),
+    [],
+  )
+})
+
+test('an instance without room is refused new slots, and deletes go on', async () => {
+  const own = await addTenant(daemon, { bytes: 12_000 })
+  const slots = slotsOf(own, 'full')
+  const statuses: number[] = []
+  for (let n = 0; n < 12; n += 1)
+    statuses.push((await slots.call(`PUT ${slotPath(`k${n}`)}`, { value: 'x'.repeat(900) })).status)
+  assert.deepEqual([...new Set(statuses)], [200, 403])
+  assert.equal((await slots.call(`DELETE ${slotPath('k0')}`)).status, 200)
+})

@@ -74,6 +74,17 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
     assert.equal(status, 200, text)
   }
   assert.equal((await own.call(token, 'GET /v1/kv/consistency?mode=full')).status, 200)
+  const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
+  const slots = own.root({ ops: ['wm:write', 'wm:delete'], ks: ['working-memory/*'] })
+  for (const [by, line, body] of [
+    [operator, 'PUT /v1/working-memory/config', { note: CANARY }],
+    [slots, `PUT /v1/working-memory/slots/${CANARY}`, { value: CANARY, ttlMs: 3_600_000 }],
+    [slots, 'POST /v1/working-memory/slots/clear', undefined],
+    [slots, `PUT /v1/working-memory/slots/${CANARY}`, { value: CANARY }],
+  ] as const) {
+    const { status, text } = await own.call(by, line, body ? { body } : {})
+    assert.equal(status, 200, text)
+  }
   await authority.publish({ kind: 'partner_credential', body: credentialOf(own) })
   await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
     own.svc,
@@ -140,7 +151,7 @@ test('a deleted instance is erased from every table, and only then reported, wit
     [{ svc: own.svc, database: undefined }],
   )
   await until(async () => (await cell.sql('select 1 from loci.deletions where reported_at is null')).length === 0)
-  assert.deepEqual(await chain(), [{ n: 1 }], 'its chain stays and says what was done')
+  assert.deepEqual(await chain(), [{ n: 3 }], 'its chain stays and says what was done: configured, cleared, erased')
   const [row] = await cell.sql('select config, databases::int from loci.instances where id = $1', [own.svc])
   assert.deepEqual(row, { config: {}, databases: 0 })
   assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)

@@ -54,8 +54,11 @@ begin
   end if;
   select least((select min(e) from unnest(v_doc.expires) e where e > v_now), (select min(loci.week_dropped(d)) from unnest(v_doc.weeks) d))
     into v_next;
-  update loci.due d set at = coalesce(v_next, v_now + interval '30 days') where d.instance_id = p_instance and d.database = p_database
-    and d.kind = 'slots';
+  if v_next is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'slots';
+  else
+    update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database and d.kind = 'slots';
+  end if;
   if v_events <> '[]' then
     perform loci.append_events(p_instance, v_events);
   end if;
