@@ -28,11 +28,12 @@ export interface Issue {
 /** The whole report of a tenant, followed by its cursor. */
 export async function reportOf(
   tenant: TestTenant,
+  token?: string,
 ): Promise<{ status: string; issues: Issue[]; rows: number; calls: number }> {
   const issues: Issue[] = []
   let rows = 0
   for (let cursor = '', calls = 1; ; calls += 1) {
-    const answer = await tenant.call(`GET /v1/kv/consistency?mode=full${cursor}`)
+    const answer = await tenant.call(`GET /v1/kv/consistency?mode=full${cursor}`, undefined, token ? { token } : {})
     if (answer.status !== 200) return { status: `${answer.status} ${answer.text}`, issues, rows, calls }
     const report = answer.json<{
       status: string

@@ -24,6 +24,7 @@ export interface RequestMaker {
   turn: Twin
 }
 
+const SLOTS = '/v1/working-memory/slots'
 const SHARED_KEYS = 30
 const SHARED_REPEATS = 50
 
@@ -50,7 +51,22 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
           ? random.pick(other.credentials.slice(2))
           : undefined
       const holder = credential && other.credentials.includes(credential) ? other : self
-      const make = random.pick([put, put, get, get, list, list, remove, batch, report, anyRoute, broken])
+      const make = random.pick([
+        put,
+        put,
+        get,
+        get,
+        list,
+        list,
+        remove,
+        batch,
+        report,
+        slot,
+        slot,
+        look,
+        anyRoute,
+        broken,
+      ])
       const request = make(self, other, holder, credential)
       return {
         ...request,
@@ -180,6 +196,38 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     }
   }
 
+  /** Slots are written as entries are: own canaries under own or shared names. */
+  function slot(_self: Twin, other: Twin, holder: Twin, credential: Credential | undefined): Base {
+    const database = ownDatabase(holder)
+    const body = credential?.canWrite ? value(database, other) : { value: 'nothing' }
+    const key = encodeURIComponent(ownKey(database))
+    const headers = { 'x-loci-database': database.name }
+    return random.pick<Base>([
+      { program: 'daemon', method: 'PUT', path: `${SLOTS}/${key}`, headers, body: JSON.stringify(body) },
+      { program: 'daemon', method: 'PATCH', path: `${SLOTS}/${key}`, headers, body: JSON.stringify(body) },
+      {
+        ...{ program: 'daemon', method: 'POST', path: `${SLOTS}/batch`, headers },
+        body: JSON.stringify({ operations: [{ op: 'put', key: ownKey(database), ...body }] }),
+      },
+      { program: 'daemon', method: 'POST', path: `${SLOTS}/clear${random.chance(0.8) ? '?dryRun=true' : ''}`, headers },
+    ])
+  }
+
+  function look(self: Twin, other: Twin): Base {
+    const key = encodeURIComponent(anyKey(self, other))
+    const headers = anyDatabase(self, other)
+    const restore = { key: anyKey(self, other), version: 1 + random.below(50) }
+    return random.pick<Base>([
+      { program: 'daemon', method: 'GET', path: SLOTS, headers },
+      { program: 'daemon', method: 'GET', path: `${SLOTS}/${key}`, headers },
+      { program: 'daemon', method: 'GET', path: `${SLOTS}/${key}/history?cursor=${1 + random.below(99)}`, headers },
+      { program: 'daemon', method: 'GET', path: '/v1/working-memory/evictions?limit=3', headers },
+      { program: 'daemon', method: 'GET', path: '/v1/working-memory/stats', headers },
+      { program: 'daemon', method: 'GET', path: '/v1/working-memory/config', headers },
+      { program: 'daemon', method: 'POST', path: `${SLOTS}/restore`, headers, body: JSON.stringify(restore) },
+    ])
+  }
+
   function report(self: Twin, other: Twin): Base {
     const path = random.pick([
       '/v1/kv/health',
@@ -200,9 +248,13 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const isChange = method !== 'GET' && method !== 'DELETE'
     const filled = path.replaceAll(/\{[^}]+\}/g, () => random.pick([anyKey(self, other), other.tenant.serviceId]))
     const isAdmin = path.startsWith('/admin') && (method === 'GET' || path.includes('/services/')) && random.chance(0.5)
-    const body = path.includes('/services/')
-      ? { services: ['mcp'], dry_run: true }
-      : { namespace: other.tenant.serviceId, service_id: other.tenant.serviceId }
+    const foreign = { namespace: other.tenant.serviceId, service_id: other.tenant.serviceId }
+    // A configuration is any object and is shown as it was put: what a twin writes there itself is no leak.
+    const body = path.endsWith('/config')
+      ? {}
+      : path.includes('/services/')
+        ? { services: ['mcp'], dry_run: true }
+        : foreign
     return {
       program,
       method,

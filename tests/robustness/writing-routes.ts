@@ -32,6 +32,24 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
     },
     'POST /v1/kv/entries/batch': (writers) =>
       kv(writers, 'POST', '/batch', { operations: [{ op: 'put', key: randomUUID(), value: 1 }] }),
+    'PUT /v1/working-memory/slots/{key}': (writers) => slots(writers, 'PUT', `/slots/${randomUUID()}`, { value: 1 }),
+    'PATCH /v1/working-memory/slots/{key}': async (writers) =>
+      slots(writers, 'PATCH', await newSlot(writers), { value: 2 }),
+    'DELETE /v1/working-memory/slots/{key}': async (writers) => slots(writers, 'DELETE', await newSlot(writers)),
+    'POST /v1/working-memory/slots/batch': (writers) =>
+      slots(writers, 'POST', '/slots/batch', { operations: [{ op: 'put', key: randomUUID(), value: 1 }] }),
+    'POST /v1/working-memory/slots/clear': async (writers) => {
+      await newSlot(writers)
+      return slots(writers, 'POST', '/slots/clear')
+    },
+    'POST /v1/working-memory/slots/restore': async (writers) => {
+      const key = randomUUID()
+      const put = slots(writers, 'PUT', `/slots/${key}`, { value: 1 })
+      const { version } = await done<{ version: number }>(writers.world.daemons[0]?.url, put)
+      return slots(writers, 'POST', '/slots/restore', { key, version })
+    },
+    'PUT /v1/working-memory/config': ({ tenant }) =>
+      requestOf('PUT', '/v1/working-memory/config', { 'x-loci-capability': tenant.operator.token }, { capacity: 20 }),
     'POST /admin/services/disable': (writers) => admin(writers, '/admin/services/disable', { services: ['mcp'] }),
     'POST /admin/services/enable': (writers) => admin(writers, '/admin/services/enable', { services: ['mcp'] }),
     // Two that commit something of their own on the way.
@@ -143,6 +161,17 @@ export const NOT_ASKED: Record<string, string> = {}
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
   return requestOf(method, `/v1/kv/entries${path}`, { 'x-loci-capability': tenant.capability.token }, body)
+}
+
+function slots({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
+  return requestOf(method, `/v1/working-memory${path}`, { 'x-loci-capability': tenant.capability.token }, body)
+}
+
+/** The path of one that is there. */
+async function newSlot(writers: Writers): Promise<string> {
+  const path = `/slots/${randomUUID()}`
+  await done(writers.world.daemons[0]?.url, slots(writers, 'PUT', path, { value: 1 }))
+  return path
 }
 
 function report({ tenant }: Writers, path: string): PlainRequest {

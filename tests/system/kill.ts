@@ -6,6 +6,9 @@ import { type KeptLedger, openLedger, type Verdict } from '../robustness/kv-ledg
 import { consistencyOf, figures, storedEntries } from '../robustness/kv-tables.ts'
 import { type Party, startWriters } from '../robustness/kv-writers.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
+import { startSlotClients } from '../robustness/slot-clients.ts'
+import { violationsOf } from '../robustness/slot-history.ts'
+import { readSlotLog } from '../robustness/slot-log.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type LociProcess, startProgram, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
@@ -36,6 +39,10 @@ await reportOn(async (report) => {
 
 async function survivesKills(report: Report, world: World, parties: Party[]): Promise<void> {
   const kills = { postgres: 0, daemon: 0, management: 0 }
+  const [party] = parties as [Party]
+  const urls = () => world.daemons.map(({ url }) => url)
+  const databases = ['slots-0', 'slots-1']
+  const clients = startSlotClients({ party, urls, databases, keys: ['a', 'b', 'c', 'd'], clients: 4, seed: SEED })
   const { ledger, verdict, slowestMs } = await write(world, parties, 'real', ACKED_MIN, async () => {
     for (let crash = 0; crash < CRASHES; crash += 1) {
       const betweenMs = 1_500 + random.below(500)
@@ -49,6 +56,16 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
       await restarted
     }
   })
+  await clients.stop()
+  const broken = [...clients.wrong]
+  for (const [database, operations] of clients.histories)
+    broken.push(...violationsOf(operations, await readSlotLog(world.postgres, party.instanceId, database)))
+  for (const line of broken.slice(0, 10)) report.note(line)
+  report.promise(
+    'no acknowledged slot is lost, and no clear is half',
+    broken.length === 0 && clients.count() > 500,
+    `${broken.length} violations in ${clients.count()} operations`,
+  )
   for (const line of [...verdict.lost, ...verdict.tookEffect, ...ledger.contradictions].slice(0, 10)) report.note(line)
   report.note(figures(ledger))
   report.promise(

@@ -8,6 +8,7 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { flipBits, listTuples, type Tuple } from '../robustness/heap-file.ts'
 import { type Ledger, type RotCell, startRotCell } from '../robustness/rot-cell.ts'
+import { rotSlots } from '../robustness/rot-slots.ts'
 import { reportOf, survey } from '../robustness/rot-survey.ts'
 import {
   complain,
@@ -28,6 +29,7 @@ const seedArgument = process.argv.find((argument) => argument.startsWith('--seed
 const SEED = seedArgument ? Number(seedArgument.slice('--seed='.length)) : Math.floor(Math.random() * 1e9)
 const ROWS_PER_DATABASE = isShort ? 300 : 900
 const EDITS = isShort ? 60 : 320
+const SLOT_EDITS = isShort ? 19 : 95
 const FLIPS = isShort ? 12 : 64
 const FLIPS_PER_ROUND = isShort ? 6 : 16
 
@@ -64,6 +66,7 @@ await reportOn(async (report) => {
       await healthy(report, cell)
       await flips(report, cell, 'checksums on', true)
       await edits(report, cell)
+      await slotEdits(report, cell)
     } finally {
       await cell.close()
     }
@@ -130,6 +133,16 @@ async function edits(report: Report, cell: RotCell): Promise<void> {
   const verdict = judge(outcomes, touched)
   complain(report, verdict)
   report.promise(`${done} edits by a superuser`, isKept(verdict) && verdict.lost >= done, figures(verdict))
+}
+
+async function slotEdits(report: Report, cell: RotCell): Promise<void> {
+  const { edits: done, found, served, hidden, missed } = await rotSlots(cell, SLOT_EDITS)
+  for (const line of [...served, ...hidden, ...missed].slice(0, 10)) report.note(line)
+  report.promise(
+    `${done} edits of slots by a superuser`,
+    found === done && served.length + hidden.length + missed.length === 0,
+    `${found} found, ${served.length} served as truth, ${hidden.length} healthy ones hidden`,
+  )
 }
 
 async function swap(cell: RotCell, at: string[], one: string, other: string, columns: string): Promise<void> {
