@@ -3,8 +3,7 @@
 // over the same socket, on the same data, in turns; and what an Idempotency-Key adds to a write. PostgreSQL is on disk
 // here, not in memory, so that a commit costs what it costs.
 
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,6 +13,7 @@ import { addTenant, type WorldTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld, type World } from '@loci/tests/world/world.ts'
 import { compareKeyed } from './kv-keyed.ts'
 import { runLoad } from './load.ts'
+import { runPgbench } from './pgbench.ts'
 
 const TARGETS = { read: { target: 0.45, stretch: 0.6 }, write: { target: 0.8, stretch: 1 } }
 type Kind = keyof typeof TARGETS
@@ -122,41 +122,8 @@ function pgbench(kind: Kind, { serviceId }: WorldTenant, clients: number): Promi
   const columns = 'value, version, created_at, updated_at, expires_at, digest, intact'
   const read = `select ${columns} from loci.kv_get('${serviceId}', 'd' || (:n % ${DATABASES}), 'k' || :n);`
   const write = `select outcome, version, created_at, updated_at, expires_at, digest from loci.kv_write('${serviceId}', 100000, array['d' || (:n % ${DATABASES})], array['put'], array['k' || :n], array['${VALUE}'], array[null]::float8[], array[null]::bigint[]) order by ord;`
-  const script = join(directory, `${kind}.sql`)
-  writeFileSync(script, `\\set n random(0, ${KEYS - 1})\n${kind === 'read' ? read : write}\n`)
-  const { binDirectory, socketDirectory, port } = world.postgres
-  const args = [
-    '-n',
-    '-M',
-    'prepared',
-    '-c',
-    String(clients),
-    '-j',
-    '1',
-    '-T',
-    String(seconds),
-    '-f',
-    script,
-    '-h',
-    socketDirectory,
-    '-p',
-    String(port),
-    '-U',
-    'loci_daemon',
-    'loci_cell',
-  ]
-  return new Promise((resolve, reject) => {
-    const child = spawn(join(binDirectory, 'pgbench'), args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    child.once('error', reject)
-    let text = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (part: string) => (text += part))
-    child.once('close', () => {
-      const tps = /tps = ([\d.]+) \(without/.exec(text)?.[1]
-      if (tps) resolve(Number(tps))
-      else reject(new Error(`pgbench: ${text}`))
-    })
-  })
+  const script = `\\set n random(0, ${KEYS - 1})\n${kind === 'read' ? read : write}\n`
+  return runPgbench(world, { directory, name: kind, script, clients, seconds })
 }
 
 /** The plan allows 5,000 requests a second, which is what the limit is for and not what is measured here. */

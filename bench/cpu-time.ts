@@ -1,0 +1,37 @@
+// Processor time of a daemon and of PostgreSQL with all its processes, from /proc.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { World } from '@loci/tests/world/world.ts'
+
+/** Linux counts in hundredths of a second. */
+const TICK_US = 10_000
+
+/** Microseconds so far. */
+export function cpuTime({ daemons, postgres }: World): { daemonUs: number; postgresUs: number } {
+  const postmaster = Number(readFileSync(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statOf(Number(name)))
+  const of = (pid: number | undefined) => processes.find((one) => one.pid === pid)?.own ?? 0
+  const backends = processes.filter(({ parent }) => parent === postmaster).reduce((sum, { own }) => sum + own, 0)
+  const ended = processes.find(({ pid }) => pid === postmaster)?.ended ?? 0
+  return {
+    daemonUs: daemons.reduce((sum, { pid }) => sum + of(pid), 0) * TICK_US,
+    postgresUs: (of(postmaster) + backends + ended) * TICK_US,
+  }
+}
+
+function statOf(pid: number): { pid: number; parent: number; own: number; ended: number }[] {
+  try {
+    // The name in brackets may hold anything, so the fields are counted from its end.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .map(Number)
+    const at = (n: number) => fields[n] ?? 0
+    return [{ pid, parent: at(1), own: at(11) + at(12), ended: at(13) + at(14) }]
+  } catch {
+    return [] // It has ended meanwhile.
+  }
+}
