@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { connect } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { mapWidth } from '@loci/tests/world/report.ts'
 
 interface FollowOptions {
   url: string
@@ -26,6 +27,7 @@ export interface EventClients {
 }
 
 const ADDRESSES = 20
+const OPENED_AT_ONCE = 8
 const QUIET_MS = 3_000
 
 export async function followMany(options: FollowOptions): Promise<EventClients> {
@@ -50,39 +52,38 @@ function messageOf(child: ChildProcess, name: string): Promise<Record<string, un
 }
 
 /** Counts `slot.written` events by the moment in the name of their slot. */
-function followAll({ url, tokens, streams }: FollowOptions): void {
+async function followAll({ url, tokens, streams }: FollowOptions): Promise<void> {
   const { hostname, port } = new URL(url)
   const late = createHistogram()
-  let open = 0
   let lastAt = 0
-  for (let n = 0; n < streams; n += 1) {
-    const localAddress = `127.0.0.${2 + (n % ADDRESSES)}`
-    const socket = connect({ host: hostname, port: Number(port), localAddress })
+
+  function open(n: number): Promise<void> {
+    const socket = connect({ host: hostname, port: Number(port), localAddress: `127.0.0.${2 + (n % ADDRESSES)}` })
     socket.setEncoding('latin1')
-    let isOpen = false
     let rest = ''
-    socket.on('data', (text: string) => {
-      const now = Date.now()
-      if (!isOpen && text.startsWith('HTTP/1.1 200')) {
-        isOpen = true
-        open += 1
-        if (open === streams) process.send?.({ open })
-      } else if (!isOpen) throw new Error(text)
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() as string
-      for (const line of lines) {
-        const sentAt = /"type":"slot\.written".*"key": ?"t(\d+)-/.exec(line)?.[1]
-        if (sentAt === undefined) continue
-        late.record(Math.max(1, now - Number(sentAt)))
-        lastAt = now
-      }
-    })
-    socket.on('close', () => {
-      throw new Error('a stream ended')
-    })
     const token = tokens[n % tokens.length]
     socket.write(`GET /v1/events HTTP/1.1\r\nhost: ${hostname}\r\nx-loci-capability: ${token}\r\n\r\n`)
+    return new Promise((resolve, reject) => {
+      socket.once('data', (text: string) => (text.startsWith('HTTP/1.1 200') ? resolve() : reject(new Error(text))))
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error('a stream ended')))
+      socket.on('data', (text: string) => {
+        const now = Date.now()
+        const lines = (rest + text).split('\n')
+        rest = lines.pop() as string
+        for (const line of lines) {
+          const sentAt = /"type":"slot\.written".*"key": ?"t(\d+)-/.exec(line)?.[1]
+          if (sentAt === undefined) continue
+          late.record(Math.max(1, now - Number(sentAt)))
+          lastAt = now
+        }
+      })
+    })
   }
+
+  // A few at a time: an instance has a quarter of the slots of a process.
+  await mapWidth(Array.from({ length: streams }), OPENED_AT_ONCE, (_, n) => open(n))
+  process.send?.({ open: streams })
   process.on('message', ({ expected }: { expected: number }) => {
     const timer = setInterval(() => {
       if (late.count < expected && Date.now() - lastAt < QUIET_MS) return
@@ -94,4 +95,4 @@ function followAll({ url, tokens, streams }: FollowOptions): void {
 }
 
 if (process.send && process.argv[1] === fileURLToPath(import.meta.url))
-  process.once('message', (options: FollowOptions) => followAll(options))
+  process.once('message', (options: FollowOptions) => void followAll(options))
