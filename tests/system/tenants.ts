@@ -246,6 +246,10 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
       needs: [/entries_expiring/, inOneDatabase],
     },
     { call: `loci.kv_expire(${id}, 'default', 10)`, needs: [/entries_expiring/] },
+    {
+      call: `loci.new_events(array[${id}], array[0::bigint], 2000)`,
+      needs: [/using event_heads_pkey/, /Index Cond: \(\(instance_id = .*seq > .*seq <= /],
+    },
     // The statement of kv_walk, which itself keeps quiet; as there, without table scans.
     {
       call: `loci.kv_walk_piece(${id}, 'default', '', loci.keys_end(), null, 10)`,
