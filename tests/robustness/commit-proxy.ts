@@ -21,8 +21,8 @@ interface Session {
 const BEGIN = /Q[\s\S]{4}begin/i
 const END = /Q[\s\S]{4}(commit|rollback)\0/i
 const COMMIT = /Q[\s\S]{4}commit\0/i
-/** The statements of both programs that commit by themselves: execute() in daemon/kv/store.ts. */
-const WRITE = /\0kv_write(_acts)?\0/
+/** The statements that commit by themselves: execute() in the stores of the daemon. */
+const WRITE = /\0(kv_write|kv_write_acts|wm_commit)\0/
 
 export async function startCommitProxy(target: () => number): Promise<CommitProxy> {
   const sockets = new Set<Socket>()
