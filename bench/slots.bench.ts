@@ -139,7 +139,7 @@ async function measure() {
   return { ...cpu, walBytes: Number(row?.wal) }
 }
 
-/** The same function for a read; for a write the two statements that no such store can do without, on the same bytes. */
+/** The same function for a read; for a write the two statements that any such store needs, on the same bytes. */
 function runBare(kind: Exclude<Kind, 'keyed'>, { serviceId }: WorldTenant): Promise<number> {
   const read = `\\set n random(0, ${DATABASES - 1})\nselect * from loci.wm_list_each('${serviceId}', array['d' || :n]);\n`
   const [table, databases] = kind === 'large' ? ['bare_large', 16] : ['bare', DATABASES]

@@ -123,7 +123,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...kvRoutes({ access, pool, quota, damage, shares, claims }),
     ...slotRoutes({ access, pool, quota, act }),
-    ...slotHistoryRoutes({ access, pool }),
+    ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
     ...kvReportRoutes({ access, pool }),

@@ -188,20 +188,15 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
           after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
           limit: query.limit,
         }
-        // A few lists of an instance at once: what a list costs is known when it is answered, and the next ones find
-        // it.
-        const leave = await shares.enter(caller.instance.id)
-        try {
+        // A few lists of an instance at once: what a list costs is known when it is answered.
+        return shares.inTurn(caller.instance.id, async () => {
           requireRate()
           const page = await readPage(pool, damage, caller.instance.id, caller.database, request)
           countRows(page.rows.length)
           const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
           const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
           return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
-        } finally {
-          // By then the answer is written and charged.
-          setImmediate(leave)
-        }
+        })
       },
     ),
 

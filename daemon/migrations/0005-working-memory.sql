@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: c59cd27d7e93b7544174a063c6a7002f03394ac5fe4024218bfe8a4beb4f46e8
+-- functions: 52a598944ec8afc21dbe27653476117ed36df077fe2378e36c287a77a988db19
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));

@@ -5,7 +5,7 @@
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import type { SlotConfig } from './config.ts'
 
-/** When a slot was presented: written, or heard again by a cycle. Milliseconds, the newest first, at most RECENT_MAX. */
+/** When a slot was presented: written, or heard again by a cycle. Milliseconds, newest first, at most RECENT_MAX. */
 export interface Presentations {
   n: number
   first: number

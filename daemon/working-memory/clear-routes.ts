@@ -1,8 +1,8 @@
 // Clearing, and the two ways back: by the token of a clear, or by the version of a slot.
 //
-// The token is the clear's id and an HMAC of it under the instance's own key: a repeat of the request gives the same one,
-// and nothing secret is stored. It works once, for 24 hours, in its instance and database, and never over a slot that
-// was written since.
+// The token is the clear's id and an HMAC of it under the instance's own key: a repeat of the request gives the same
+// one, and nothing secret is stored. It works once, for 24 hours, in its instance and database, and never over a slot
+// that was written since.
 
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { appendAudit } from '@loci/acts/audit/store.ts'

@@ -39,7 +39,7 @@ export interface PlannedWrite {
 const OVERTAKEN_MS_MAX = 1_500
 
 /**
- * Writes of one instance that arrived together, each with its own outcome: an error is one that is thrown to its caller.
+ * Writes of one instance that arrived together, each with its own outcome: an error is thrown to its caller.
  * Once a part of them is committed, a failure is the outcome of the others alone: thrown, it would stand for all.
  */
 export async function commitWrites(

@@ -4,6 +4,7 @@ import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { keyParams } from '@loci/contract/kv.ts'
 import { evictionList, slotHistory, slotHistoryQuery } from '@loci/contract/working-memory.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Why } from './document.ts'
 import { asDamage, badCursor, damagedOf, SHARED } from './routes.ts'
@@ -11,7 +12,13 @@ import { listEvictions, listVersions } from './store.ts'
 
 const KEPT_MS = 30 * 86_400_000
 
-export function slotHistoryRoutes({ access, pool }: { access: CapabilityAccess; pool: Pool }): Route[] {
+interface HistoryOptions {
+  access: CapabilityAccess
+  pool: Pool
+  shares: PoolShares
+}
+
+export function slotHistoryRoutes({ access, pool, shares }: HistoryOptions): Route[] {
   return [
     route(
       {
@@ -25,11 +32,13 @@ export function slotHistoryRoutes({ access, pool }: { access: CapabilityAccess; 
         answers: { 200: slotHistory },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, params: { key }, query, countRows, expectRows }) => {
-        expectRows(query.limit)
+      async ({ caller, params: { key }, query, countRows, requireRate }) => {
         const place = { instanceId: caller.instance.id, database: caller.database, key }
         const before = beforeOf(query.cursor)
-        const rows = await listVersions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
+        const rows = await shares.inTurn(caller.instance.id, () => {
+          requireRate()
+          return listVersions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
+        })
         countRows(rows.length)
         const page = rows.slice(0, query.limit)
         const last = page.filter(({ intact }) => intact).at(-1)
@@ -53,11 +62,13 @@ export function slotHistoryRoutes({ access, pool }: { access: CapabilityAccess; 
         answers: { 200: evictionList },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, query, countRows, expectRows }) => {
-        expectRows(query.limit)
+      async ({ caller, query, countRows, requireRate }) => {
         const place = { instanceId: caller.instance.id, database: caller.database }
         const before = beforeOf(query.cursor)
-        const rows = await listEvictions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
+        const rows = await shares.inTurn(caller.instance.id, () => {
+          requireRate()
+          return listEvictions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
+        })
         countRows(rows.length)
         const page = rows.slice(0, query.limit)
         return {

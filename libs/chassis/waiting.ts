@@ -1,7 +1,7 @@
 // Long polls and streams that wait for news of something that is numbered: the feed of a cell, the events of an
 // organization or an instance. A waiter costs a timer and an entry in a map: no connection, no transaction. One query,
-// every half second or as its owner says, asks for all of them, so that a change made by another process is noticed too; a change made in this process
-// wakes its waiters at once.
+// every half second or as its owner says, asks for all of them, so that a change made by another process is noticed
+// too; a change made in this process wakes its waiters at once.
 
 import type { Lifecycle } from './lifecycle.ts'
 

@@ -8,10 +8,10 @@ export interface PoolShares {
   /** The pool, of whose connections this caller has at most its share; beyond it calls wait for one of its own. */
   of(caller: string): Pool
   /**
-   * One of its connections without using it: for work that is more than its statements. Whoever enters leaves, by the
-   * function that it answers.
+   * `work` while the caller holds one of its share without using it: for work that is more than its statements. It is
+   * given back a tick after, when the answer of `work` is written and charged, and the next one finds what it cost.
    */
-  enter(caller: string): Promise<() => void>
+  inTurn<Result>(caller: string, work: () => Promise<Result>): Promise<Result>
 }
 
 interface Share {
@@ -88,9 +88,13 @@ export function sharePool(
   }
 
   return {
-    async enter(caller) {
+    async inTurn(caller, work) {
       await enter(caller)
-      return () => leave(caller)
+      try {
+        return await work()
+      } finally {
+        setImmediate(leave, caller)
+      }
     },
     of: (caller) => ({
       ...pool,

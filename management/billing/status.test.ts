@@ -206,7 +206,7 @@ test('a database that goes away right after the commit does not turn a reset int
   const routes = billingRoutes({
     caller: { scope: grant, anyone: grant, staff: grant, isStill: async () => true },
     webhook: access,
-    act: createCustomerActs(pool, { of: () => pool, enter: gone }, settings.sealingKeys).act,
+    act: createCustomerActs(pool, { of: () => pool, inTurn: gone }, settings.sealingKeys).act,
     pool: Object.assign(Object.create(pool), { query: gone, client: gone }),
     signingSecrets: [],
     provider: 'test',

@@ -1,5 +1,5 @@
 // Is what clients were told of a database's slots linearizable? The order is no guess: every write says its number, a
-// list says as of which number it is, and the log of what was committed (events and history of the cell) names the rest.
+// list says as of which number it is, and the log of what was committed (events and history of the cell) has the rest.
 // So the order of the log is tried as the witness: each answer must be what it would be if the operations were done one
 // after the other in that order, each within the time between its request and its answer. That is sound, takes linear
 // time, and asks more than linearizability: the numbers themselves must be the order.

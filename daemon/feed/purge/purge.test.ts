@@ -7,6 +7,7 @@ import { commitActs } from '../../kv/store.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { type TestFeed, testFeed } from '../../testing/feed.ts'
+import { listeningCell, rowsOf, withEntry } from '../../testing/listening-cell.ts'
 import { readReport } from '../reports/store.ts'
 import { leaveLease, takeLease } from '../store.ts'
 import { finishPurge, listPurges, purgeSome } from './store.ts'
@@ -24,23 +25,6 @@ after(async () => {
 })
 
 const CANARY = 'canary-4f1e'
-
-/** A daemon that listens to a feed of its own, on a database of its own. */
-async function listeningCell() {
-  const feed = await testFeed()
-  const cell = await testDaemon({ settings: feed.settings })
-  const authority = await testAuthority(cell, feed)
-  return {
-    feed,
-    cell,
-    authority,
-    async [Symbol.asyncDispose]() {
-      await authority[Symbol.asyncDispose]()
-      await feed[Symbol.asyncDispose]()
-      await cell[Symbol.asyncDispose]()
-    },
-  }
-}
 
 async function until<Value>(look: () => Promise<Value | undefined | false>, withinMs = 60_000): Promise<Value> {
   for (const endsAt = performance.now() + withinMs; ; ) {
@@ -103,22 +87,6 @@ function credentialOf({ svc, org, ten }: TestInstance) {
     state: 'active' as const,
     expires_at: null,
   }
-}
-
-/** Rows of an instance in every table that names one, from the catalog: a later table can not be forgotten. */
-async function rowsOf(cell: TestDaemon, svc: string): Promise<Record<string, number>> {
-  const tables = await cell.sql<{ name: string }>(
-    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'instance_id'
-     where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
-  )
-  const counts: Record<string, number> = {}
-  for (const { name } of tables) {
-    const rows = await cell.sql<{ n: number }>(`select count(*)::int as n from loci.${name} where instance_id = $1`, [
-      svc,
-    ])
-    counts[name] = rows[0]?.n ?? 0
-  }
-  return counts
 }
 
 /** What stays: counts that leave with their report, and the ledger itself. */
@@ -364,9 +332,7 @@ for (const backup of ['of the whole cell', 'of the tables of the tenant alone'] 
 test('a large instance is erased in batches, and a small one need not wait for it', async () => {
   await using it = await listeningCell()
   const { cell, authority, feed } = it
-  const [large, small] = [await authority.addInstance(), await authority.addInstance()]
-  for (const one of [large, small])
-    assert.equal((await one.call(one.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
+  const [large, small] = [await withEntry(authority), await withEntry(authority)]
   await cell.sql(
     `insert into loci.entries select instance_id, database, 'k' || n, value, version, created_at, updated_at, null, digest
      from loci.entries, generate_series(1, 20000) n where instance_id = $1`,
@@ -388,9 +354,7 @@ test('a large instance is erased in batches, and a small one need not wait for i
 test('an instance that cannot be erased is named in the log, and the others are erased', async () => {
   await using it = await listeningCell()
   const { cell, authority, feed } = it
-  const [stuck, other] = [await authority.addInstance(), await authority.addInstance()]
-  for (const one of [stuck, other])
-    assert.equal((await one.call(one.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
+  const [stuck, other] = [await withEntry(authority), await withEntry(authority)]
   await cell.sql(`create function public.refuse() returns trigger language plpgsql as
     $$begin if old.instance_id = '${stuck.svc}' then raise 'stuck'; end if; return old; end$$`)
   await cell.sql('create trigger refuse before delete on loci.entries for each row execute function public.refuse()')

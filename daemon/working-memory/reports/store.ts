@@ -1,5 +1,5 @@
-// All SQL of the consistency report. Verifies slots: what working memory hands in for the consistency report. A document is read whole, then what was
-// appended beside it, by pages. History and evictions are verified row by row; they are no part of the head's sums.
+// All SQL of the consistency report of slots. A document is read whole, then what was appended beside it, by pages.
+// History and evictions are verified row by row; they are no part of the head's sums.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
