@@ -1,0 +1,124 @@
+// What the index knows of a record and of a cue. Segments store items, the search compares them with cues; both are
+// made by analyse.ts, which is pure: the same text and language give the same item on every replica.
+
+/** Raise it with any change of terms, flags or ranges: a segment made by another version must be built anew. */
+export const ANALYSER_VERSION = 1
+
+/** The database's configured language. `auto` decides per text, by script and by stop words. */
+export const LANGUAGES = ['auto', 'en', 'nl', 'zh', 'ar'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** One number for a segment's head: version and language. Another number means the segment must be built anew. */
+export function analyserOf(language: Language): number {
+  return ANALYSER_VERSION * 256 + LANGUAGES.indexOf(language)
+}
+
+/** Longest term in UTF-16 units, so at most 120 bytes of UTF-8: a term's length fits one byte of the dictionary. */
+export const TERM_LENGTH_MAX = 40
+
+/** Highest count of one term in one item. Saying a word more often than this adds nothing. */
+export const TERM_COUNT_MAX = 255
+
+/** A record as the analyser needs it. `context` and `position` are numbers of the row that erasure does not move. */
+export interface RecordText {
+  seq: number
+  context: number
+  position: number
+  /** As the sender wrote it; null without an actor. */
+  actor: string | null
+  /** Milliseconds since 1970: when it happened, else when it was stored. */
+  occurredAt: number
+  content: string
+  /** A description of attached media, searched as part of the text. */
+  media?: string | null
+}
+
+/** Bits of an item's flags. `digits` is a number 0-3 in two bits: digits in the text, at most three counted. */
+export const FLAG = {
+  question: 1 << 0,
+  first: 1 << 1,
+  time: 1 << 2,
+  media: 1 << 3,
+  greet: 1 << 4,
+  exclaim: 1 << 5,
+  you: 1 << 6,
+  place: 1 << 7,
+  duration: 1 << 8,
+  title: 1 << 9,
+  person: 1 << 10,
+} as const
+export const DIGITS_SHIFT = 11
+
+export function digitsOf(flags: number): number {
+  return (flags >> DIGITS_SHIFT) & 3
+}
+
+/** First and last day of a time word, in days since 1970, both included. */
+export type DayRange = readonly [from: number, to: number]
+
+export interface IndexItem {
+  seq: number
+  context: number
+  position: number
+  /** Folded (foldName); empty without an actor. */
+  actor: string
+  /** Days since 1970, UTC. */
+  day: number
+  /** 13 bits: FLAG and digits. */
+  flags: number
+  /** Sum of the counts of its terms, at most 65,535. */
+  length: number
+  /** Words written as names, at most 255. */
+  caps: number
+  /** Words of the past, at most 255. */
+  past: number
+  /** Term to count, 1 to TERM_COUNT_MAX. */
+  terms: Map<string, number>
+  /** Days that its time words ("yesterday", "two weeks ago") mean; at most 16. */
+  ranges: DayRange[]
+}
+
+/** A date in a cue. Zero means: not named. */
+export interface CueDate {
+  day: number
+  /** 1-12; at least one. */
+  months: number[]
+  year: number
+  /** Day, month and year were all written as one date: only that day counts. */
+  exact: boolean
+}
+
+export interface Cue {
+  /** Distinct terms in the order of the cue, without actors' names; at most CUE_TERMS_MAX. */
+  terms: string[]
+  /** One term per distinct word, for stem groups; two words of one stem are two entries. */
+  groups: string[]
+  /** Folded names of actors that the cue names. The part `actor` counts only when there is exactly one. */
+  who: string[]
+  /** Asks when something happened. */
+  when: boolean
+  date: CueDate | null
+  /** FLAG.place | duration | title | person, as far as the cue asks for one. */
+  asks: number
+}
+
+/** A longer cue is cut: recall's cost is bounded by counts. */
+export const CUE_TERMS_MAX = 64
+
+/**
+ * The actors of a database, as the search hands them to analyseCue: made by actorNames() once per list of segments.
+ * Actors' names say who, not what: they are left out of cues, of stem groups and of novelty.
+ */
+export interface ActorNames {
+  /** Every way an actor can be named in a cue: the folded name and the first word of a longer one. */
+  names: ReadonlySet<string>
+  /** Terms of the names. A first occurrence of one of them is no novelty, and none of them joins a stem group. */
+  terms: ReadonlySet<string>
+  /** Longest name in a script without spaces, which is looked up at every place of the cue; 0 without one. */
+  unspacedLengthMax: number
+}
+
+/** Whether an item's actor is the one that the cue named: the whole name, or the first word of it. */
+export function isNamed(actor: string, who: string): boolean {
+  return actor.startsWith(who) && (actor.length === who.length || actor[who.length] === ' ')
+}

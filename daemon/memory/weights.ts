@@ -1,0 +1,57 @@
+// Weights of recall's parts, set by hand from .5, 1, 2 and 4; nothing is fitted. An operator changes them in the
+// service's configuration, by hand or with `npm run eval -- refit`.
+
+/** The fourteen lexical parts, in the order in which a score adds them up. */
+export const PARTS = [
+  'salience',
+  'cue',
+  'context',
+  'actor',
+  'date',
+  'when',
+  'answer',
+  'resolved',
+  'near',
+  'stem',
+  'place',
+  'duration',
+  'title',
+  'person',
+] as const
+export type Part = (typeof PARTS)[number]
+
+export type PartWeights = Readonly<Record<Part, number>>
+
+export const PART_WEIGHTS: PartWeights = {
+  salience: 0.5,
+  cue: 4,
+  context: 1,
+  actor: 1,
+  date: 4,
+  when: 1,
+  answer: 1,
+  resolved: 1,
+  near: 2,
+  stem: 1,
+  place: 1,
+  duration: 1,
+  title: 1,
+  person: 1,
+}
+
+/** What an item's surface shows, in the order of the sum. A feature that is not named here weighs nothing. */
+export const SALIENCE_FEATURES = ['novel', 'question', 'answers', 'first', 'caps', 'time', 'digits', 'you'] as const
+export type SalienceFeature = (typeof SALIENCE_FEATURES)[number]
+
+export type SalienceWeights = Readonly<Record<SalienceFeature, number>>
+
+export const SALIENCE_WEIGHTS: SalienceWeights = {
+  novel: 0.5,
+  question: -0.5,
+  answers: 0.5,
+  first: 0.5,
+  caps: 0.5,
+  time: 0.5,
+  digits: 0.5,
+  you: -0.5,
+}
