@@ -17,7 +17,10 @@ export function analyserOf(language: Language): number {
 export const TERM_LENGTH_MAX = 40
 
 /** Highest count of one term in one item. Saying a word more often than this adds nothing. */
-export const TERM_COUNT_MAX = 255
+export const TERM_COUNT_MAX = 16
+
+/** Highest count of an item's names, words of the past and new words: a list of words is not all that salient. */
+export const CAPS_MAX = 15
 
 /** A record as the analyser needs it. `context` and `position` are numbers of the row that erasure does not move. */
 export interface RecordText {
@@ -66,11 +69,11 @@ export interface IndexItem {
   day: number
   /** 13 bits: FLAG and digits. */
   flags: number
-  /** Sum of the counts of its terms, at most 65,535. */
+  /** Words that are terms, doubles included, at most 65,535. More than the sum of the counts where those are cut. */
   length: number
-  /** Words written as names, at most 255. */
+  /** Words written as names, at most CAPS_MAX. */
   caps: number
-  /** Words of the past, at most 255. */
+  /** Words of the past, at most CAPS_MAX. */
   past: number
   /** Term to count, 1 to TERM_COUNT_MAX. */
   terms: Map<string, number>
