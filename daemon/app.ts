@@ -45,6 +45,7 @@ import { kvReportRoutes } from './kv/reports/routes.ts'
 import { createKvWalker } from './kv/reports/store.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { expireEntries, readUsage } from './kv/store.ts'
+import { recordRoutes } from './memory/routes.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
@@ -126,6 +127,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
+    ...recordRoutes({ access, pool, shares, quota, keys, claims }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage), createSlotWalker()] }),

@@ -35,7 +35,22 @@ CREATE TABLE loci.databases (
     wm_set_a bigint DEFAULT 0 NOT NULL,
     wm_set_b bigint DEFAULT 0 NOT NULL,
     wm_unsettled boolean DEFAULT false NOT NULL,
-    wm_verified bigint
+    wm_verified bigint,
+    mem_records bigint DEFAULT 0 NOT NULL,
+    mem_bytes bigint DEFAULT 0 NOT NULL,
+    mem_set_a bigint DEFAULT 0 NOT NULL,
+    mem_set_b bigint DEFAULT 0 NOT NULL,
+    mem_unsettled boolean DEFAULT false NOT NULL,
+    mem_verified bigint,
+    mem_contexts bigint DEFAULT 0 NOT NULL,
+    mem_open_context bigint,
+    mem_open_position integer DEFAULT 0 NOT NULL,
+    mem_open_at timestamp with time zone,
+    mem_indexed_through bigint DEFAULT 0 NOT NULL,
+    mem_indexed_at bigint DEFAULT 0 NOT NULL,
+    mem_index_bytes bigint DEFAULT 0 NOT NULL,
+    mem_tail integer DEFAULT 0 NOT NULL,
+    mem_erased_at bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
@@ -53,6 +68,43 @@ CREATE TABLE loci.entries (
 );
 
 ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.records (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    changed_seq bigint NOT NULL,
+    key text COLLATE pg_catalog."C",
+    source_event_id text COLLATE pg_catalog."C",
+    context bigint NOT NULL,
+    "position" integer NOT NULL,
+    value_mac bytea NOT NULL,
+    body text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    archived_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.records FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.segments (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    id bigint NOT NULL,
+    from_seq bigint NOT NULL,
+    through_seq bigint NOT NULL,
+    items integer NOT NULL,
+    format integer NOT NULL,
+    body bytea NOT NULL,
+    digest bytea NOT NULL
+);
+ALTER TABLE ONLY loci.segments ALTER COLUMN body SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY loci.segments FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.working_memory (
     instance_id text NOT NULL,
@@ -143,6 +195,17 @@ CREATE TABLE loci.configs (
 
 ALTER TABLE ONLY loci.configs FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.contexts (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    name_mac bytea NOT NULL,
+    number bigint NOT NULL,
+    "position" integer NOT NULL
+)
+WITH (fillfactor='80');
+
+ALTER TABLE ONLY loci.contexts FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.credential_uses (
     credential text NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -166,7 +229,7 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
@@ -372,6 +435,16 @@ CREATE TABLE loci.subservices (
 
 COMMENT ON TABLE loci.subservices IS 'without row-level security: switches of the cell, no tenant';
 
+CREATE TABLE loci.tombstones (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    value_mac bytea NOT NULL,
+    record_id text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY loci.tombstones FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.usage_flushes (
     replica text NOT NULL,
     flush bigint NOT NULL,
@@ -414,6 +487,9 @@ ALTER TABLE ONLY loci.clears
 
 ALTER TABLE ONLY loci.configs
     ADD CONSTRAINT configs_pkey PRIMARY KEY (instance_id, database, kind);
+
+ALTER TABLE ONLY loci.contexts
+    ADD CONSTRAINT contexts_pkey PRIMARY KEY (instance_id, database, name_mac);
 
 ALTER TABLE ONLY loci.credential_uses
     ADD CONSTRAINT credential_uses_pkey PRIMARY KEY (credential);
@@ -463,11 +539,17 @@ ALTER TABLE ONLY loci.partner_credentials
 ALTER TABLE ONLY loci.probes
     ADD CONSTRAINT probes_pkey PRIMARY KEY (instance_id);
 
+ALTER TABLE ONLY loci.records
+    ADD CONSTRAINT records_pkey PRIMARY KEY (instance_id, database, seq);
+
 ALTER TABLE ONLY loci.revocations
     ADD CONSTRAINT revocations_pkey PRIMARY KEY (kind, svc, value);
 
 ALTER TABLE ONLY loci.sealing_checks
     ADD CONSTRAINT sealing_checks_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY loci.segments
+    ADD CONSTRAINT segments_pkey PRIMARY KEY (instance_id, database, id);
 
 ALTER TABLE ONLY loci.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (kid);
@@ -477,6 +559,9 @@ ALTER TABLE ONLY loci.slot_versions
 
 ALTER TABLE ONLY loci.subservices
     ADD CONSTRAINT subservices_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY loci.tombstones
+    ADD CONSTRAINT tombstones_pkey PRIMARY KEY (instance_id, database, value_mac);
 
 ALTER TABLE ONLY loci.usage_flushes
     ADD CONSTRAINT usage_flushes_pkey PRIMARY KEY (replica);
@@ -510,6 +595,18 @@ CREATE INDEX partner_credentials_changed ON loci.partner_credentials USING btree
 
 CREATE INDEX partner_credentials_owned ON loci.partner_credentials USING btree (instance_id);
 
+CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (instance_id, database, id);
+
+CREATE INDEX records_by_source_event ON loci.records USING btree (instance_id, database, source_event_id) WHERE (source_event_id IS NOT NULL);
+
+CREATE INDEX records_changed ON loci.records USING btree (instance_id, database, changed_seq) WHERE (changed_seq <> seq);
+
+CREATE INDEX records_closed ON loci.records USING btree (instance_id, database, valid_to) WHERE (valid_to IS NOT NULL);
+
+CREATE INDEX records_current_key ON loci.records USING btree (instance_id, database, key) WHERE ((key IS NOT NULL) AND (valid_to IS NULL));
+
+CREATE INDEX records_expiring ON loci.records USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
+
 CREATE INDEX revocations_changed ON loci.revocations USING btree (change_seq);
 
 CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq) WHERE ((origin = 'cell'::text) AND (reported_at IS NULL));
@@ -519,6 +616,8 @@ ALTER TABLE loci.audit ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.clears ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.configs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.contexts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.databases ENABLE ROW LEVEL SECURITY;
 
@@ -536,6 +635,8 @@ CREATE POLICY one_instance ON loci.clears USING ((instance_id = NULLIF(current_s
 
 CREATE POLICY one_instance ON loci.configs USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
+CREATE POLICY one_instance ON loci.contexts USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.entries USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
@@ -548,7 +649,13 @@ CREATE POLICY one_instance ON loci.idempotency USING ((instance_id = NULLIF(curr
 
 CREATE POLICY one_instance ON loci.probes USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
+CREATE POLICY one_instance ON loci.records USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.segments USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
 CREATE POLICY one_instance ON loci.slot_versions USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.tombstones USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.verified USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -556,7 +663,13 @@ CREATE POLICY one_instance ON loci.working_memory USING ((instance_id = NULLIF(c
 
 ALTER TABLE loci.probes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE loci.records ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.segments ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.slot_versions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.tombstones ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.verified ENABLE ROW LEVEL SECURITY;
 
@@ -567,6 +680,10 @@ GRANT USAGE ON SCHEMA loci TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.records TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
 
@@ -595,6 +712,8 @@ GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.clears TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.configs TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.contexts TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 
@@ -633,6 +752,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.slot_versions TO loci_app;
 
 GRANT SELECT,UPDATE ON TABLE loci.subservices TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.tombstones TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_flushes TO loci_app;
 

@@ -236,6 +236,61 @@ export type DaemonOperations = {
       200: LifecycleStatus
     }
   }
+  /** Store a memory; a known sourceEventId is answered with its record. */
+  'POST /v1/memory/records': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: RecordWrite
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: RecordStored
+    }
+  }
+  /** List memories, newest first. */
+  'GET /v1/memory/records': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: RecordList
+    }
+  }
+  /** Store several memories, all or nothing. */
+  'POST /v1/memory/records/batch': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: RecordBatch
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: RecordBatchResult
+    }
+  }
+  /** Read a memory, also one that was superseded. */
+  'GET /v1/memory/records/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Record
+    }
+  }
   /** Version and uptime of the daemon. */
   'GET /v1/system/info': {
     given: {}
@@ -430,6 +485,8 @@ export type DaemonOperations = {
 /** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
 export const DAEMON_KEYED: ReadonlySet<string> = new Set([
   'POST /v1/kv/entries/batch',
+  'POST /v1/memory/records',
+  'POST /v1/memory/records/batch',
   'POST /v1/working-memory/slots/batch',
   'POST /v1/working-memory/slots/clear',
   'POST /v1/working-memory/slots/restore',
@@ -657,6 +714,79 @@ export type LifecycleStatus = {
 
 export type ReadyResponse = {
   status: 'ok' | 'degraded' | Other
+}
+
+export type Record = {
+  id: string
+  key: string | null
+  content: string
+  kind: string
+  contextId: string | null
+  actor: string | null
+  occurredAt: string | null
+  media: string | null
+  tags: string[]
+  evidenceRefs: string[]
+  sourceEventId: string | null
+  salience: number
+  dueAt: string | null
+  metadata: { [field: string]: unknown } | null
+  source: {
+    type: string
+    ref: string | null
+    actor: string | null
+    trust: string
+  }
+  version: number
+  createdAt: string
+  validFrom: string
+  validTo: string | null
+  archivedAt: string | null
+  expiresAt: string | null
+  digest: string
+}
+
+export type RecordBatch = {
+  records: RecordWrite[]
+}
+
+export type RecordBatchResult = {
+  records: RecordStored[]
+}
+
+export type RecordList = {
+  records: Record[]
+  nextCursor: string | null
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
+export type RecordStored = Record | RedactedRecord
+
+export type RecordWrite = {
+  content: string
+  key?: string | undefined
+  contextId?: string | undefined
+  actor?: string | undefined
+  occurredAt?: string | undefined
+  media?: string | undefined
+  kind?: string | undefined
+  tags?: string[] | undefined
+  evidenceRefs?: string[] | undefined
+  sourceEventId?: string | undefined
+  supersedes?: string | undefined
+  salience?: number | undefined
+  dueAt?: string | undefined
+  ttlMs?: number | undefined
+  metadata?: { [field: string]: unknown } | undefined
+  override?: boolean | undefined
+}
+
+export type RedactedRecord = {
+  id: string
+  redacted: true
 }
 
 export type RevocationRequest = {

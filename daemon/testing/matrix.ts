@@ -104,6 +104,18 @@ const wmOperator = {
   expected: { 'service type kv': '403 FORBIDDEN' },
 } as const
 
+const memoryRead: Row = { class: 'capability', operation: 'memory:read' }
+const memoryWrite = {
+  class: 'capability',
+  operation: 'memory:write',
+  expected: { 'suspended instance': '403 FORBIDDEN' },
+} as const
+/** Whoever is admitted finds no such record. */
+const memoryMissing: Pick<Row, 'params' | 'expected'> = {
+  params: { id: 'mem_00000000000000000000000000' },
+  expected: wmMissing.expected ?? {},
+}
+
 export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expectation>> } = {
   kinds: KINDS,
 
@@ -153,6 +165,13 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       body: {},
       expected: { ...wmOperator.expected, 'suspended instance': '403 FORBIDDEN' },
     },
+    'POST /v1/memory/records': { ...memoryWrite, body: { content: 'scratch', sourceEventId: 'matrix-scratch' } },
+    'POST /v1/memory/records/batch': {
+      ...memoryWrite,
+      body: { records: [{ content: 'scratch', sourceEventId: 'matrix-scratch' }] },
+    },
+    'GET /v1/memory/records': memoryRead,
+    'GET /v1/memory/records/{id}': { ...memoryRead, ...memoryMissing },
     'GET /v1/events': {
       class: 'capability',
       operation: 'events:read',

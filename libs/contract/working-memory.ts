@@ -8,6 +8,11 @@ import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 const TAGS_MAX = 32
 const EVIDENCE_REFS_MAX = 64
 
+export const tagged = {
+  tags: z.array(z.string().min(1).max(64)).max(TAGS_MAX).optional(),
+  evidenceRefs: z.array(z.string().min(1).max(256)).max(EVIDENCE_REFS_MAX).optional(),
+}
+
 /** As PUT takes it and PATCH merges into it. */
 const slotBody = {
   value,
@@ -15,8 +20,7 @@ const slotBody = {
   salience: z.number().min(-2).max(2).optional(),
   pinned: z.boolean().optional(),
   ttlMs: z.int().min(1).max(TTL_MS_MAX).nullable().optional(),
-  tags: z.array(z.string().min(1).max(64)).max(TAGS_MAX).optional(),
-  evidenceRefs: z.array(z.string().min(1).max(256)).max(EVIDENCE_REFS_MAX).optional(),
+  ...tagged,
   ephemeral: z.boolean().optional(),
 }
 
@@ -40,7 +44,7 @@ export const slotPatch = z
 export type SlotPatch = z.infer<typeof slotPatch>
 
 /** Contributions of the parts sum to the score. */
-const explanation = z
+export const explanation = z
   .object({
     score: z.number(),
     parts: z.array(z.object({ name: z.string(), value: z.number(), weight: z.number(), contribution: z.number() })),

@@ -60,7 +60,9 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
   assert.equal((await own.call(token, 'GET /v1/kv/consistency?mode=full')).status, 200)
   const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
   const slots = own.root({ ops: ['wm:write', 'wm:delete'], ks: ['working-memory/*'] })
+  const memory = own.root({ ops: ['memory:write', 'memory:delete'], ks: ['memory/*'] })
   for (const [by, line, body] of [
+    [memory, 'POST /v1/memory/records', { content: CANARY, contextId: CANARY, key: CANARY, ttlMs: 3_600_000 }],
     [operator, 'PUT /v1/working-memory/config', { note: CANARY }],
     [slots, `PUT /v1/working-memory/slots/${CANARY}`, { value: CANARY, ttlMs: 3_600_000 }],
     [slots, 'POST /v1/working-memory/slots/clear', undefined],

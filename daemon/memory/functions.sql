@@ -1,0 +1,417 @@
+-- Memory records. A record is stored once and never rewritten; what changes is whether it holds (valid_to, archived_at),
+-- and each change has the database's next number (changed_seq). Reads and writes set the context of row-level security
+-- in the same call as the work and run with the caller's rights. Records are read by their indexes and never by a scan,
+-- as entries are (daemon/kv/functions.sql).
+
+-- What a record counts for, beside its indexes.
+create or replace function loci.record_bytes(r loci.records) returns bigint language sql immutable parallel safe as $$
+  select octet_length(r.body)::bigint + coalesce(octet_length(r.key), 0) + coalesce(octet_length(r.source_event_id), 0) + 64
+$$;
+
+-- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
+create or replace function loci.record_digest(r loci.records) returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(r.instance_id || E'\x1f' || r.database || E'\x1f' || r.id || E'\x1f') || int8send(r.seq) || int8send(r.changed_seq)
+    || coalesce(int4send(octet_length(r.key)) || textsend(r.key), '\xff'::bytea)
+    || coalesce(int4send(octet_length(r.source_event_id)) || textsend(r.source_event_id), '\xff'::bytea)
+    || int8send(r.context) || int4send(r.position) || int4send(octet_length(r.value_mac)) || r.value_mac
+    || timestamptz_send(r.created_at) || timestamptz_send(r.valid_from) || coalesce('\x01'::bytea || timestamptz_send(r.valid_to), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(r.archived_at), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(r.expires_at), '\x00'::bytea) || textsend(r.body))
+$$;
+
+-- Does a record fit its digest, and is it of this database? Sizes first: see is_intact.
+create or replace function loci.record_is_intact(r loci.records, p_instance text, p_database text) returns boolean
+language sql stable parallel safe as $$
+  select case when octet_length(r.instance_id) not between 1 and 100 or octet_length(r.database) not between 1 and 100
+      or octet_length(r.id) not between 1 and 100 or octet_length(r.key) not between 1 and 256
+      or octet_length(r.source_event_id) not between 1 and 1024 or octet_length(r.value_mac) <> 16
+      or octet_length(r.body) not between 1 and 262144 or octet_length(r.digest) <> 32 then false
+    else coalesce(r.digest = loci.record_digest(r) and r.instance_id = p_instance and r.database = p_database, false) end
+$$;
+
+-- Is it to be seen at that time by its id? What was superseded or archived is.
+create or replace function loci.record_is_there(r loci.records, p_now timestamptz) returns boolean language sql immutable parallel safe as $$
+  select r.expires_at is null or r.expires_at > p_now
+$$;
+
+-- The head with a record more (p_sign 1) or less (-1).
+create or replace function loci.mem_count(p_head loci.databases, r loci.records, p_sign int) returns loci.databases
+language plpgsql immutable as $$
+declare
+  v_head loci.databases := p_head;
+begin
+  v_head.mem_records := v_head.mem_records + p_sign;
+  v_head.mem_bytes := v_head.mem_bytes + p_sign * loci.record_bytes(r);
+  v_head.mem_set_a := v_head.mem_set_a # loci.digest_part(r.digest, 1);
+  v_head.mem_set_b := v_head.mem_set_b # loci.digest_part(r.digest, 9);
+  return v_head;
+end
+$$;
+
+-- Ends the validity of a record at p_at, or when it began if that is later. One that has ended before, or is damaged,
+-- stays as it is: a damaged one is never recalled. Called by mem_write_open. Cost: one write by the primary key.
+create or replace function loci.mem_close(p_head loci.databases, p_record loci.records, p_at timestamptz) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_closed loci.records := p_record;
+begin
+  if p_record.valid_to is not null or not loci.record_is_intact(p_record, p_head.instance_id, p_head.name) then
+    return v_head;
+  end if;
+  v_head := loci.mem_count(v_head, p_record, -1);
+  v_head.seq := v_head.seq + 1;
+  v_closed.changed_seq := v_head.seq;
+  v_closed.valid_to := greatest(p_at, p_record.valid_from);
+  v_closed.digest := loci.record_digest(v_closed);
+  update loci.records r set changed_seq = v_closed.changed_seq, valid_to = v_closed.valid_to, digest = v_closed.digest
+    where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq = p_record.seq;
+  v_head.mem_tail := v_head.mem_tail + (p_record.seq <= p_head.mem_indexed_through)::int;
+  return loci.mem_count(v_head, v_closed, 1);
+end
+$$;
+comment on function loci.mem_close is 'without enter_database: called with the head that mem_write has entered';
+
+-- The number of a context and the next position in it. p_name: the HMAC of its name; null: the open context, which a
+-- gap of 30 minutes between two moments closes, in either direction. Called by mem_write_open. Cost: one write.
+create or replace function loci.mem_place(p_head loci.databases, p_name bytea, p_at timestamptz,
+  out head loci.databases, out context bigint, out "position" int)
+language plpgsql as $$
+begin
+  head := p_head;
+  if p_name is null then
+    if head.mem_open_context is null or abs(extract(epoch from p_at - head.mem_open_at)) > 1800 then
+      head.mem_contexts := head.mem_contexts + 1;
+      head.mem_open_context := head.mem_contexts;
+      head.mem_open_position := 0;
+    end if;
+    context := head.mem_open_context; "position" := head.mem_open_position;
+    head.mem_open_position := head.mem_open_position + 1;
+    head.mem_open_at := p_at;
+    return;
+  end if;
+  update loci.contexts c set position = c.position + 1
+    where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = p_name
+    returning c.number, c.position - 1 into context, "position";
+  if not found then
+    head.mem_contexts := head.mem_contexts + 1;
+    head.mem_index_bytes := head.mem_index_bytes + 100;
+    context := head.mem_contexts; "position" := 0;
+    insert into loci.contexts (instance_id, database, name_mac, number, position)
+      values (p_head.instance_id, p_head.name, p_name, context, 1);
+  end if;
+end
+$$;
+comment on function loci.mem_place is 'without enter_database: called with the head that mem_write has entered';
+
+-- Stores records of one instance, each on its own. The arrays have one element per record. outcome: done; known (a
+-- record with that source event is there, and is answered with its body); forgotten (its value is under a tombstone);
+-- missing (there is no record to supersede); damaged (the one that it names is); or what enter_database() answered.
+-- Called by mem_write_acts: every write. Locks: enter_database(), then rows, due work, totals; who calls appends the
+-- events, last.
+create or replace function loci.mem_write(p_instance text, p_databases_max bigint, p_database text[], p_id text[], p_key text[],
+  p_source_event text[], p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[],
+  p_occurred timestamptz[], p_ttl_ms float8[])
+returns table (ord int, outcome text, record loci.records, events jsonb)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_entered record;
+begin
+  for v_entered in
+    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n)
+      where w.d = e.name order by w.n) as items
+    from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
+  loop
+    if v_entered.outcome = 'open' then
+      return query select * from loci.mem_write_open(v_entered.head, v_entered.items, p_id, p_key, p_source_event, p_context, p_value,
+        p_override, p_supersedes, p_body, p_occurred, p_ttl_ms);
+    else
+      return query select i, v_entered.outcome, null::loci.records, '[]'::jsonb from unnest(v_entered.items) i;
+    end if;
+  end loop;
+end
+$$;
+
+-- The records p_items of one database, whose head is locked. Called by mem_write. Cost: three index reads, one insert
+-- and one write of a context for each, and one update of the head.
+create or replace function loci.mem_write_open(p_head loci.databases, p_items int[], p_id text[], p_key text[], p_source_event text[],
+  p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[])
+returns table (ord int, outcome text, record loci.records, events jsonb)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_head loci.databases := p_head;
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_former loci.records;
+  v_placed record;
+  v_soonest timestamptz;
+begin
+  foreach ord in array p_items loop
+    record := null; events := '[]'; v_former := null;
+    if p_source_event[ord] is not null then
+      select * into record from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+        and r.source_event_id = p_source_event[ord] and (r.expires_at is null or r.expires_at > v_now) order by r.seq limit 1;
+      if found then
+        outcome := case when loci.record_is_intact(record, p_head.instance_id, p_head.name) then 'known' else 'damaged' end;
+        return next;
+        continue;
+      end if;
+    end if;
+    if p_supersedes[ord] is not null then
+      select * into v_former from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+        and r.id = p_supersedes[ord] and (r.expires_at is null or r.expires_at > v_now);
+    end if;
+    outcome := case when p_supersedes[ord] is not null and v_former.id is null then 'missing'
+      when v_former.id is not null and not loci.record_is_intact(v_former, p_head.instance_id, p_head.name) then 'damaged'
+      when not p_override[ord] and exists (select from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name
+        and t.value_mac = decode(p_value[ord], 'hex')) then 'forgotten' else 'done' end;
+    if outcome <> 'done' then
+      return next;
+      continue;
+    end if;
+    if p_override[ord] then
+      delete from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name and t.value_mac = decode(p_value[ord], 'hex');
+      v_head.mem_index_bytes := v_head.mem_index_bytes - case when found then 150 else 0 end;
+    end if;
+    record.instance_id := p_head.instance_id; record.database := p_head.name; record.id := p_id[ord];
+    record.key := p_key[ord]; record.source_event_id := p_source_event[ord]; record.value_mac := decode(p_value[ord], 'hex');
+    record.body := p_body[ord]; record.created_at := v_now; record.valid_from := least(coalesce(p_occurred[ord], v_now), v_now);
+    record.expires_at := date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond');
+    if v_former.id is not null then
+      v_head := loci.mem_close(v_head, v_former, record.valid_from);
+      events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
+    end if;
+    if p_key[ord] is not null then
+      for v_former in select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+        and r.key = p_key[ord] and r.valid_to is null
+      loop
+        v_head := loci.mem_close(v_head, v_former, record.valid_from);
+        events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
+      end loop;
+    end if;
+    select * into v_placed from loci.mem_place(v_head, decode(p_context[ord], 'hex'), coalesce(p_occurred[ord], v_now));
+    v_head := v_placed.head; record.context := v_placed.context; record.position := v_placed.position;
+    v_head.seq := v_head.seq + 1;
+    record.seq := v_head.seq; record.changed_seq := v_head.seq;
+    record.digest := loci.record_digest(record);
+    insert into loci.records select (record).*;
+    v_head := loci.mem_count(v_head, record, 1);
+    v_head.mem_tail := v_head.mem_tail + 1;
+    v_soonest := least(v_soonest, record.expires_at);
+    events := events || loci.mem_event(p_head.name, 'stored', p_id[ord], v_head.seq, null);
+    return next;
+  end loop;
+  perform loci.mem_save_head(p_head, v_head, v_soonest);
+end
+$$;
+comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write has entered';
+
+-- Names and numbers, no content: an event outlives what it is about.
+create or replace function loci.mem_event(p_database text, p_what text, p_id text, p_seq bigint, p_by text) returns jsonb
+language sql immutable parallel safe as $$
+  select jsonb_build_object('type', 'memory.' || p_what, 'database', p_database, 'domain', 'memory',
+    'data', jsonb_strip_nulls(jsonb_build_object('id', p_id, 'version', p_seq, 'supersededBy', p_by)))
+$$;
+
+-- How many records may be outside of the segments before these are built anew.
+create or replace function loci.mem_tail_max() returns int language sql immutable parallel safe as $$ select 256 $$;
+
+-- Writes back the head of a database whose memory has changed, the totals of its instance, and what is due. Called by
+-- every function that writes memory. Locks: the due rows, totals.
+create or replace function loci.mem_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
+returns void language plpgsql as $$
+begin
+  if p_head is not distinct from p_before then
+    return;
+  end if;
+  update loci.databases h set seq = p_head.seq, mem_records = p_head.mem_records, mem_bytes = p_head.mem_bytes, mem_set_a = p_head.mem_set_a,
+      mem_set_b = p_head.mem_set_b, mem_unsettled = p_head.mem_unsettled, mem_contexts = p_head.mem_contexts,
+      mem_open_context = p_head.mem_open_context, mem_open_position = p_head.mem_open_position, mem_open_at = p_head.mem_open_at,
+      mem_indexed_through = p_head.mem_indexed_through, mem_indexed_at = p_head.mem_indexed_at, mem_index_bytes = p_head.mem_index_bytes,
+      mem_tail = p_head.mem_tail, mem_erased_at = p_head.mem_erased_at
+    where h.instance_id = p_head.instance_id and h.name = p_head.name;
+  if p_soonest is not null then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'records', p_soonest);
+  end if;
+  if p_head.mem_tail >= loci.mem_tail_max() and p_before.mem_tail < loci.mem_tail_max() then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'index', clock_timestamp());
+  end if;
+  perform loci.add_totals(p_head.instance_id, p_head.mem_records - p_before.mem_records,
+    p_head.mem_bytes - p_before.mem_bytes + p_head.mem_index_bytes - p_before.mem_index_bytes);
+end
+$$;
+comment on function loci.mem_save_head is 'without enter_database: called by functions that have entered';
+
+-- Acts of one instance that arrived together, as kv_write_acts: the records of an act bear its number in p_act and are
+-- stored all or none. A row with `claim` says why that claim's act cannot be done; then nothing of the call was. A
+-- record of an act that is refused fails the call with SQLSTATE LC001; detail = ord, outcome, 0. What is kept of an
+-- answer: ids and versions. Called by commitRecords(). Locks: those of claim_keys, mem_write, keep_answers, the head of
+-- events, in this order.
+create or replace function loci.mem_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint, p_act int[], p_database text[],
+  p_id text[], p_key text[], p_source_event text[], p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[],
+  p_occurred timestamptz[], p_ttl_ms float8[], p_route text, p_sealed_with text, p_claim_act int[], p_claim_database text[],
+  p_claim_holder text[], p_claim_key text[], p_claim_fingerprint text[])
+returns table (claim int, ord int, outcome text, id text, key text, source_event_id text, version bigint, body text, created_at timestamptz,
+  valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_is_claimed boolean := cardinality(p_claim_key) > 0;
+  v_written record;
+  v_record loci.records;
+  v_events jsonb := '[]';
+  v_ids jsonb := '{}';
+begin
+  if v_is_claimed then
+    perform set_config('loci.instance', p_instance, true);
+    for claim, outcome in select c.claim, c.outcome
+      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c
+    loop
+      return next;
+    end loop;
+    if claim is not null then
+      return;
+    end if;
+  end if;
+  for v_written in select * from loci.mem_write(p_instance, p_databases_max, p_database, p_id, p_key, p_source_event, p_context, p_value,
+      p_override, p_supersedes, p_body, p_occurred, p_ttl_ms) w order by w.ord
+  loop
+    ord := v_written.ord; outcome := v_written.outcome; v_record := v_written.record;
+    if p_act[ord] is not null and outcome not in ('done', 'known') then
+      raise exception 'a record of an act is refused' using errcode = 'LC001', detail = format('%s %s 0', ord, outcome);
+    end if;
+    v_events := v_events || v_written.events;
+    if v_is_claimed and p_act[ord] is not null then
+      v_ids := jsonb_set(v_ids, array[p_act[ord]::text], coalesce(v_ids -> p_act[ord]::text, '[]') || jsonb_build_array(jsonb_build_array(v_record.id, v_record.changed_seq)));
+    end if;
+    id := null; key := null; source_event_id := null; version := null; body := null; created_at := null; valid_from := null; valid_to := null;
+    archived_at := null; expires_at := null; digest := null;
+    if outcome in ('done', 'known') then
+      id := v_record.id; version := v_record.changed_seq; created_at := v_record.created_at; valid_from := v_record.valid_from;
+      valid_to := v_record.valid_to; archived_at := v_record.archived_at; expires_at := v_record.expires_at; digest := v_record.digest;
+    end if;
+    if outcome = 'known' then
+      key := v_record.key; source_event_id := v_record.source_event_id; body := v_record.body;
+    end if;
+    return next;
+  end loop;
+  if v_is_claimed then
+    perform loci.keep_answers(p_instance, p_route, p_sealed_with, p_claim_database, p_claim_holder, p_claim_key, p_claim_fingerprint,
+      array(select json_build_object('records', coalesce(v_ids -> c.act::text, '[]'))::text from unnest(p_claim_act) with ordinality as c(act, n) order by c.n));
+  end if;
+  perform loci.append_events(p_instance, v_events);
+end
+$$;
+comment on function loci.mem_write_acts is 'without enter_database: mem_write, which it calls, enters';
+
+-- What is handed out of a record. `intact` is null when there is none; of a damaged one nothing but its id is.
+create or replace function loci.record_shown(r loci.records, p_instance text, p_database text, p_now timestamptz,
+  out id text, out seq bigint, out key text, out source_event_id text, out version bigint, out context bigint, out "position" int, out body text,
+  out created_at timestamptz, out valid_from timestamptz, out valid_to timestamptz, out archived_at timestamptz, out expires_at timestamptz,
+  out digest bytea, out intact boolean)
+language plpgsql stable parallel safe as $$
+begin
+  if r.seq is null then
+    return;
+  end if;
+  intact := loci.record_is_intact(r, p_instance, p_database);
+  if not intact then
+    id := case when octet_length(r.id) between 1 and 100 then r.id || '' end; seq := r.seq;
+  elsif not loci.record_is_there(r, p_now) then
+    intact := null;
+  else
+    id := r.id; seq := r.seq; key := r.key; source_event_id := r.source_event_id; version := r.changed_seq; context := r.context;
+    "position" := r.position; body := r.body; created_at := r.created_at; valid_from := r.valid_from; valid_to := r.valid_to;
+    archived_at := r.archived_at; expires_at := r.expires_at; digest := r.digest;
+  end if;
+end
+$$;
+
+-- Records of one instance by id, one row for each in their order. Called by findRecords(): every read by id. No locks.
+create or replace function loci.mem_get_each(p_instance text, p_database text[], p_id text[])
+returns table (id text, seq bigint, key text, source_event_id text, version bigint, context bigint, "position" int, body text,
+  created_at timestamptz, valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_record loci.records;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for i in 1 .. cardinality(p_id) loop
+    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database[i] and r.id = p_id[i];
+    return query select * from loci.record_shown(v_record, p_instance, p_database[i], clock_timestamp());
+  end loop;
+end
+$$;
+
+-- A page of records, newest first, numbered below p_below. What has expired is left out. Called by listRecords(). No
+-- locks. Cost: one index range, every row in full.
+create or replace function loci.mem_list(p_instance text, p_database text, p_below bigint, p_limit int, p_bytes_max int)
+returns table (id text, seq bigint, key text, source_event_id text, version bigint, context bigint, "position" int, body text,
+  created_at timestamptz, valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_record loci.records;
+  v_bytes bigint := 0;
+  v_count int := 0;
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for v_record in select * from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq < p_below order by r.seq desc
+  loop
+    select * into id, seq, key, source_event_id, version, context, "position", body, created_at, valid_from, valid_to, archived_at, expires_at, digest,
+      intact from loci.record_shown(v_record, p_instance, p_database, v_now);
+    continue when intact is null;
+    return next;
+    v_count := v_count + 1;
+    v_bytes := v_bytes + coalesce(octet_length(body), 0);
+    exit when v_count >= p_limit or v_bytes >= p_bytes_max;
+  end loop;
+end
+$$;
+
+-- Records by number, in the order of p_seq; those that are not there are left out. Called by findBySeq(): the second
+-- stage of a recall. No locks. Cost: one read by the primary key for each.
+create or replace function loci.mem_get_numbered(p_instance text, p_database text, p_seq bigint[])
+returns table (id text, seq bigint, key text, source_event_id text, version bigint, context bigint, "position" int, body text,
+  created_at timestamptz, valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_record loci.records;
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for i in 1 .. cardinality(p_seq) loop
+    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = p_seq[i];
+    return query select * from loci.record_shown(v_record, p_instance, p_database, v_now) s where s.intact is not null;
+  end loop;
+end
+$$;
+
+-- Records as they were at a version that was answered once, one row for each in their order: stored, then superseded,
+-- then archived, so a version below the last has lost the later of these. Called by findAsOf(): repeats of keyed
+-- requests. No locks.
+create or replace function loci.mem_get_as_of(p_instance text, p_database text, p_id text[], p_version bigint[])
+returns table (id text, seq bigint, key text, source_event_id text, version bigint, context bigint, "position" int, body text,
+  created_at timestamptz, valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_record loci.records;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for i in 1 .. cardinality(p_id) loop
+    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id[i];
+    if v_record.changed_seq > p_version[i] and loci.record_is_intact(v_record, p_instance, p_database) then
+      v_record.changed_seq := p_version[i];
+      v_record.archived_at := null;
+      v_record.valid_to := case when v_record.seq = p_version[i] then null else v_record.valid_to end;
+      v_record.digest := loci.record_digest(v_record);
+    end if;
+    return query select * from loci.record_shown(v_record, p_instance, p_database, clock_timestamp());
+  end loop;
+end
+$$;

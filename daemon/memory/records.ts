@@ -1,0 +1,134 @@
+// The rules of records that need no database: what is stored of an observation, how it is answered, and the HMACs
+// that stand for content where content must not.
+
+import { createHmac, hkdfSync } from 'node:crypto'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
+import type { RecordWrite } from '@loci/contract/memory.ts'
+
+const CONTENT_BYTES_MAX = 16 * 1024
+/** As JSON; the schema knows that a body with more than all of these is damaged (record_is_intact). */
+const METADATA_BYTES_MAX = 16 * 1024
+const MAC_BYTES = 16
+
+/** Set by the way of writing, never by the body. */
+export interface Source {
+  type: 'api'
+  ref: string
+  actor: string | null
+  trust: 'holder' | 'delegated'
+}
+
+/** What is stored of a record as JSON and never changes. */
+export interface RecordBody {
+  content: string
+  kind: string
+  contextId: string | null
+  actor: string | null
+  occurredAt: string | null
+  media: string | null
+  tags: string[]
+  evidenceRefs: string[]
+  salience: number
+  dueAt: string | null
+  metadata: Record<string, unknown> | null
+  source: Source
+}
+
+/** The JSON that is stored; 413 beyond a limit. */
+export function bodyOf(write: RecordWrite, source: Source): string {
+  requireBytes('content', write.content, CONTENT_BYTES_MAX)
+  if (write.metadata) requireBytes('metadata', JSON.stringify(write.metadata), METADATA_BYTES_MAX)
+  const body: RecordBody = {
+    content: write.content,
+    kind: write.kind ?? 'observation',
+    contextId: write.contextId ?? null,
+    actor: write.actor ?? null,
+    occurredAt: momentOf(write.occurredAt)?.toISOString() ?? null,
+    media: write.media ?? null,
+    tags: write.tags ?? [],
+    evidenceRefs: write.evidenceRefs ?? [],
+    salience: round(write.salience ?? 0),
+    dueAt: momentOf(write.dueAt)?.toISOString() ?? null,
+    metadata: write.metadata ?? null,
+    source,
+  }
+  return JSON.stringify(body)
+}
+
+function requireBytes(name: string, text: string, max: number): void {
+  if (Buffer.byteLength(text) > max)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a record may have ${max} bytes.`)
+}
+
+export function momentOf(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text)
+}
+
+/** Six decimals: numbers on the wire are the same wherever they are computed. */
+function round(value: number): number {
+  return Math.round(value * 1e6) / 1e6
+}
+
+/** A row as it is read; `body` is JSON. */
+export interface RecordRow {
+  id: string
+  seq: number
+  key: string | null
+  sourceEventId: string | null
+  version: number
+  body: string
+  createdAt: Date
+  validFrom: Date
+  validTo: Date | null
+  archivedAt: Date | null
+  expiresAt: Date | null
+  digest: Buffer
+}
+
+/** As text: the body is JSON already. */
+export function recordText(row: Omit<RecordRow, 'seq'>): string {
+  const { id, key, sourceEventId, version, createdAt, validFrom, validTo, archivedAt, expiresAt, digest } = row
+  const names = JSON.stringify({ id, key, sourceEventId })
+  const rest = JSON.stringify({ version, createdAt, validFrom, validTo, archivedAt, expiresAt })
+  return `${names.slice(0, -1)},${row.body.slice(1, -1)},${rest.slice(1, -1)},"digest":"${digest.toString('base64url')}"}`
+}
+
+/** Of one instance; the same object while its key is. */
+export interface Macs {
+  /** Equal for contents that differ in case, width or blanks alone. */
+  value(content: string): string
+  context(contextId: string): string
+}
+
+const known = new WeakMap<SealingKey, Macs>()
+
+/** Under keys derived from the instance's own, which outlives a rotation of sealing keys and goes with the instance. */
+export function macsOf(sealing: SealingKey): Macs {
+  const found = known.get(sealing)
+  if (found) return found
+  const under = (purpose: string) => {
+    const key = Buffer.from(hkdfSync('sha256', sealing.key, '', `loci memory ${purpose}`, 32))
+    return (text: string) => createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES).toString('hex')
+  }
+  const [value, context] = [under('value'), under('context')]
+  const macs = { value: (content: string) => value(normalised(content)), context }
+  known.set(sealing, macs)
+  return macs
+}
+
+/** What counts as the same content when it was to be forgotten. */
+function normalised(content: string): string {
+  return content.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim()
+}
+
+export function cursorOf(seq: number): string {
+  return Buffer.from(`r:${seq}`).toString('base64url')
+}
+
+export function seqOfCursor(cursor: string): number {
+  const [, digits] = /^r:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
+  if (digits === undefined || cursorOf(Number(digits)) !== cursor)
+    throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+  return Number(digits)
+}

@@ -1,0 +1,249 @@
+-- The index of memory (segments and the tail that stands in none) and what leaves: by erasure, or when its time is over.
+
+-- The rows of one database as JSON for the analyser: [[seq, context, position, stored ms, body], …]. What does not fit
+-- its digest is left out.
+create or replace function loci.mem_texts(p_records loci.records[], p_instance text, p_database text) returns text
+language sql stable parallel safe as $$
+  select '[' || coalesce(string_agg(format('[%s,%s,%s,%s,%s]', r.seq, r.context, r.position, (extract(epoch from r.created_at) * 1000)::bigint, r.body), ','
+    order by r.seq) filter (where loci.record_is_intact(r, p_instance, p_database)), '') || ']' from unnest(p_records) r
+$$;
+
+-- May a record be recalled as of that time? Without one, now.
+create or replace function loci.record_holds(r loci.records, p_at timestamptz) returns boolean language sql stable parallel safe as $$
+  select (r.expires_at is null or r.expires_at > clock_timestamp())
+    and (r.valid_to is null or r.valid_to > p_at) and (r.archived_at is null or r.archived_at > p_at)
+$$;
+
+-- All that a recall needs before it searches, of one moment: the list of segments (as JSON), the numbers of the tail
+-- that hold, the texts of those of them above p_have, the numbers of the records that stand in a segment and no longer
+-- hold, and the texts of those that no longer hold and did at p_as_of. Called by readIndex(): every recall and every build of
+-- segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
+create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
+  out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail bigint[], out texts text,
+  out changed bigint[], out closed text, out service text, out sent text, out config_intact boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at into seq, through, indexed_at, erased_at from loci.databases h
+    where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
+  if not found then
+    return;
+  end if;
+  select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
+    from loci.segments s where s.instance_id = p_instance and s.database = p_database;
+  select coalesce(array_agg(t.seq order by t.seq) filter (where loci.record_holds(t, v_now)), '{}'),
+      loci.mem_texts(array_agg(t) filter (where t.seq > p_have and loci.record_holds(t, v_now)), p_instance, p_database)
+    into tail, texts from (select * from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > through
+      order by r.seq limit p_tail_max) t;
+  changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
+    and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now));
+  closed := '[]';
+  if p_as_of is not null then
+    select loci.mem_texts(array_agg(c), p_instance, p_database) into closed from (select * from loci.records r
+      where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) c
+      where c.valid_from <= p_as_of and loci.record_holds(c, p_as_of);
+  end if;
+  select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
+end
+$$;
+
+-- The texts of the records from p_from to p_through that hold: what a segment that cannot be used would say. Called by
+-- readTexts(). No locks. Cost: one index range, every row in full.
+create or replace function loci.mem_range(p_instance text, p_database text, p_from bigint, p_through bigint) returns text
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return (select loci.mem_texts(array_agg(r), p_instance, p_database) from loci.records r where r.instance_id = p_instance
+    and r.database = p_database and r.seq between p_from and p_through and loci.record_holds(r, clock_timestamp()));
+end
+$$;
+
+-- Segments by id, as base64: half of what a bytea is as text. Called by readSegments(). No locks.
+create or replace function loci.mem_segments(p_instance text, p_database text, p_ids bigint[])
+returns table (id bigint, body text, digest bytea)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return query select s.id, encode(s.body, 'base64'), s.digest from loci.segments s
+    where s.instance_id = p_instance and s.database = p_database and s.id = any (p_ids);
+end
+$$;
+
+-- Over what a segment says and of whom; segments.ts makes the same.
+create or replace function loci.segment_digest(s loci.segments) returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(concat_ws(E'\x1f', s.instance_id, s.database, s.from_seq, s.through_seq, s.items) || E'\x1f') || s.body)
+$$;
+
+-- Puts segments in the place of others, each over the range of those that it replaces. The id is the database's next
+-- number. Called by mem_index_commit and mem_erase. Cost: one write for each.
+create or replace function loci.mem_replace_segments(p_head loci.databases, p_replaced bigint[], p_from bigint[], p_through bigint[], p_items int[],
+  p_format int[], p_body text[], p_digest text[]) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_bytes bigint;
+begin
+  with gone as (delete from loci.segments s where s.instance_id = p_head.instance_id and s.database = p_head.name and s.id = any (p_replaced)
+    returning octet_length(s.body) as bytes)
+  select coalesce(sum(g.bytes), 0) into v_bytes from gone g;
+  v_head.mem_index_bytes := v_head.mem_index_bytes - v_bytes;
+  for i in 1 .. cardinality(p_from) loop
+    v_head.seq := v_head.seq + 1;
+    insert into loci.segments (instance_id, database, id, from_seq, through_seq, items, format, body, digest)
+      values (p_head.instance_id, p_head.name, v_head.seq, p_from[i], p_through[i], p_items[i], p_format[i], decode(p_body[i], 'base64'),
+        decode(p_digest[i], 'hex'));
+    v_head.mem_index_bytes := v_head.mem_index_bytes + octet_length(decode(p_body[i], 'base64'));
+  end loop;
+  return v_head;
+end
+$$;
+comment on function loci.mem_replace_segments is 'without enter_database: called by functions that have entered';
+
+-- Publishes segments that were built outside, while the index is still the one that they were built from: moved, when
+-- another list, or an erasure, came first. p_at: the database's number when it was read; what changed since is not in
+-- the segments. Called by commitIndex(), due kind `index`. Locks: the head, rows, the due row, totals.
+create or replace function loci.mem_index_commit(p_instance text, p_database text, p_ids bigint[], p_erased_at bigint, p_at bigint, p_new_through bigint,
+  p_replaced bigint[], p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[]) returns text
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+  v_head loci.databases;
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  if v_entered.outcome <> 'open' then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
+    return v_entered.outcome;
+  end if;
+  v_head := v_entered.head;
+  if v_head.mem_erased_at <> p_erased_at or p_ids <> array(select s.id from loci.segments s
+      where s.instance_id = p_instance and s.database = p_database order by s.from_seq) then
+    return 'moved';
+  end if;
+  v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
+  v_head.mem_indexed_through := p_new_through;
+  v_head.mem_indexed_at := p_at;
+  v_head.mem_tail := (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > p_new_through)
+    + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
+      and r.changed_seq <> r.seq and r.seq <= p_new_through);
+  perform loci.mem_save_head(v_entered.head, v_head, null);
+  if v_head.mem_tail < loci.mem_tail_max() then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
+  else
+    update loci.due d set at = clock_timestamp() where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
+  end if;
+  return 'done';
+end
+$$;
+
+-- Says that a segment cannot be used, so that it is built again from the records. Called by dropSegments(). Locks: the
+-- head, rows, the due row.
+create or replace function loci.mem_drop_segments(p_instance text, p_database text, p_ids bigint[]) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if (select e.outcome from loci.enter_database(p_instance, array[p_database], '{}', 0) e) = 'open' then
+    update loci.segments s set format = 0 where s.instance_id = p_instance and s.database = p_database and s.id = any (p_ids);
+    perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
+  end if;
+end
+$$;
+
+-- Where the records of p_id stand, for their erasure: their numbers, and the segments that cover them. p_id null: of
+-- those whose time is over, at most p_limit. A record that does not fit its digest is not believed to have expired.
+-- Called by planErasure(). No locks.
+create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  perform set_config('loci.instance', p_instance, true);
+  if p_id is null then
+    seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at <= v_now
+      and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit p_limit);
+  else
+    seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
+      and loci.record_is_there(r, v_now));
+  end if;
+  select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
+    from loci.segments s where s.instance_id = p_instance and s.database = p_database
+      and exists (select from unnest(seqs) q where q between s.from_seq and s.through_seq);
+end
+$$;
+
+-- Removes records, and puts the segments without them in the place of those that cover them: moved, when one of them is
+-- covered by another segment by now. p_is_forgotten: their values leave tombstones. outcome: done, moved, or what
+-- enter_database() answered. Called by eraseRecords(). Locks: the head, rows, the due row, totals; who calls appends
+-- audit and events.
+create or replace function loci.mem_erase(p_instance text, p_database text, p_seqs bigint[], p_is_forgotten boolean, p_replaced bigint[],
+  p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[],
+  out outcome text, out at timestamptz, out erased int, out segments int, out tombstone bytea, out events jsonb)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+  v_head loci.databases;
+  v_seq bigint;
+  v_record loci.records;
+  v_covering bigint[];
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  outcome := v_entered.outcome; at := date_trunc('milliseconds', clock_timestamp()); erased := 0; events := '[]';
+  if outcome <> 'open' then
+    return;
+  end if;
+  v_head := v_entered.head;
+  v_covering := array(select s.id from loci.segments s where s.instance_id = p_instance and s.database = p_database
+    and exists (select from unnest(p_seqs) q where q between s.from_seq and s.through_seq) order by s.from_seq);
+  if v_covering <> p_replaced then
+    outcome := 'moved';
+    return;
+  end if;
+  outcome := 'done'; segments := cardinality(p_replaced);
+  foreach v_seq in array p_seqs loop
+    delete from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = v_seq returning * into v_record;
+    continue when not found;
+    erased := erased + 1;
+    if loci.record_is_intact(v_record, p_instance, p_database) then
+      v_head := loci.mem_count(v_head, v_record, -1);
+    else
+      v_head.mem_records := v_head.mem_records - 1;
+      v_head.mem_unsettled := true;
+    end if;
+    v_head.mem_tail := greatest(0, v_head.mem_tail - (v_seq > v_head.mem_indexed_through
+      or (v_record.changed_seq > v_head.mem_indexed_at and v_record.changed_seq <> v_seq))::int);
+    v_head.seq := v_head.seq + 1;
+    v_head.mem_erased_at := v_head.seq;
+    if p_is_forgotten then
+      tombstone := v_record.value_mac;
+      insert into loci.tombstones (instance_id, database, value_mac, record_id, at) values (p_instance, p_database, tombstone, v_record.id, mem_erase.at)
+        on conflict do nothing;
+      v_head.mem_index_bytes := v_head.mem_index_bytes + case when found then 150 else 0 end;
+    end if;
+    events := events || loci.mem_event(p_database, case when p_is_forgotten then 'erased' else 'expired' end, v_record.id, v_head.seq, null);
+  end loop;
+  if erased > 0 then
+    v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
+    perform loci.mem_save_head(v_entered.head, v_head, null);
+  end if;
+end
+$$;
+
+-- After a sweep: when the next record of a database expires, if one does. What is over its time and still there could
+-- not be removed, and is left for ten minutes. Called by sweepRecords(). Locks: the head, the due row.
+create or replace function loci.mem_expiry_next(p_instance text, p_database text) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_next timestamptz;
+begin
+  if (select e.outcome from loci.enter_database(p_instance, array[p_database], '{}', 0) e) = 'open' then
+    select min(r.expires_at) into v_next from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at is not null;
+  end if;
+  if v_next is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'records';
+  else
+    update loci.due d set at = case when v_next <= clock_timestamp() then clock_timestamp() + interval '10 minutes' else v_next end
+      where d.instance_id = p_instance and d.database = p_database and d.kind = 'records';
+  end if;
+end
+$$;

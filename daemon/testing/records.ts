@@ -1,0 +1,82 @@
+// Memory of a tenant under test.
+
+import type { TestAnswer } from '@loci/chassis/testing/request.ts'
+import type { Explanation } from '@loci/contract/working-memory.ts'
+import type { TestTenant } from './tenant.ts'
+
+export const MEMORY_RIGHTS = {
+  ops: ['memory:read', 'memory:write', 'memory:delete', 'system:read'],
+  ks: ['memory/*', 'kv/*'],
+}
+
+export interface TestRecord {
+  id: string
+  key: string | null
+  content: string
+  kind: string
+  contextId: string | null
+  actor: string | null
+  occurredAt: string | null
+  sourceEventId: string | null
+  salience: number
+  version: number
+  createdAt: string
+  validFrom: string
+  validTo: string | null
+  archivedAt: string | null
+  expiresAt: string | null
+  digest: string
+  source: { type: string; ref: string | null; actor: string | null; trust: string }
+}
+
+export interface TestRecall {
+  results: (Pick<TestRecord, 'id' | 'content' | 'version' | 'validTo'> & {
+    score: number
+    explain: Explanation | null
+  })[]
+  abstained: boolean
+  total: number
+  asOfSeq: number
+  damaged?: { ref: string | null; reason: string }[]
+}
+
+export interface TestMemory {
+  call(line: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>
+  store(body: string | object, headers?: Record<string, string>): Promise<TestRecord>
+  /** In batches of 100. */
+  storeAll(records: object[]): Promise<TestRecord[]>
+  get(id: string): Promise<TestAnswer>
+  list(query?: string): Promise<{ records: TestRecord[]; nextCursor: string | null; damaged?: object[] }>
+  recall(body: string | object): Promise<TestRecall>
+  contents(body: string | object): Promise<string[]>
+}
+
+/** With every right on memory, in one database. */
+export function memoryOf(tenant: TestTenant, db: string): TestMemory {
+  const token = tenant.mint(MEMORY_RIGHTS)
+  const call = (line: string, body?: unknown, headers: Record<string, string> = {}) =>
+    tenant.call(line, body, { db, token, headers })
+  const good = (answer: TestAnswer) => {
+    if (answer.status !== 200) throw new Error(answer.text)
+    return answer
+  }
+  const memory: TestMemory = {
+    call,
+    store: async (body, headers = {}) =>
+      good(await call('POST /v1/memory/records', typeof body === 'string' ? { content: body } : body, headers)).json(),
+    async storeAll(records) {
+      const stored: TestRecord[] = []
+      for (let at = 0; at < records.length; at += 100) {
+        const answer = good(await call('POST /v1/memory/records/batch', { records: records.slice(at, at + 100) }))
+        stored.push(...answer.json<{ records: TestRecord[] }>().records)
+      }
+      return stored
+    },
+    get: (id) => call(`GET /v1/memory/records/${id}`),
+    list: async (query = '') => good(await call(`GET /v1/memory/records${query}`)).json(),
+    recall: async (body) =>
+      good(await call('POST /v1/memory/recall', typeof body === 'string' ? { query: body } : body)).json(),
+    contents: async (body) => (await memory.recall(body)).results.map(({ content }) => content),
+  }
+  return memory
+}

@@ -1,0 +1,149 @@
+// Memory records and recall: CONTRACT 2 (observation), 3 and 9.
+
+import { z } from 'zod'
+import { key, TTL_MS_MAX } from './kv.ts'
+import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
+import { explanation, tagged } from './working-memory.ts'
+
+/** RFC 3339 with any offset; answered in UTC with milliseconds. */
+const moment = z.iso.datetime({ offset: true }).meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
+const label = z.string().min(1).max(256)
+
+/** What an agent noticed: the body of a memory record, and what a cycle takes in. */
+const observationFields = {
+  content: z.string().min(1).meta({ description: 'At most 16 KiB of UTF-8.' }),
+  key: key.optional().meta({ description: 'Names one current fact: a new record under it closes the former.' }),
+  contextId: label.optional().meta({ description: 'A conversation or session. Without one: the open context.' }),
+  actor: label.optional(),
+  occurredAt: moment.optional(),
+  media: z.string().min(1).max(4_096).optional().meta({ description: 'What a picture or recording shows, in words.' }),
+  kind: z.string().min(1).max(64).optional(),
+  ...tagged,
+  sourceEventId: label.optional().meta({ description: 'The same one again is the same record.' }),
+  supersedes: idOf('mem').optional(),
+  salience: z.number().min(-2).max(2).optional().meta({ description: 'A hint, added to what the text shows.' }),
+  dueAt: moment.optional(),
+  ttlMs: z.int().min(1).max(TTL_MS_MAX).optional(),
+  metadata: anyObject.optional(),
+}
+
+export const recordWrite = z
+  .object({
+    ...observationFields,
+    override: z.boolean().optional().meta({ description: 'Learn it although it was deleted before.' }),
+  })
+  .meta({ id: 'RecordWrite' })
+export type RecordWrite = z.infer<typeof recordWrite>
+
+export const recordBatch = z.object({ records: z.array(recordWrite).max(100) }).meta({ id: 'RecordBatch' })
+
+/** Who wrote it, set by the way of writing and never by the body. */
+const source = z.object({
+  type: z.string(),
+  ref: z.string().nullable(),
+  actor: z.string().nullable(),
+  trust: z.string(),
+})
+
+export const record = z
+  .object({
+    id: idOf('mem'),
+    key: z.string().nullable(),
+    content: z.string(),
+    kind: z.string(),
+    contextId: z.string().nullable(),
+    actor: z.string().nullable(),
+    occurredAt: timestamp.nullable(),
+    media: z.string().nullable(),
+    tags: z.array(z.string()),
+    evidenceRefs: z.array(z.string()),
+    sourceEventId: z.string().nullable(),
+    salience: z.number(),
+    dueAt: timestamp.nullable(),
+    metadata: anyObject.nullable(),
+    source,
+    version: z.int(),
+    createdAt: timestamp,
+    validFrom: timestamp,
+    validTo: timestamp.nullable(),
+    archivedAt: timestamp.nullable(),
+    expiresAt: timestamp.nullable(),
+    digest: z.string(),
+  })
+  .meta({ id: 'Record' })
+
+/** In the answer to a repeat: erased since. */
+const redacted = z.object({ id: idOf('mem'), redacted: z.literal(true) }).meta({ id: 'RedactedRecord' })
+
+export const recordStored = z.union([record, redacted]).meta({ id: 'RecordStored' })
+export const recordBatchResult = z.object({ records: z.array(recordStored) }).meta({ id: 'RecordBatchResult' })
+
+export const recordListQuery = z.object({
+  cursor: z.string().min(1).max(100).optional(),
+  limit: queryInteger({ min: 1, max: 200, fallback: 50 }),
+})
+
+const damaged = z.array(
+  z.object({ ref: z.string().nullable(), reason: z.enum(['digest_mismatch', 'page_unreadable']) }),
+)
+
+export const recordList = z
+  .object({ records: z.array(record), nextCursor: z.string().nullable(), damaged: damaged.optional() })
+  .meta({ id: 'RecordList', description: 'Newest first.' })
+
+export const recordDeleted = z
+  .object({
+    deleted: z.literal(true),
+    id: idOf('mem'),
+    tombstone: z.string().meta({ description: 'HMAC of the content under a key of the instance.' }),
+    checked: z.array(z.object({ place: z.string(), found: z.int(), erased: z.int() })),
+    receipt: idOf('aud').meta({ description: 'The entry of the audit that says so.' }),
+    deletedAt: timestamp,
+  })
+  .meta({ id: 'RecordDeleted' })
+
+const narrowed = z.array(label).min(1).max(64)
+
+export const recallRequest = z
+  .object({
+    query: z.string().min(1).max(8_192),
+    limit: z.int().min(1).max(200).default(10),
+    minScore: z.number().optional(),
+    kinds: narrowed.optional(),
+    tags: narrowed.optional().meta({ description: 'Those that have all of them.' }),
+    actors: narrowed.optional(),
+    asOf: moment.optional().meta({ description: 'What was valid then; also the moment that ages are counted to.' }),
+    tokenBudget: z.int().min(1).max(1_000_000).optional(),
+    explain: z.boolean().default(false),
+  })
+  .meta({ id: 'RecallRequest' })
+export type RecallRequest = z.infer<typeof recallRequest>
+
+export const recallResult = z
+  .object({
+    results: z.array(
+      z.object({
+        id: idOf('mem'),
+        content: z.string(),
+        kind: z.string(),
+        score: z.number(),
+        explain: explanation.nullable(),
+        evidenceRefs: z.array(z.string()),
+        tags: z.array(z.string()),
+        contextId: z.string().nullable(),
+        actor: z.string().nullable(),
+        source,
+        createdAt: timestamp,
+        occurredAt: timestamp.nullable(),
+        validFrom: timestamp,
+        validTo: timestamp.nullable(),
+        version: z.int(),
+      }),
+    ),
+    abstained: z.boolean().meta({ description: 'Nothing scored enough to be an answer.' }),
+    total: z.int().meta({ description: 'Results before limit and tokenBudget.' }),
+    asOfSeq: z.int(),
+    tookMs: z.number(),
+    damaged: damaged.optional(),
+  })
+  .meta({ id: 'RecallResult', description: 'Best first.' })
