@@ -55,3 +55,22 @@ export const SALIENCE_WEIGHTS: SalienceWeights = {
   digits: 0.5,
   you: -0.5,
 }
+
+/**
+ * What a word of the cue that no item has weighs in the sums of the parts `cue` and `answer`. It ranks nothing (LoCoMo
+ * recall@10 .844, without it .843), but a question about something unknown no longer looks fully answered.
+ */
+export const UNKNOWN_TERM_IDF = 3
+
+/**
+ * Weight of the base level (how recently a record was presented) in plain recall. Cycles weigh it .5; asked an hour
+ * after the last turn, that costs recall .013 of LoCoMo's recall@10, .1 costs .001.
+ */
+export const RECALL_BASE_WEIGHT = 0.1
+
+/**
+ * Recall abstains when the best item's evidence (its score without salience and base level: what the question has to do
+ * with it) is below this. Of the best item alone: lower ones are judged beside it. Keeps 98.6 % of LoCoMo's answerable
+ * questions and 95.1 % of our own in four languages; abstains from 52 % of the questions about another dialogue.
+ */
+export const ABSTAIN_BELOW = 4.5

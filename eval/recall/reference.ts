@@ -13,7 +13,7 @@ import {
   type Language,
 } from '@loci/daemon/memory/analysis/item.ts'
 import { actorNames } from '@loci/daemon/memory/analysis/names.ts'
-import { PARTS, type PartWeights, type SalienceWeights } from '@loci/daemon/memory/weights.ts'
+import { PARTS, type PartWeights, type SalienceWeights, UNKNOWN_TERM_IDF } from '@loci/daemon/memory/weights.ts'
 
 export interface Scored {
   seq: number
@@ -75,7 +75,8 @@ export class ReferenceIndex {
   /** For every item, by seq: its parts. */
   partsOf(cue: Cue): number[][] {
     const terms = cue.terms.flatMap((term) => this.#termOf(term) ?? [])
-    const sum = terms.reduce((total, { idf }) => total + idf, 0) || 1
+    const unknown = cue.terms.length - terms.length
+    const sum = terms.reduce((total, { idf }) => total + idf, unknown * UNKNOWN_TERM_IDF) || 1
     const said = this.#saidNearby(terms)
     const near = this.#near(terms)
     const answer = this.#answers(terms)

@@ -1,5 +1,6 @@
 // What a cue's words find: postings of its terms, evidence per cell, contexts as documents, and stem groups.
 
+import { UNKNOWN_TERM_IDF } from '../weights.ts'
 import type { Database } from './database.ts'
 import { blockOf, eachEntry, entryString, entryText, findTerm, found, termBytes } from './dictionary.ts'
 import { DamagedSegmentError } from './format.ts'
@@ -65,7 +66,8 @@ export function readTerms(
     idfTotal += term.idf
     kept.push(term)
   }
-  scratch.idfTotal = idfTotal || 1
+  // A word that no item has is a part of the question all the same: without it one common word would be a full match.
+  scratch.idfTotal = idfTotal + (terms.length - known.length) * UNKNOWN_TERM_IDF || 1
   return { terms: kept, dropped }
 }
 
