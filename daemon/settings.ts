@@ -75,6 +75,12 @@ const SETTINGS = {
     fallback: '86400',
     parse: integer(60, 30 * 86_400),
   }),
+  indexBytesMax: setting({
+    env: 'LOCI_INDEX_BYTES_MAX',
+    doc: 'Bytes of recall’s index that are kept in memory, least recently used first out; about 65 per record.',
+    fallback: '67108864',
+    parse: integer(1_048_576, 999_999_999),
+  }),
   legacyJwtPublicKey: optionalSetting({
     env: 'LOCI_LEGACY_JWT_PUBLIC_KEY',
     doc: 'PEM of a public key (Ed25519, P-256, or RSA of 2048 bits or more): every capability route then also needs a JWT signed with it in Authorization.',

@@ -143,6 +143,7 @@ async function describeDaemon(): Promise<OpenapiDocument> {
     cellId: undefined,
     cellKey: undefined,
     feedStaleS: 86_400,
+    indexBytesMax: 64 * 1024 * 1024,
     legacyJwtPublicKey: undefined,
     legacyJwtIssuer: undefined,
     legacyJwtAudience: undefined,

@@ -105,6 +105,7 @@ export function testSettings(databaseUrl: string, adminToken: string): DaemonSet
     cellId: undefined,
     cellKey: undefined,
     feedStaleS: 86_400,
+    indexBytesMax: 64 * 1024 * 1024,
     unauthenticatedPerMinute: 1_000_000,
     legacyJwtPublicKey: undefined,
     legacyJwtIssuer: undefined,

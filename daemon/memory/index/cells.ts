@@ -4,7 +4,7 @@
 import { Buckets } from './buckets.ts'
 import type { Database } from './database.ts'
 import { CELL, segmentOf } from './places.ts'
-import type { Scratch } from './scratch.ts'
+import { CHOSEN, type Scratch, WANTED } from './scratch.ts'
 
 export interface Pruning {
   /** Cells scored in full. A database of at most so many full cells is scored whole. */
@@ -114,7 +114,7 @@ export function chooseCells(
 ): void {
   const { candidates, value, candidateCount } = scratch
   if (candidateCount <= cells) {
-    for (let j = 0; j < candidateCount; j++) take(scratch, candidates[j]!)
+    for (let j = 0; j < candidateCount; j++) take(database, scratch, candidates[j]!)
     return
   }
   const share = database.actors > 1 ? Math.floor(cells / 2) : cells
@@ -132,10 +132,10 @@ export function chooseCells(
       }
       takenBy.set(owner, taken + 1)
     }
-    take(scratch, cell)
+    take(database, scratch, cell)
     return scratch.chosenCount < cells
   })
-  for (const cell of passedOver) if (scratch.chosenCount < cells) take(scratch, cell)
+  for (const cell of passedOver) if (scratch.chosenCount < cells) take(database, scratch, cell)
 }
 
 /** Ties at the edge go to the older context, then to the earlier cell. */
@@ -163,8 +163,11 @@ function ownerOf({ placeItem, itemAt, segments }: Database, cell: number): strin
   return owner
 }
 
-function take(scratch: Scratch, cell: number): void {
-  scratch.chosen[scratch.chosenCount++] = cell
-  // Shifted by one: wanted[cell + 1] is the cell itself.
-  scratch.wanted.fill(1, cell, cell + 3)
+/** The cells beside a chosen one are wanted as well, for what their postings give it; only in its own context. */
+function take({ cellContext }: Database, scratch: Scratch, cell: number): void {
+  const { chosen, wanted } = scratch
+  chosen[scratch.chosenCount++] = cell
+  wanted[cell + 1]! |= CHOSEN | WANTED
+  if (cellContext[cell - 1] === cellContext[cell]) wanted[cell]! |= WANTED
+  if (cellContext[cell + 1] === cellContext[cell]) wanted[cell + 2]! |= WANTED
 }

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 
 const MAGIC = 0x4947_4f4c
 /** Raise it with any change of the layout: a segment of another format is refused and must be built anew. */
-const FORMAT = 1
+export const FORMAT = 1
 const HEAD_WORDS = 6
 
 /** Terms per block of the dictionary: the first is written whole, the others share letters with the one before. */
@@ -154,6 +154,12 @@ export function openSegment(given: Uint8Array): Segment {
 /** The analyser of a segment's items, without opening it. */
 export function analyserOfSegment(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, HEAD_BYTES).getUint32(12, true)
+}
+
+/** The number of a segment's items, without opening it. */
+export function itemsOfSegment(bytes: Uint8Array): number {
+  if (bytes.byteLength < HEAD_BYTES) throw new DamagedSegmentError('too short')
+  return new DataView(bytes.buffer, bytes.byteOffset, HEAD_BYTES).getUint32(16, true)
 }
 
 function checksum(bytes: Uint8Array): number {

@@ -6,7 +6,7 @@ import { PARTS, type PartWeights, type SalienceWeights } from '../weights.ts'
 import { type Database, namedActors } from './database.ts'
 import type { DateFit } from './dates.ts'
 import { CELL, CELL_BITS, segmentOf } from './places.ts'
-import type { Scratch } from './scratch.ts'
+import { CHOSEN, type Scratch } from './scratch.ts'
 import type { CueTerm } from './terms.ts'
 
 /** How much of a term an item has that was said so many positions before it, or after. */
@@ -71,12 +71,13 @@ function addSpread(scratch: Scratch, idf: number, markedCount: number, summedCou
   scratch.touchedCount = count
 }
 
-/** The best neighbourhood of an item. A place without one has no score. */
-export function findNearBest({ placeItem }: Database, scratch: Scratch): void {
-  const { near, touched } = scratch
+/** The best neighbourhood of an item that is scored: around others not all postings were spread. */
+export function findNearBest({ placeItem }: Database, scratch: Scratch, whole: boolean): void {
+  const { near, touched, wanted } = scratch
   for (let j = 0; j < scratch.touchedCount; j++) {
     const place = touched[j]!
-    if (near[place]! > scratch.nearBest && placeItem[place]! >= 0) scratch.nearBest = near[place]!
+    if (near[place]! <= scratch.nearBest || placeItem[place]! < 0) continue
+    if (whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN) scratch.nearBest = near[place]!
   }
 }
 

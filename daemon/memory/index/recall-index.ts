@@ -1,8 +1,16 @@
-// What memory's store calls: search, build and merge, with the segments kept in the cache and the work in a worker
-// thread where that is cheaper.
+// What memory's store calls: search, build and merge. Bodies of segments are kept here, in shared memory, up to
+// LOCI_INDEX_BYTES_MAX; what is derived from them is kept by the engines and counted here. A small database is searched
+// in the main thread, a large one in a worker thread; segments are built and merged in another, so that no search waits
+// for a build.
 
+import type { Log } from '@loci/chassis/log.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
+import { type ByteCache, createByteCache } from './cache.ts'
+import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
+import { itemsOfSegment } from './format.ts'
 import type { Filter, Ranked, SearchOptions } from './search.ts'
+import { createThread, type Thread } from './thread.ts'
+import { unpackRanked } from './worker.ts'
 
 export interface RecallRequest {
   instanceId: string
@@ -16,11 +24,13 @@ export interface RecallRequest {
   masked: readonly number[]
   query: string
   options: Pick<SearchOptions, 'limit' | 'weights' | 'salience'> & { filter?: Filter }
-  signal?: AbortSignal
 }
 
 export interface RecallIndex {
-  /** The best items. Rejects with 503 when the queue is full or the worker died, never with a part of the answer. */
+  /**
+   * The best items. Rejects with 503 when the queue is full or the thread died, with DamagedSegmentError when a body is
+   * not what it was; never with a part of the answer.
+   */
   search(request: RecallRequest): Promise<Ranked[]>
   /** The body of a segment of these rows. */
   build(records: readonly RecordText[], language: Language): Promise<Uint8Array>
@@ -28,5 +38,164 @@ export interface RecallIndex {
   merge(bodies: readonly Uint8Array[], drop: readonly number[]): Promise<Uint8Array>
   /** A replaced or erased segment leaves the cache at once. */
   forget(instanceId: string, segmentIds: readonly string[]): void
+  readonly cachedBytes: number
   close(): Promise<void>
+}
+
+export interface RecallIndexOptions {
+  bytesMax: number
+  log: Log
+  /** Databases of fewer items are searched in the main thread. */
+  threadItemsMin?: number
+  threads?: { search: Thread; build: Thread }
+}
+
+/** Below it a message to the thread and back costs the main thread as much as the search (bench/recall.bench.ts). */
+const THREAD_ITEMS_MIN = 2_000
+const SEARCH = { tasksMax: 64, deadlineMs: 2_000, hangMs: 10_000 }
+/** A build of 4,096 texts takes .2 s of a quiet core; its caller is due work, which comes again. */
+const BUILD = { tasksMax: 16, deadlineMs: 30_000, hangMs: 60_000 }
+
+/** A database in the cache: its bodies, and what the engine that searches it was sent. */
+interface Cached {
+  instanceId: string
+  bodies: Map<string, Uint8Array>
+  derivedBytes: number
+  engine: 'main' | 'thread'
+  /** Of the thread that was sent it. */
+  generation: number
+  sentSegments: Set<string>
+  sentRows: Set<number>
+}
+
+export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
+  const { log, threadItemsMin = THREAD_ITEMS_MIN } = options
+  const engine = createEngine()
+  const threads = options.threads ?? {
+    search: createThread({ name: 'index-search', log, ...SEARCH }),
+    build: createThread({ name: 'index-build', log, ...BUILD }),
+  }
+  const cache: ByteCache<Cached> = createByteCache(options.bytesMax, (key, cached) => release(key, cached))
+
+  function release(key: string, { engine: where }: Cached): void {
+    if (where === 'main') engine.forget(key)
+    else threads.search.forget(key)
+  }
+
+  async function search(request: RecallRequest): Promise<Ranked[]> {
+    const key = JSON.stringify([request.instanceId, request.database])
+    const bodies = await loadBodies(cache.get(key)?.bodies, request.segments)
+    try {
+      return await searchOnce(key, bodies, request)
+    } catch (error) {
+      if (!(error instanceof MissingPartError)) throw error
+      // The engine failed and forgot the database between two searches; this one now sends everything.
+      return await searchOnce(key, bodies, request)
+    }
+  }
+
+  async function searchOnce(key: string, bodies: Map<string, Uint8Array>, request: RecallRequest): Promise<Ranked[]> {
+    const cached = entryFor(key, bodies, request)
+    const sending = messageFor(key, cached, request)
+    try {
+      const { ranked, derivedBytes } = await run(cached.engine, sending)
+      cached.derivedBytes = derivedBytes
+      const present = cache.get(key)
+      if (present === cached) cache.set(key, cached, bytesOf(cached))
+      // It left the cache before the engine had it, or does not fit into it.
+      else if (present === undefined) release(key, cached)
+      return ranked
+    } catch (error) {
+      if (cache.get(key) === cached) cache.delete(key)
+      throw error
+    }
+  }
+
+  /** The database's entry, with the bodies of this list alone: a replaced segment leaves with the list. */
+  function entryFor(key: string, bodies: Map<string, Uint8Array>, request: RecallRequest): Cached {
+    let items = request.tail.length
+    for (const bytes of bodies.values()) items += itemsOfSegment(bytes)
+    const where = items < threadItemsMin ? 'main' : 'thread'
+    const { generation } = threads.search
+    const known = cache.get(key)
+    const isUsable = known?.engine === where && (where === 'main' || known.generation === generation)
+    if (known && !isUsable) cache.delete(key)
+    const cached: Cached = isUsable
+      ? known
+      : {
+          ...{ instanceId: request.instanceId, bodies, engine: where, generation, derivedBytes: 0 },
+          ...{ sentSegments: new Set(), sentRows: new Set() },
+        }
+    cached.bodies = bodies
+    cache.set(key, cached, bytesOf(cached))
+    return cached
+  }
+
+  function messageFor(key: string, cached: Cached, request: RecallRequest): EngineRequest {
+    const { language, tail, masked, query, options } = request
+    const segmentIds = request.segments.map(({ id }) => id)
+    const tailSeqs = tail.map(({ seq }) => seq)
+    const sending = {
+      ...{ key, language, segmentIds, tailSeqs, masked, query, options },
+      bodies: [...cached.bodies].filter(([id]) => !cached.sentSegments.has(id)).map(([id, bytes]) => ({ id, bytes })),
+      texts: tail.filter(({ seq }) => !cached.sentRows.has(seq)),
+    }
+    cached.sentSegments = new Set(segmentIds)
+    cached.sentRows = new Set(tailSeqs)
+    return sending
+  }
+
+  async function run(where: Cached['engine'], request: EngineRequest): Promise<EngineAnswer> {
+    if (where === 'main') return engine.search(request)
+    const answer = await threads.search.run({ kind: 'search', request })
+    if (!('ranked' in answer)) throw new Error('index thread answered a search with something else')
+    return { ranked: unpackRanked(answer.ranked), derivedBytes: answer.derivedBytes }
+  }
+
+  async function bodyFrom(task: Parameters<Thread['run']>[0]): Promise<Uint8Array> {
+    const answer = await threads.build.run(task)
+    if (!('body' in answer)) throw new Error('index thread answered a build with something else')
+    return answer.body
+  }
+
+  return {
+    search,
+    build: (records, language) => bodyFrom({ kind: 'build', records, language }),
+    merge: (bodies, drop) => bodyFrom({ kind: 'merge', bodies, drop }),
+    forget(instanceId, segmentIds) {
+      for (const [key, cached] of cache.entries()) {
+        if (cached.instanceId === instanceId && segmentIds.some((id) => cached.bodies.has(id))) cache.delete(key)
+      }
+    },
+    get cachedBytes() {
+      return cache.bytes
+    },
+    async close() {
+      await Promise.all([threads.search.close(), threads.build.close()])
+    },
+  }
+}
+
+/** Bodies of the list: those that are cached, the others fetched into shared memory. */
+async function loadBodies(
+  cached: ReadonlyMap<string, Uint8Array> | undefined,
+  segments: RecallRequest['segments'],
+): Promise<Map<string, Uint8Array>> {
+  const loaded = await Promise.all(
+    segments.map(async ({ id, load }): Promise<[string, Uint8Array]> => {
+      const known = cached?.get(id)
+      if (known !== undefined) return [id, known]
+      const body = await load()
+      const shared = new Uint8Array(new SharedArrayBuffer(body.byteLength))
+      shared.set(body)
+      return [id, shared]
+    }),
+  )
+  return new Map(loaded)
+}
+
+function bytesOf({ bodies, derivedBytes }: Cached): number {
+  let bytes = derivedBytes
+  for (const { byteLength } of bodies.values()) bytes += byteLength
+  return bytes
 }

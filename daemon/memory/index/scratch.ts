@@ -4,6 +4,10 @@
 
 import type { Database } from './database.ts'
 
+/** Bits of `wanted`: a cell whose postings are spread, and one that is scored. */
+export const WANTED = 1
+export const CHOSEN = 2
+
 export class Scratch {
   readonly places: number
   readonly cells: number
@@ -78,7 +82,7 @@ export class Scratch {
     this.touched = new Int32Array(places)
     this.evidence = new Float64Array(cells)
     this.cellStamp = new Int32Array(cells)
-    // One more at either end: the cells beside a chosen one are wanted too.
+    // Shifted by one, with room at either end: wanted[cell + 1] is the cell itself.
     this.wanted = new Uint8Array(cells + 2)
     this.candidates = new Int32Array(cells)
     this.value = new Float64Array(cells)

@@ -84,7 +84,7 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
     chooseCells(database, scratch, pruning.cells, accept && ((cell) => hasAccepted(database, cell, accept)))
   }
   for (const term of terms) spread(database, scratch, term, whole)
-  findNearBest(database, scratch)
+  findNearBest(database, scratch, whole)
   const scorer = new Scorer(database, scratch, cue, fit, weights)
   if (whole) scorePlaces(database, scratch, scorer, accept, 0, database.placeItem.length)
   else {

@@ -1,0 +1,157 @@
+// Searches databases and remembers what it joined. One engine runs in the worker thread and one in the main thread;
+// both are sent only what they do not have yet. What an engine holds is decided by the cache of recall-index.ts: an
+// engine forgets nothing unless it is told to.
+
+import { analyseCue, analyseItem } from '../analysis/analyse.ts'
+import { analyserOf, type Language, type RecordText } from '../analysis/item.ts'
+import { buildSegment, extractItems, mergeSegments } from './build.ts'
+import { withChanges } from './changes.ts'
+import { type Base, type Database, openDatabase } from './database.ts'
+import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
+import { type Ranked, type SearchOptions, search } from './search.ts'
+
+export interface EngineRequest {
+  /** Names the database over all instances. */
+  key: string
+  language: Language
+  /** The database's segments, in the order of their seqs, and the bodies of those that the engine does not have. */
+  segmentIds: readonly string[]
+  bodies: readonly { id: string; bytes: Uint8Array }[]
+  /** The rows behind the segments, and the texts of those that the engine does not have. */
+  tailSeqs: readonly number[]
+  texts: readonly RecordText[]
+  /** Seqs of items in the segments that do not count. */
+  masked: readonly number[]
+  query: string
+  options: SearchOptions
+}
+
+export interface EngineAnswer {
+  ranked: Ranked[]
+  /** What the engine holds of the database beside the bodies of its segments. */
+  derivedBytes: number
+}
+
+export interface Engine {
+  search(request: EngineRequest): EngineAnswer
+  /** Takes what a request brings, which later ones rely on, and leaves the search. */
+  accept(request: EngineRequest): void
+  forget(key: string): void
+}
+
+/** The engine was not sent all that it needs: whoever sent it believes that it has what it has forgotten. */
+export class MissingPartError extends Error {
+  constructor(part: string) {
+    super(`the search engine does not have ${part}`)
+    this.name = 'MissingPartError'
+  }
+}
+
+interface Held {
+  language: Language
+  segmentIds: readonly string[]
+  segments: Map<string, Segment>
+  base: Base
+  tail: Segment | null
+  mask: Segment | null
+  /** The base with tail and mask laid over it. */
+  database: Database
+}
+
+export function createEngine(): Engine {
+  const databases = new Map<string, Held>()
+
+  function accept(request: EngineRequest): Held {
+    try {
+      const held = update(databases.get(request.key), request)
+      databases.set(request.key, held)
+      return held
+    } catch (error) {
+      databases.delete(request.key)
+      throw error
+    }
+  }
+
+  return {
+    accept,
+    search(request) {
+      const held = accept(request)
+      const cue = analyseCue(request.query, request.language, held.database.names)
+      return { ranked: search(held.database, cue, request.options), derivedBytes: derivedBytesOf(held) }
+    },
+    forget: (key) => databases.delete(key),
+  }
+}
+
+export function buildFrom(records: readonly RecordText[], language: Language): Uint8Array {
+  const items = records.map((record) => analyseItem(record, language))
+  return buildSegment(items, analyserOf(language))
+}
+
+function update(before: Held | undefined, request: EngineRequest): Held {
+  const held = sameList(before, request) ? before : join(before, request)
+  const tail = updateTail(held, request)
+  const mask = updateMask(held, request.masked)
+  if (held === before && tail === held.tail && mask === held.mask) return held
+  return { ...held, tail, mask, database: withChanges(held.base, tail, mask) }
+}
+
+function sameList(held: Held | undefined, { segmentIds, language }: EngineRequest): held is Held {
+  if (held === undefined || held.language !== language || held.segmentIds.length !== segmentIds.length) return false
+  return held.segmentIds.every((id, index) => id === segmentIds[index])
+}
+
+function join(before: Held | undefined, { segmentIds, bodies, language }: EngineRequest): Held {
+  const sent = new Map(bodies.map(({ id, bytes }) => [id, bytes]))
+  const segments = new Map<string, Segment>()
+  for (const id of segmentIds) {
+    const bytes = sent.get(id)
+    const segment = bytes === undefined ? before?.segments.get(id) : openSegment(bytes)
+    if (segment === undefined) throw new MissingPartError(`segment ${id}`)
+    if (segment.analyser !== analyserOf(language)) {
+      throw new DamagedSegmentError(`made by analyser ${segment.analyser}, this database needs ${analyserOf(language)}`)
+    }
+    segments.set(id, segment)
+  }
+  const base = openDatabase([...segments.values()], language)
+  // Another language makes other terms of the tail.
+  const tail = before?.language === language ? before.tail : null
+  return { language, segmentIds, segments, base, tail, mask: null, database: base }
+}
+
+/** The tail as a segment: rows that are new are analysed and merged into the one before. */
+function updateTail({ tail }: Held, { tailSeqs, texts, language }: EngineRequest): Segment | null {
+  const wanted = new Set(tailSeqs)
+  const had = new Set(tail?.seq)
+  const fresh = texts.filter(({ seq }) => wanted.has(seq) && !had.has(seq))
+  const gone = new Set([...had].filter((seq) => !wanted.has(seq)))
+  if (had.size - gone.size + fresh.length !== wanted.size) throw new MissingPartError('a row of the tail')
+  if (fresh.length === 0 && gone.size === 0) return tail
+  if (wanted.size === 0) return null
+  const built = buildFrom(fresh, language)
+  if (had.size === gone.size) return openSegment(built)
+  const bodies = tail === null ? [built] : fresh.length === 0 ? [tail.bytes] : [tail.bytes, built]
+  return openSegment(mergeSegments(bodies, gone))
+}
+
+/** The masked items as a segment. Seqs that no segment has are masked already. */
+function updateMask({ mask, segments }: Held, masked: readonly number[]): Segment | null {
+  const wanted = new Set(masked)
+  const had = new Set(mask?.seq)
+  const isSame = [...had].every((seq) => wanted.has(seq))
+  const fresh = new Set([...wanted].filter((seq) => !had.has(seq)))
+  if (isSame && fresh.size === 0) return mask
+  const made = openSegment(extractItems([...segments.values()], isSame ? fresh : wanted))
+  if (!isSame) return made.items === 0 ? null : made
+  if (made.items === 0) return mask
+  return mask === null ? made : openSegment(mergeSegments([mask.bytes, made.bytes]))
+}
+
+function derivedBytesOf({ base, database, tail, mask }: Held): number {
+  let bytes = base.derivedBytes + (tail?.bytes.byteLength ?? 0) + (mask?.bytes.byteLength ?? 0)
+  if (database === base) return bytes
+  for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {
+    bytes += copied.byteLength
+  }
+  return bytes + database.contextLength.byteLength
+}
