@@ -1,8 +1,14 @@
 // `npm run eval -- <name>`: how good recall and advice are, on recorded data. Each evaluation prints its own figures.
 
+import { evaluateRecall } from './recall/recall.ts'
+import { refit } from './recall/refit.ts'
+
 type Evaluation = { says: string; run: (args: string[]) => Promise<void> }
 
-const EVALUATIONS: Readonly<Record<string, Evaluation>> = {}
+const EVALUATIONS: Readonly<Record<string, Evaluation>> = {
+  recall: { says: "LoCoMo and our own questions through the daemon's recall", run: evaluateRecall },
+  refit: { says: '--file <records and questions>: weights for your own data', run: refit },
+}
 
 const [name, ...args] = process.argv.slice(2)
 const evaluation = name !== undefined && Object.hasOwn(EVALUATIONS, name) ? EVALUATIONS[name] : undefined
@@ -18,5 +24,5 @@ if (name === undefined) {
 
 function list(): string {
   const lines = Object.entries(EVALUATIONS).map(([each, { says }]) => `  ${each.padEnd(10)} ${says}`)
-  return lines.length > 0 ? lines.join('\n') : 'no evaluation is built yet: recall and advice bring theirs'
+  return lines.join('\n')
 }
