@@ -45,7 +45,11 @@ import { kvReportRoutes } from './kv/reports/routes.ts'
 import { createKvWalker } from './kv/reports/store.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { expireEntries, readUsage } from './kv/store.ts'
+import { eraseRoutes } from './memory/erase-routes.ts'
+import { createRecallIndex } from './memory/index/recall-index.ts'
+import { recallRoutes } from './memory/recall-routes.ts'
 import { recordRoutes } from './memory/routes.ts'
+import { buildIndex, sweepRecords } from './memory/upkeep/indexing.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
@@ -114,6 +118,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const act = createInstanceActs(pool, shares, keys)
   const quota = createQuota(readUsage)
   const damage = createKnownDamage()
+  const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
 
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
@@ -128,6 +133,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
+    ...eraseRoutes({ access, pool, index }),
+    ...recallRoutes({ access, pool, index }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage), createSlotWalker()] }),
@@ -141,6 +148,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     subservices: switches,
     unbuilt: states.unbuilt,
     pools: [pool, background, beat, following],
+    threads: [index],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
       await keepAuditPartitions(background)
@@ -162,7 +170,11 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     // In a restored database nothing that was read counts, until management has sent everything again.
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
-      ...dueJobs(background, { expiry: expireEntries, slots: expireSlots }),
+      ...dueJobs(background, {
+        ...{ expiry: expireEntries, slots: expireSlots },
+        index: (_, due) => buildIndex(background, index, due),
+        records: (_, due) => sweepRecords(background, index, due),
+      }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),

@@ -236,6 +236,18 @@ export type DaemonOperations = {
       200: LifecycleStatus
     }
   }
+  /** Recall what answers a question, best first, with the reasons. */
+  'POST /v1/memory/recall': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: RecallRequest
+    }
+    answers: {
+      200: RecallResult
+    }
+  }
   /** Store a memory; a known sourceEventId is answered with its record. */
   'POST /v1/memory/records': {
     given: {
@@ -289,6 +301,20 @@ export type DaemonOperations = {
     }
     answers: {
       200: Record
+    }
+  }
+  /** Erase a memory from the records and the index; its value is not learned again. */
+  'DELETE /v1/memory/records/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: RecordDeleted
     }
   }
   /** Version and uptime of the daemon. */
@@ -716,6 +742,51 @@ export type ReadyResponse = {
   status: 'ok' | 'degraded' | Other
 }
 
+export type RecallRequest = {
+  query: string
+  limit?: number | undefined
+  minScore?: number | undefined
+  kinds?: string[] | undefined
+  tags?: string[] | undefined
+  actors?: string[] | undefined
+  asOf?: string | undefined
+  tokenBudget?: number | undefined
+  explain?: boolean | undefined
+}
+
+export type RecallResult = {
+  results: ({
+    id: string
+    content: string
+    kind: string
+    score: number
+    explain: Explanation | null
+    evidenceRefs: string[]
+    tags: string[]
+    contextId: string | null
+    actor: string | null
+    source: {
+      type: string
+      ref: string | null
+      actor: string | null
+      trust: string
+    }
+    createdAt: string
+    occurredAt: string | null
+    validFrom: string
+    validTo: string | null
+    version: number
+  })[]
+  abstained: boolean
+  total: number
+  asOfSeq: number
+  tookMs: number
+  damaged?: ({
+    ref: string | null
+    reason: 'digest_mismatch' | 'page_unreadable' | Other
+  })[]
+}
+
 export type Record = {
   id: string
   key: string | null
@@ -752,6 +823,19 @@ export type RecordBatch = {
 
 export type RecordBatchResult = {
   records: RecordStored[]
+}
+
+export type RecordDeleted = {
+  deleted: true
+  id: string
+  tombstone: string
+  checked: ({
+    place: string
+    found: number
+    erased: number
+  })[]
+  receipt: string
+  deletedAt: string
 }
 
 export type RecordList = {

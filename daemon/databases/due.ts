@@ -8,7 +8,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots'
+type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots' | 'records'
 
 type DueHandlers = Partial<Record<DueKind, (sql: Sql, due: Due) => Promise<unknown>>>
 

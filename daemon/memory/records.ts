@@ -66,7 +66,7 @@ export function momentOf(text: string | undefined): Date | undefined {
 }
 
 /** Six decimals: numbers on the wire are the same wherever they are computed. */
-function round(value: number): number {
+export function round(value: number): number {
   return Math.round(value * 1e6) / 1e6
 }
 

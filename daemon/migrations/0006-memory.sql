@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 91e670270798cef6e235e085ad1ef454068e8c3aec6dfe144ef959bb25125fd7
+-- functions: 6a4b815b4e345bec6cfb949e7c98153b901a6bcf0acd73364cef5ae7705df0dc
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

@@ -170,6 +170,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       ...memoryWrite,
       body: { records: [{ content: 'scratch', sourceEventId: 'matrix-scratch' }] },
     },
+    'POST /v1/memory/recall': { ...memoryRead, body: { query: 'scratch' } },
+    'DELETE /v1/memory/records/{id}': { class: 'capability', operation: 'memory:delete', ...memoryMissing },
     'GET /v1/memory/records': memoryRead,
     'GET /v1/memory/records/{id}': { ...memoryRead, ...memoryMissing },
     'GET /v1/events': {

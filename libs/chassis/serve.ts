@@ -70,6 +70,8 @@ export function createChassis(options: AppOptions<ServeSettings>): Chassis {
 export interface App extends Pick<ServerOptions, 'letterCase' | 'routes' | 'subservices' | 'unbuilt'> {
   /** Closed when the process ends. Requests wait for connections of the first. */
   pools: readonly [ServedPool, ...ServedPool[]]
+  /** Closed before the pools: threads of the process. */
+  threads?: readonly { close(): Promise<void> }[]
   /** Waits for the database; `refused` says why the process must not run on it. */
   prepare(options: { signal: AbortSignal; onWaiting(reason: string): void }): Promise<Prepared | 'stopped'>
   /** Reads what the process must know before it serves. Runs again when it fails. */
@@ -165,6 +167,7 @@ export async function serve(chassis: Chassis, app: App): Promise<Serving> {
       stopping.abort()
       await starting
       await jobs?.stop()
+      await Promise.all((app.threads ?? []).map((thread) => thread.close()))
       await Promise.all(app.pools.map((pool) => pool.close()))
     },
   }

@@ -71,6 +71,12 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
     const { status, text } = await own.call(by, line, body ? { body } : {})
     assert.equal(status, 200, text)
   }
+  const records = Array.from({ length: 100 }, (_, n) => ({ content: `${CANARY} ${n}` }))
+  for (let n = 0; n < 3; n += 1)
+    assert.equal((await own.call(memory, 'POST /v1/memory/records/batch', { body: { records } })).status, 200)
+  await until(async () => (await cell.sql('select 1 from loci.segments where instance_id = $1', [own.svc])).length > 0)
+  const [record] = await cell.sql('select id from loci.records where instance_id = $1 limit 1', [own.svc])
+  assert.equal((await own.call(memory, `DELETE /v1/memory/records/${record?.id}`)).status, 200)
   await authority.publish({ kind: 'partner_credential', body: credentialOf(own) })
   await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
     own.svc,

@@ -153,7 +153,10 @@ function scorePlaces(
 
 const buckets = new Buckets()
 
-/** The best by score, the older first among equals, without more than `copiesMax` near copies by one actor. */
+/**
+ * The best by score, the older first among equals, without more than `copiesMax` near copies by one actor. Items
+ * without an actor are nobody's: templated records of a program are told apart by what differs.
+ */
 function rank(database: Database, scratch: Scratch, scorer: Scorer, options: SearchOptions): Ranked[] {
   const { placeItem, itemAt, segments } = database
   const { score, scoredPlace } = scratch
@@ -181,6 +184,7 @@ function rank(database: Database, scratch: Scratch, scorer: Scorer, options: Sea
 }
 
 function isOneCopyTooMany(kept: Map<string, number[]>, actor: string, sketch: number, copiesMax: number): boolean {
+  if (actor === '') return false
   const others = kept.get(actor)
   if (others === undefined) {
     kept.set(actor, [sketch])

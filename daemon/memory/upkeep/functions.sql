@@ -19,31 +19,33 @@ $$;
 -- hold, and the texts of those that no longer hold and did at p_as_of. Called by readIndex(): every recall and every build of
 -- segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
-  out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail bigint[], out texts text,
-  out changed bigint[], out closed text, out service text, out sent text, out config_intact boolean)
+  out now timestamptz, out life text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
+  out tail bigint[], out texts text, out changed bigint[], out closed text, out service text, out sent text, out config_intact boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
 begin
+  now := v_now;
   perform set_config('loci.instance', p_instance, true);
-  select h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at into seq, through, indexed_at, erased_at from loci.databases h
+  select extract(epoch from h.created_at)::text, h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at
+    into life, seq, through, indexed_at, erased_at from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
     return;
   end if;
   select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database;
-  select coalesce(array_agg(t.seq order by t.seq) filter (where loci.record_holds(t, v_now)), '{}'),
-      loci.mem_texts(array_agg(t) filter (where t.seq > p_have and loci.record_holds(t, v_now)), p_instance, p_database)
-    into tail, texts from (select * from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > through
+  select count(*), max((t.r).seq), coalesce(array_agg((t.r).seq order by (t.r).seq) filter (where loci.record_holds(t.r, v_now)), '{}'),
+      loci.mem_texts(array_agg(t.r) filter (where (t.r).seq > p_have and loci.record_holds(t.r, v_now)), p_instance, p_database)
+    into tail_rows, tail_through, tail, texts from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > through
       order by r.seq limit p_tail_max) t;
   changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
     and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now));
   closed := '[]';
   if p_as_of is not null then
-    select loci.mem_texts(array_agg(c), p_instance, p_database) into closed from (select * from loci.records r
+    select loci.mem_texts(array_agg(c.r), p_instance, p_database) into closed from (select r from loci.records r
       where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) c
-      where c.valid_from <= p_as_of and loci.record_holds(c, p_as_of);
+      where (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of);
   end if;
   select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
 end
@@ -225,6 +227,9 @@ begin
   if erased > 0 then
     v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
     perform loci.mem_save_head(v_entered.head, v_head, null);
+    if 0 = any (p_format) then
+      perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
+    end if;
   end if;
 end
 $$;

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/testing/request.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { MEMORY_RIGHTS, memoryOf, type TestMemory, type TestRecall } from '../testing/records.ts'
+import { addTenant, type TestTenant } from '../testing/tenant.ts'
+
+let daemon: TestDaemon
+let tenant: TestTenant
+before(async () => {
+  daemon = await testDaemon()
+  tenant = await addTenant(daemon)
+})
+after(() => daemon?.[Symbol.asyncDispose]())
+
+let last = 0
+function fresh(): TestMemory & { db: string } {
+  last += 1
+  return { ...memoryOf(tenant, `recall-${last}`), db: `recall-${last}` }
+}
+
+/** As of a moment, or the base level would change between two answers. */
+const OPTIONS = { limit: 50, asOf: '2026-11-01T00:00:00Z', explain: true }
+const TOPICS = ['bicycle', 'harbour', 'violin', 'glacier', 'teapot', 'lantern', 'orchard', 'compass']
+const PLACES = ['Utrecht', 'Lisbon', 'Oslo', 'Kyoto', 'Quito', 'Cairo', 'Perth']
+/** `n` facts that differ, spread over contexts and actors. */
+function facts(n: number) {
+  return Array.from({ length: n }, (_, at) => ({
+    content: `The ${TOPICS[at % 8]} number ${at} was left in ${PLACES[at % 7]} beside item${at}`,
+    contextId: `chat ${at % 23}`,
+    actor: ['Ada', 'Bob', 'Eve'][at % 3] as string,
+    occurredAt: new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString(),
+  }))
+}
+const segmentsOf = (db: string) =>
+  daemon.sql(
+    'select id, from_seq, through_seq, items, format from loci.segments where database = $1 order by from_seq',
+    [db],
+  )
+const indexedThrough = async (db: string) =>
+  Number(
+    (await daemon.sql('select mem_indexed_through from loci.databases where name = $1', [db]))[0]?.mem_indexed_through,
+  )
+
+// Mutant: explained() without the base level among the parts: they do not sum to the score.
+test('the memory that answers comes first, scores fall, and the parts of each sum to its score', async () => {
+  const memory = fresh()
+  for (const content of ['Ada rides a red bicycle', 'Ada prefers replies in Dutch', 'Late replies annoy Bob'])
+    await memory.store(content)
+  const { results, abstained } = await memory.recall({
+    query: 'Which language does Ada prefer for replies?',
+    explain: true,
+  })
+  assert.deepEqual([results[0]?.content, abstained], ['Ada prefers replies in Dutch', false])
+  for (const [at, { score, explain }] of results.entries()) {
+    const sum = explain?.parts.reduce((total, { contribution }) => total + contribution, 0) ?? Number.NaN
+    assert.ok(Math.abs(sum - score) < 1e-6)
+    for (const { value, weight, contribution } of explain?.parts ?? [])
+      assert.ok(Math.abs(value * weight - contribution) < 1e-4)
+    assert.ok(at === 0 || score <= (results[at - 1]?.score ?? 0))
+  }
+  assert.equal((await memory.recall('Ada replies')).results[0]?.explain, null)
+})
+
+test('who may not read is refused, a question that is none is 400, and an empty memory abstains', async () => {
+  const memory = fresh()
+  const token = tenant.mint({ ...MEMORY_RIGHTS, ops: ['memory:write'] })
+  const refused = await tenant.call('POST /v1/memory/recall', { query: 'x' }, { db: memory.db, token })
+  assert.equal(refused.error.code, 'OPERATION_NOT_ALLOWED')
+  const wrong = [{}, [], null, { query: 5 }, { query: '' }, { query: 'x', kinds: 'y' }, { query: 'x', asOf: 'then' }]
+  for (const limit of [0, -1, 1.5, '5', null, 1e9]) wrong.push({ query: 'x', limit } as never)
+  for (const tokenBudget of [0, -1, 1.5, 'x']) wrong.push({ query: 'x', tokenBudget } as never)
+  for (const body of wrong) assert.equal((await memory.call('POST /v1/memory/recall', body)).status, 400)
+  const empty = await memory.recall('What is the launch code?')
+  assert.deepEqual([empty.results, empty.abstained, empty.asOfSeq], [[], true, 0])
+  await memory.store('The kettle whistles')
+  const none = await memory.recall('What is the launch code?')
+  assert.deepEqual([none.results, none.abstained], [[], true])
+})
+
+test('recall is narrowed by kind, tag, actor, score, number and tokens', async () => {
+  const memory = fresh()
+  await memory.storeAll([
+    { content: 'The meeting is on Monday', actor: 'ada', kind: 'fact', tags: ['a', 'b'] },
+    { content: 'The meeting is on Friday', actor: 'bob', kind: 'plan', tags: ['b'] },
+  ])
+  const query = 'When is the meeting?'
+  for (const narrow of [{ actors: ['Bob'] }, { kinds: ['plan'] }])
+    assert.deepEqual(await memory.contents({ query, ...narrow }), ['The meeting is on Friday'])
+  assert.deepEqual(await memory.contents({ query, tags: ['a', 'b'] }), ['The meeting is on Monday'])
+  assert.equal((await memory.contents({ query, limit: 1 })).length, 1)
+  const all = await memory.recall(query)
+  assert.deepEqual(await memory.contents({ query, minScore: all.results[0]?.score }), [all.results[0]?.content])
+  assert.equal((await memory.contents({ query, tokenBudget: 11 })).length, 1)
+  assert.equal((await memory.contents({ query, tokenBudget: 12 })).length, 2)
+})
+
+// Mutant: mem_index without its list of changed records: the former date comes back from its segment.
+test('what was superseded is not recalled, in the tail or in a segment, unless as of a time when it held', async () => {
+  const memory = fresh()
+  const at = (day: number) => new Date(Date.UTC(2026, 0, day)).toISOString()
+  const monday = await memory.store({ content: 'The launch meeting is on Monday', occurredAt: at(1) })
+  const query = 'When is the launch meeting?'
+  const check = async (holds: string) => {
+    assert.deepEqual(await memory.contents(query), [`The launch meeting is on ${holds}`])
+    assert.deepEqual(await memory.contents({ query, asOf: at(2) }), ['The launch meeting is on Monday'])
+    assert.deepEqual(await memory.contents({ query, asOf: '2025-01-01T00:00:00Z' }), [])
+  }
+  await memory.storeAll(facts(260))
+  await eventually(async () => (await indexedThrough(memory.db)) > 0)
+  const friday = await memory.store({
+    content: 'The launch meeting is on Friday',
+    supersedes: monday.id,
+    occurredAt: at(3),
+  })
+  await check('Friday')
+  await memory.storeAll(facts(260).map(({ content, ...rest }) => ({ ...rest, content: `${content} again` })))
+  await eventually(async () => (await segmentsOf(memory.db)).length >= 2)
+  await check('Friday')
+  await memory.store({ content: 'The launch meeting is on Sunday', supersedes: friday.id, occurredAt: at(5) })
+  await check('Sunday')
+})
+
+// Mutants: erase() that leaves the segment as it is: the word stands in its bytes; mem_erase without its comparison of
+// the covering segments is refused by the test of two erasures below.
+test('a deleted memory is gone from records and index, leaves a receipt, and is not learned again', async () => {
+  const memory = fresh()
+  const secret = await memory.store({ content: 'The launch code is tulipsecret', sourceEventId: 'e1' })
+  const spared = await memory.store('The launch pad is orange')
+  await memory.storeAll(facts(256))
+  await eventually(async () => (await indexedThrough(memory.db)) > 0)
+  const before = await memory.recall('launch code')
+  assert.deepEqual(before.results.map(({ id }) => id).slice(0, 2), [secret.id, spared.id])
+  const token = tenant.mint({ ...MEMORY_RIGHTS, ops: ['memory:read', 'memory:write'] })
+  const refused = await tenant.call(`DELETE /v1/memory/records/${secret.id}`, undefined, { db: memory.db, token })
+  assert.equal(refused.error.code, 'OPERATION_NOT_ALLOWED')
+
+  const deleted = await memory.call(`DELETE /v1/memory/records/${secret.id}`)
+  const { checked, receipt, tombstone } = deleted.json<{ checked: object[]; receipt: string; tombstone: string }>()
+  assert.deepEqual(checked, [
+    { place: 'records', found: 1, erased: 1 },
+    { place: 'segments', found: 1, erased: 1 },
+  ])
+  assert.ok(tombstone.length > 0 && !deleted.text.includes('tulip'))
+  const operator = tenant.mint({ ops: ['operator'], ks: ['*/*'] })
+  const audit = await tenant.call('GET /v1/audit', undefined, { token: operator })
+  assert.ok(audit.json<{ entries: { id: string; action: string }[] }>().entries.some(({ id }) => id === receipt))
+  assert.equal((await memory.get(secret.id)).status, 404)
+  assert.equal((await memory.call(`DELETE /v1/memory/records/${secret.id}`)).status, 404)
+  const after = await memory.recall('launch code')
+  assert.ok(after.asOfSeq > before.asOfSeq && after.results.every(({ content }) => !content.includes('tulip')))
+  const traces = await daemon.sql(
+    `select 1 from loci.segments where database = $1 and position('tulipsecret'::bytea in body) > 0
+     union all select 1 from loci.records where database = $1 and body like '%tulipsecret%'`,
+    [memory.db],
+  )
+  assert.deepEqual(traces, [])
+
+  for (const content of ['The launch code is tulipsecret', ' the  LAUNCH code is tulipsecret'])
+    assert.equal((await memory.call('POST /v1/memory/records', { content })).error.code, 'MEMORY_FORGOTTEN')
+  const batch = { records: [{ content: 'another' }, { content: 'The launch code is tulipsecret' }] }
+  const whole = await memory.call('POST /v1/memory/records/batch', batch)
+  assert.deepEqual([whole.error.code, whole.error.details], ['MEMORY_FORGOTTEN', { index: 1 }])
+  const again = await memory.store({ content: 'The launch code is tulipsecret', override: true })
+  assert.notEqual(again.id, secret.id)
+  assert.equal((await memory.contents('launch code'))[0], 'The launch code is tulipsecret')
+})
+
+test('a repeat of the request that stored an erased memory shows its id alone', async () => {
+  const memory = fresh()
+  const send = () => memory.call('POST /v1/memory/records', { content: 'said once' }, { 'idempotency-key': 'once' })
+  const { id } = (await send()).json<{ id: string }>()
+  await memory.call(`DELETE /v1/memory/records/${id}`)
+  const again = await send()
+  assert.deepEqual([again.status, again.json()], [200, { id, redacted: true }])
+})
+
+// Mutant: mem_index_commit that does not look whether the list is still the one it was built from: a record is lost.
+test('answers do not depend on how the records are cut into segments, nor on a cache', async () => {
+  const memory = fresh()
+  const stored = await memory.storeAll(facts(1_200))
+  for (const n of [3, 400, 700])
+    await memory.store({ content: `The anchor ${n}`, supersedes: stored[n]?.id, occurredAt: '2026-02-01T00:00:00Z' })
+  await Promise.all([5, 6, 500, 900].map((n) => memory.call(`DELETE /v1/memory/records/${stored[n]?.id}`)))
+  await eventually(async () => (await indexedThrough(memory.db)) > 1_000, 60_000)
+  const questions = [
+    ...TOPICS,
+    ...PLACES,
+    'item77',
+    'where was the violin number 42 left?',
+    'anchor',
+    'what did Ada leave?',
+  ]
+  const ask = async () => {
+    const all = []
+    for (const query of questions) all.push((await memory.recall({ query, ...OPTIONS })).results)
+    return all
+  }
+  const answers = await ask()
+  assert.ok(answers.slice(0, -1).every((results) => results.length > 0))
+  const asked = (body: object) => ({
+    ...{ body, headers: { 'x-loci-capability': tenant.mint(MEMORY_RIGHTS), 'x-loci-database': memory.db } },
+  })
+  /** By a process that has nothing in memory, and by the one that has everything. */
+  const same = async (why: string) => {
+    await using replica = await testDaemon({ replicaOf: daemon })
+    await eventually(async () => (await replica.ask('POST /v1/memory/recall', asked({ query: 'x' }))).status === 200)
+    for (const [at, question] of questions.entries()) {
+      const cold = await replica.ask('POST /v1/memory/recall', asked({ query: question, ...OPTIONS }))
+      assert.deepEqual(cold.json<TestRecall>().results, answers[at], `${why}: ${question}`)
+    }
+    assert.deepEqual(await ask(), answers, why)
+  }
+  await same('cold')
+  await daemon.sql(`update loci.segments set body = '\\x00' || substr(body, 2) where database = $1`, [memory.db])
+  await same('with damaged bytes')
+  await eventually(async () => (await segmentsOf(memory.db)).every(({ format, items }) => format !== 0 && Number(items) > 0))
+  await same('built again')
+  await daemon.sql('delete from loci.segments where database = $1', [memory.db])
+  await same('without any segment')
+  await daemon.sql(
+    `insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'index', now()) on conflict do nothing`,
+    [tenant.instanceId, memory.db],
+  )
+  await eventually(async () => (await segmentsOf(memory.db)).length > 0)
+  await same('built from the records')
+})
+
+test('two erasures and a build at once leave neither record behind', async () => {
+  const memory = fresh()
+  const stored = await memory.storeAll(facts(300))
+  await eventually(async () => (await indexedThrough(memory.db)) > 0)
+  const gone = stored.slice(0, 12)
+  const writes = memory.storeAll(facts(300).map(({ content, ...rest }) => ({ ...rest, content: `Later ${content}` })))
+  const answers = await Promise.all(gone.map(({ id }) => memory.call(`DELETE /v1/memory/records/${id}`)))
+  await writes
+  assert.ok(answers.every(({ status }) => status === 200 || status === 503))
+  const left = gone.filter((_, at) => answers[at]?.status === 503)
+  for (const { id } of left) assert.equal((await memory.call(`DELETE /v1/memory/records/${id}`)).status, 200)
+  await eventually(async () => (await segmentsOf(memory.db)).length >= 2)
+  for (const { content } of gone) assert.ok(!(await memory.contents(content)).includes(content))
+  assert.ok((await memory.contents(stored[20]?.content ?? '')).includes(stored[20]?.content ?? ''))
+})
+
+test('a memory whose time is over is not seen at once, and leaves records and segments by itself', async () => {
+  const memory = fresh()
+  const { id } = await memory.store({ content: 'The parking ticket is valid', ttlMs: 1_500, sourceEventId: 'park' })
+  await memory.storeAll(facts(256))
+  await eventually(async () => (await memory.get(id)).status === 404)
+  assert.deepEqual(await memory.contents('parking ticket'), [])
+  await eventually(async () => (await daemon.sql('select 1 from loci.records where id = $1', [id])).length === 0)
+  const traces = await daemon.sql(
+    `select 1 from loci.segments where database = $1 and position('park'::bytea in body) > 0`,
+    [memory.db],
+  )
+  assert.deepEqual(traces, [])
+  const again = await memory.store({ content: 'The parking ticket is valid', sourceEventId: 'park' })
+  assert.notEqual(again.id, id)
+})

@@ -1,0 +1,193 @@
+// Keeps the index of a database: makes segments of the tail, takes records out of them, and makes anew what cannot be
+// used. Segments are made outside of any lock and published only while the index is still the one that they were made
+// from; who is overtaken begins again.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { isUnreadable } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Due } from '../../databases/store.ts'
+import { appendEvents } from '../../events/store.ts'
+import type { Language, RecordText } from '../analysis/item.ts'
+import { FORMAT, openSegment } from '../index/format.ts'
+import type { RecallIndex } from '../index/recall-index.ts'
+import { formatOf, languageOf } from './config.ts'
+import { ITEMS_MAX, mergeFrom, type Part, partsOf, segmentDigest } from './segments.ts'
+import {
+  commitIndex,
+  dropSegments,
+  type Erased,
+  eraseRecords,
+  findPlaces,
+  type IndexState,
+  type NewSegment,
+  nextExpiry,
+  type Replacement,
+  readIndex,
+  readSegments,
+  readTexts,
+  type SegmentRow,
+  type TextRow,
+} from './store.ts'
+
+const OVERTAKEN_MAX = 5
+/** Records that expire in one transaction; a database with more is due again at once. */
+const EXPIRED_MAX = 500
+
+/** As the analyser takes it. */
+export function recordTextOf({ seq, context, position, storedAt, body }: TextRow): RecordText {
+  const occurredAt = body.occurredAt === null ? storedAt : Date.parse(body.occurredAt)
+  return { seq, context, position, actor: body.actor, occurredAt, content: body.content, media: body.media }
+}
+
+/** The handler of due work `index`. */
+export async function buildIndex(pool: Pool, index: RecallIndex, due: Due): Promise<void> {
+  for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
+    const state = await readIndex(pool, due.instanceId, due.database, { tailMax: ITEMS_MAX })
+    const plan = await planIndex(pool, index, due, state)
+    if ((await commitIndex(pool, due, state, plan)) === 'moved') continue
+    index.forget(due.instanceId, plan.replaced.map(String))
+    return
+  }
+  throw new Error('writes of the database overtook the build of its index; it is due again')
+}
+
+async function planIndex(
+  pool: Pool,
+  index: RecallIndex,
+  due: Due,
+  state: IndexState,
+): Promise<Replacement & { through: number }> {
+  const language = languageOf(state)
+  const format = formatOf(language)
+  const changed = new Set(state.changed)
+  const parts = partsOf(state, format)
+  const tail = state.texts.map(recordTextOf)
+  const hasTail = state.tailRows > 0
+  // What no longer holds is left out of the texts, and is covered all the same.
+  const through = !hasTail ? state.through : state.tailRows < ITEMS_MAX ? state.seq : (state.tailThrough as number)
+  const replaced: number[] = []
+  const segments: NewSegment[] = []
+  const publish = async (body: Uint8Array, from: number, to: number) => {
+    const row = { from, through: to, items: openSegment(body).items, format }
+    segments.push({ ...row, body, digest: segmentDigest(due, row, body) })
+  }
+  const bodyOf = (part: Part) => segmentBody(pool, index, due, part, language)
+  const counts = parts.map((part) => (part.isUsable ? part.items : ITEMS_MAX))
+  const merged = hasTail ? mergeFrom([...counts, tail.length]) : parts.length
+  for (const part of parts.slice(0, merged)) {
+    const isChanged = [...changed].some((seq) => seq >= part.from && seq <= part.through)
+    if (part.isUsable && !isChanged) continue
+    if (part.id !== undefined) replaced.push(part.id)
+    const dropped = [...changed].filter((seq) => seq >= part.from && seq <= part.through)
+    await publish(await index.merge([await bodyOf(part)], dropped), part.from, part.through)
+  }
+  if (hasTail) {
+    const absorbed = parts.slice(merged)
+    const bodies = await Promise.all(absorbed.map(bodyOf))
+    for (const { id } of absorbed) if (id !== undefined) replaced.push(id)
+    const body = await index.merge([...bodies, await index.build(tail, language)], [...changed])
+    await publish(body, absorbed[0]?.from ?? state.through + 1, through)
+  }
+  return { replaced, segments, through }
+}
+
+/** The body of a part: as it is stored, or from the records, and then it is stored anew, soon. */
+export async function segmentBody(
+  pool: Pool,
+  index: RecallIndex,
+  due: Due,
+  part: Part,
+  language: Language,
+): Promise<Uint8Array> {
+  const stored = part.isUsable ? await storedBody(pool, due, part) : undefined
+  if (stored) return stored
+  if (part.isUsable) await dropSegments(pool, due.instanceId, due.database, [part.id])
+  const texts = await readTexts(pool, due.instanceId, due.database, part)
+  return index.build(texts.map(recordTextOf), language)
+}
+
+/** Undefined when it does not fit its digest, or cannot be read. */
+async function storedBody(sql: Sql, due: Due, segment: SegmentRow): Promise<Uint8Array | undefined> {
+  try {
+    const [row] = await readSegments(sql, due.instanceId, due.database, [segment.id])
+    return row && segmentDigest(due, segment, row.body).equals(row.digest) ? row.body : undefined
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return undefined
+  }
+}
+
+/** What `finish` does in the transaction of the erasure, before its events. */
+type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
+
+/**
+ * Erases a record, or without an id those whose time is over: the records and, in the same transaction, the segments
+ * that have them. Undefined when there is none.
+ */
+export async function erase<Result>(
+  pool: Pool,
+  index: RecallIndex,
+  due: Due,
+  wanted: { id?: string },
+  finish: Finish<Result>,
+): Promise<Result | undefined> {
+  for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
+    const { seqs, segments } = await findPlaces(pool, due, { id: wanted.id ?? null, limit: EXPIRED_MAX })
+    if (seqs.length === 0) return undefined
+    const replacement = {
+      replaced: segments.map(({ id }) => id),
+      segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
+    }
+    const done = await transaction(pool, async (sql) => {
+      const erased = await eraseRecords(sql, due, { seqs, isForgotten: wanted.id !== undefined, ...replacement })
+      if (erased.outcome !== 'done') return { erased }
+      const result = await finish(sql, erased)
+      await appendEvents(sql, due.instanceId, erased.events)
+      return { erased, result }
+    })
+    if (done.erased.outcome === 'done' && done.erased.erased > 0) {
+      index.forget(due.instanceId, replacement.replaced.map(String))
+      return done.result
+    }
+    if (done.erased.outcome !== 'moved') return undefined
+  }
+  throw new ApiError(
+    'OVERLOADED',
+    'Other changes of this memory came first, again and again. Nothing was done; try again.',
+    {
+      retryAfterMs: 200,
+    },
+  )
+}
+
+/** A segment without some of its records. One that cannot be used says so: it is made from the records, soon. */
+async function without(
+  sql: Sql,
+  index: RecallIndex,
+  due: Due,
+  segment: SegmentRow,
+  seqs: number[],
+): Promise<NewSegment> {
+  const dropped = seqs.filter((seq) => seq >= segment.from && seq <= segment.through)
+  // Of another release: its layout may be another.
+  const isReadable = Math.floor(segment.format / 65_536) === FORMAT
+  const stored = isReadable ? await storedBody(sql, due, segment) : undefined
+  const { from, through } = segment
+  if (!stored) {
+    const row = { from, through, items: 0, format: 0 }
+    return { ...row, body: new Uint8Array(), digest: segmentDigest(due, row, new Uint8Array()) }
+  }
+  const body = await index.merge([stored], dropped)
+  const row = { from, through, items: openSegment(body).items, format: segment.format }
+  return { ...row, body, digest: segmentDigest(due, row, body) }
+}
+
+/** The handler of due work `records`: what has expired leaves, as if it had been deleted, and may be learned again. */
+export async function sweepRecords(pool: Pool, index: RecallIndex, due: Due): Promise<void> {
+  for (let more = true; more; ) {
+    const erased = await erase(pool, index, due, {}, async (_, { erased: count }) => count)
+    more = erased !== undefined && erased >= EXPIRED_MAX
+  }
+  await nextExpiry(pool, due)
+}

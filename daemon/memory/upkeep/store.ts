@@ -1,0 +1,247 @@
+// All SQL of the index and of erasure: segments, the tail, and what leaves.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import type { Due } from '../../databases/store.ts'
+
+/** A segment in the list of a database; its body is read by id. */
+export interface SegmentRow {
+  id: number
+  from: number
+  through: number
+  items: number
+  format: number
+}
+
+/** A record as the analyser needs it; `body` is that of RecordBody. */
+export interface TextRow {
+  seq: number
+  context: number
+  position: number
+  storedAt: number
+  body: { content: string; actor: string | null; occurredAt: string | null; media: string | null }
+}
+
+export interface IndexState {
+  /** By the database's clock, which the times of records are by. */
+  now: Date
+  /** Of this database of that name: numbers are of one life. */
+  life: string
+  /** The database's number; 0 when there is no such database. */
+  seq: number
+  /** Records up to this number stand in the segments, as they were at `indexedAt`. */
+  through: number
+  indexedAt: number
+  erasedAt: number
+  segments: SegmentRow[]
+  /** Records behind `through`, whether they hold or not, and the number of the last that was read. */
+  tailRows: number
+  tailThrough: number | null
+  /** Numbers of those that hold. */
+  tail: number[]
+  /** Those of them above `have`. */
+  texts: TextRow[]
+  /** Numbers of records that stand in a segment and no longer hold. */
+  changed: number[]
+  /** Records that no longer hold, and did at `asOf`. */
+  closed: TextRow[]
+  service: string | null
+  sent: string | null
+}
+
+type TextArray = [seq: number, context: number, position: number, storedAt: number, body: TextRow['body']]
+type SegmentArray = [id: number, from: number, through: number, items: number, format: number]
+
+interface IndexRow extends Omit<IndexState, 'segments' | 'texts' | 'closed'> {
+  segments: string | null
+  texts: string
+  closed: string
+}
+
+const NO_INDEX = {
+  ...{ life: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
+  ...{ tailRows: 0, tailThrough: null, service: null, sent: null },
+}
+
+/** Of one moment. `have`: the number up to which the caller has the texts of the tail. */
+export async function readIndex(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { have = 0, asOf = null, tailMax = 1_000_000 }: { have?: number; asOf?: Date | null; tailMax?: number },
+): Promise<IndexState> {
+  const { rows } = await sql.query<IndexRow>({
+    name: 'mem_index',
+    text: `select now, life, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments, tail_rows as "tailRows",
+        tail_through as "tailThrough", tail, texts, changed, closed, service, sent
+      from loci.mem_index($1, $2, $3, $4, $5)`,
+    values: [instanceId, database, have, asOf, tailMax],
+  })
+  const row = rows[0] as IndexRow
+  if (row.segments === null)
+    return { ...NO_INDEX, now: row.now, segments: [], tail: [], texts: [], changed: [], closed: [] }
+  return {
+    ...row,
+    segments: segmentsOf(row.segments),
+    // bigint[] arrives as texts.
+    tail: row.tail.map(Number),
+    changed: row.changed.map(Number),
+    texts: textsOf(row.texts),
+    closed: textsOf(row.closed),
+  }
+}
+
+function segmentsOf(text: string): SegmentRow[] {
+  const rows = JSON.parse(text) as SegmentArray[]
+  return rows.map(([id, from, through, items, format]) => ({ id, from, through, items, format }))
+}
+
+function textsOf(text: string): TextRow[] {
+  const rows = JSON.parse(text) as TextArray[]
+  return rows.map(([seq, context, position, storedAt, body]) => ({ seq, context, position, storedAt, body }))
+}
+
+/** Of the records in a range that hold: what a segment that cannot be used would say. */
+export async function readTexts(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { from, through }: { from: number; through: number },
+): Promise<TextRow[]> {
+  const { rows } = await sql.query<{ texts: string }>({
+    name: 'mem_range',
+    text: 'select loci.mem_range($1, $2, $3, $4) as texts',
+    values: [instanceId, database, from, through],
+  })
+  return textsOf(rows[0]?.texts ?? '[]')
+}
+
+export interface SegmentBody {
+  id: number
+  body: Buffer
+  digest: Buffer
+}
+
+/** Those of the segments that are there, in any order. */
+export async function readSegments(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  ids: number[],
+): Promise<SegmentBody[]> {
+  const { rows } = await sql.query<{ id: number; body: string; digest: Buffer }>({
+    name: 'mem_segments',
+    text: 'select id, body, digest from loci.mem_segments($1, $2, $3)',
+    values: [instanceId, database, ids],
+  })
+  return rows.map(({ id, body, digest }) => ({ id, body: Buffer.from(body, 'base64'), digest }))
+}
+
+/** A segment to be published. */
+export interface NewSegment extends Omit<SegmentRow, 'id'> {
+  body: Uint8Array
+  digest: Buffer
+}
+
+/** What replaces which. */
+export interface Replacement {
+  replaced: number[]
+  segments: NewSegment[]
+}
+
+function replacementValues({ replaced, segments }: Replacement): unknown[] {
+  return [
+    replaced,
+    segments.map(({ from }) => from),
+    segments.map(({ through }) => through),
+    segments.map(({ items }) => items),
+    segments.map(({ format }) => format),
+    segments.map(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64')),
+    segments.map(({ digest }) => digest.toString('hex')),
+  ]
+}
+
+/** `moved`: the index is another than the one that was read; nothing was done. */
+export async function commitIndex(
+  pool: Pool,
+  { instanceId, database }: Due,
+  { seq, erasedAt, segments }: Pick<IndexState, 'seq' | 'erasedAt' | 'segments'>,
+  { through, ...replacement }: Replacement & { through: number },
+): Promise<'done' | 'moved' | 'none' | 'erasing' | 'gone'> {
+  const { rows } = await execute<{ outcome: 'done' | 'moved' | 'none' | 'erasing' | 'gone' }>(pool, {
+    name: 'mem_index_commit',
+    text: 'select loci.mem_index_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as outcome',
+    values: [
+      instanceId,
+      database,
+      segments.map(({ id }) => id),
+      erasedAt,
+      seq,
+      through,
+      ...replacementValues(replacement),
+    ],
+  })
+  return rows[0]?.outcome ?? 'gone'
+}
+
+/** Segments that cannot be used are built again from the records, soon. */
+export async function dropSegments(pool: Pool, instanceId: string, database: string, ids: number[]): Promise<void> {
+  await execute(pool, {
+    name: 'mem_drop_segments',
+    text: 'select loci.mem_drop_segments($1, $2, $3)',
+    values: [instanceId, database, ids],
+  })
+}
+
+export interface Places {
+  seqs: number[]
+  /** Those that cover one of the numbers. */
+  segments: SegmentRow[]
+}
+
+/** Where a record stands; without an id: the records whose time is over, at most `limit`. */
+export async function findPlaces(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { id = null, limit = 1 }: { id?: string | null; limit?: number },
+): Promise<Places> {
+  const { rows } = await sql.query<{ seqs: string[]; segments: string }>({
+    name: 'mem_places',
+    text: 'select seqs, segments from loci.mem_places($1, $2, $3, $4)',
+    values: [instanceId, database, id, limit],
+  })
+  const { seqs, segments } = rows[0] as { seqs: string[]; segments: string }
+  return { seqs: seqs.map(Number), segments: segmentsOf(segments) }
+}
+
+export interface Erased {
+  outcome: 'done' | 'moved' | 'none' | 'erasing' | 'gone'
+  at: Date
+  erased: number
+  segments: number
+  tombstone: Buffer | null
+  events: object[]
+}
+
+/** In the caller's transaction, who appends audit and events, last. */
+export async function eraseRecords(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { seqs, isForgotten, ...replacement }: Replacement & { seqs: number[]; isForgotten: boolean },
+): Promise<Erased> {
+  const { rows } = await sql.query<Erased>({
+    name: 'mem_erase',
+    text: `select outcome, at, erased, segments, tombstone, events from loci.mem_erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    values: [instanceId, database, seqs, isForgotten, ...replacementValues(replacement)],
+  })
+  return rows[0] as Erased
+}
+
+/** Puts the next expiry of the database on the list of due work. */
+export async function nextExpiry(pool: Pool, { instanceId, database }: Due): Promise<void> {
+  await execute(pool, {
+    name: 'mem_expiry_next',
+    text: 'select loci.mem_expiry_next($1, $2)',
+    values: [instanceId, database],
+  })
+}
