@@ -6,6 +6,7 @@ import { fold, foldName, visible } from './fold.ts'
 import {
   type ActorNames,
   CAPS_MAX,
+  CUE_LENGTH_MAX,
   CUE_TERMS_MAX,
   type Cue,
   type CueDate,
@@ -57,7 +58,7 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
 
 /** `actors`: the names of the database's actors, from actorNames(). They say who is meant, not what. */
 export function analyseCue(text: string, language: Language, actors: ActorNames): Cue {
-  const folded = fold(visible(text))
+  const folded = fold(visible(text.slice(0, CUE_LENGTH_MAX)))
   const tables = tablesFor(folded, language)
   const { who, rest } = findNames(folded, actors)
   const terms = new Set<string>()

@@ -107,6 +107,7 @@ export interface Cue {
 
 /** A longer cue is cut: recall's cost is bounded by counts. */
 export const CUE_TERMS_MAX = 64
+export const CUE_LENGTH_MAX = 4_096
 
 /**
  * The actors of a database, as the search hands them to analyseCue: made by actorNames() once per list of segments.

@@ -53,6 +53,10 @@ export function findNames(folded: string, actors: ActorNames): { who: string[]; 
 }
 
 function longestName(words: RegExpExecArray[], at: number, names: ReadonlySet<string>) {
+  const first = words[at]?.[0] ?? ''
+  // Every longer name is also known by its first word, but for those that begin with a role or a mere letter.
+  const isLikely = names.has(first) || ROLES.has(first) || first.length === 1 || /^[وفبل]/.test(first)
+  if (!isLikely) return null
   for (let length = Math.min(NAME_WORDS_MAX, words.length - at); length > 0; length--) {
     const name = words
       .slice(at, at + length)

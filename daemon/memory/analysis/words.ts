@@ -1,6 +1,6 @@
 // Words of a folded text. Scripts that put spaces between words give words; the others (Han, kana, Hangul, Thai, Lao,
 // Khmer, Burmese) give pairs of neighbouring characters: no dictionary, so every release of the runtime cuts alike.
-// Measured on 12,000 Chinese characters: pairs 1.3 ms, Intl.Segmenter 35 ms.
+// Intl.Segmenter takes seven to ten times as long (measured on 11,376 Chinese characters).
 
 const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\u30fc'

@@ -104,7 +104,7 @@ export const ENGLISH: LanguageTables = {
         '\\bsince\\b|\\b(?:daily|weekly|always|usually|often|sometimes)\\b',
       'i',
     ),
-    title: /["“][^"”]{2,200}["”]|(?<=[a-z,] )[A-Z][a-z]+/,
+    title: /["“][^"“”]{2,200}["”]|(?<=[a-z,] )[A-Z][a-z]+/,
     person: new RegExp(`(?<![.!?]\\s)(?<=\\s)[A-Z][a-z]+|\\b(?:${KIN}|${KIN.toUpperCase()})\\b`),
   },
 }

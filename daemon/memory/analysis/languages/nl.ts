@@ -119,7 +119,7 @@ export const DUTCH: LanguageTables = {
         '\\bsinds\\b|\\b(?:dagelijks|wekelijks|altijd|meestal|vaak|soms)\\b',
       'i',
     ),
-    title: /["“„‘][^"”’]{2,200}["”’]|(?<=[a-z,] )[A-Z][a-z]+/,
+    title: /["“„‘][^"“„”‘’]{2,200}["”’]|(?<=[a-z,] )[A-Z][a-z]+/,
     person: new RegExp(`(?<![.!?]\\s)(?<=\\s)[A-Z][a-z]+|\\b(?:${KIN})\\b`),
   },
 }
