@@ -214,7 +214,9 @@ test('answers do not depend on how the records are cut into segments, nor on a c
   await same('cold')
   await daemon.sql(`update loci.segments set body = '\\x00' || substr(body, 2) where database = $1`, [memory.db])
   await same('with damaged bytes')
-  await eventually(async () => (await segmentsOf(memory.db)).every(({ format, items }) => format !== 0 && Number(items) > 0))
+  await eventually(async () =>
+    (await segmentsOf(memory.db)).every(({ format, items }) => format !== 0 && Number(items) > 0),
+  )
   await same('built again')
   await daemon.sql('delete from loci.segments where database = $1', [memory.db])
   await same('without any segment')

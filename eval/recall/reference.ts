@@ -13,7 +13,8 @@ import {
   type Language,
 } from '@loci/daemon/memory/analysis/item.ts'
 import { actorNames } from '@loci/daemon/memory/analysis/names.ts'
-import { PARTS, type PartWeights, type SalienceWeights, UNKNOWN_TERM_IDF } from '@loci/daemon/memory/weights.ts'
+import { unknownIdf } from '@loci/daemon/memory/index/terms.ts'
+import { PARTS, type PartWeights, type SalienceWeights } from '@loci/daemon/memory/weights.ts'
 
 export interface Scored {
   seq: number
@@ -76,7 +77,7 @@ export class ReferenceIndex {
   partsOf(cue: Cue): number[][] {
     const terms = cue.terms.flatMap((term) => this.#termOf(term) ?? [])
     const unknown = cue.terms.length - terms.length
-    const sum = terms.reduce((total, { idf }) => total + idf, unknown * UNKNOWN_TERM_IDF) || 1
+    const sum = terms.reduce((total, { idf }) => total + idf, unknown * unknownIdf(this.#items.length)) || 1
     const said = this.#saidNearby(terms)
     const near = this.#near(terms)
     const answer = this.#answers(terms)

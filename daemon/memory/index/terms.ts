@@ -29,6 +29,11 @@ const STEM_SHARE_MIN = 0.65
 /** Dictionary entries read for one stem group: a database of invented words must not make recall slow. */
 const STEM_ENTRIES_MAX = 2_048
 
+/** In a database of fewer than ten items not even a word that none of them has is that rare. */
+export function unknownIdf(items: number): number {
+  return Math.min(UNKNOWN_TERM_IDF, idfOf(items, 0))
+}
+
 export function idfOf(items: number, df: number): number {
   return Math.log(1 + (items - df + 0.5) / (df + 0.5))
 }
@@ -67,7 +72,7 @@ export function readTerms(
     kept.push(term)
   }
   // A word that no item has is a part of the question all the same: without it one common word would be a full match.
-  scratch.idfTotal = idfTotal + (terms.length - known.length) * UNKNOWN_TERM_IDF || 1
+  scratch.idfTotal = idfTotal + (terms.length - known.length) * unknownIdf(database.items) || 1
   return { terms: kept, dropped }
 }
 
