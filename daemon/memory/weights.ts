@@ -39,13 +39,8 @@ export const PART_WEIGHTS: PartWeights = {
   person: 1,
 }
 
-/** What an item's surface shows, in the order of the sum. A feature that is not named here weighs nothing. */
-export const SALIENCE_FEATURES = ['novel', 'question', 'answers', 'first', 'caps', 'time', 'digits', 'you'] as const
-export type SalienceFeature = (typeof SALIENCE_FEATURES)[number]
-
-export type SalienceWeights = Readonly<Record<SalienceFeature, number>>
-
-export const SALIENCE_WEIGHTS: SalienceWeights = {
+/** What an item's surface shows. A feature that is not named here weighs nothing. */
+export const SALIENCE_WEIGHTS = {
   novel: 0.5,
   question: -0.5,
   answers: 0.5,
@@ -55,6 +50,7 @@ export const SALIENCE_WEIGHTS: SalienceWeights = {
   digits: 0.5,
   you: -0.5,
 }
+export type SalienceWeights = Readonly<Record<keyof typeof SALIENCE_WEIGHTS, number>>
 
 /**
  * What a word of the cue that no item has weighs in the sums of the parts `cue` and `answer`. It ranks nothing (LoCoMo

@@ -88,7 +88,7 @@ function shuffled<Value>(values: readonly Value[], random: () => number): Value[
 }
 
 /** Numbers in [0, 1), the same in every run (mulberry32). */
-export function generator(seed: number): () => number {
+function generator(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

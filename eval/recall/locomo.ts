@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { RecordText } from '@loci/daemon/memory/analysis/item.ts'
 import type { Question, QuestionSet } from './questions.ts'
 
-interface Turn {
+interface Said {
   id: string
   sess: number
   dt: string
@@ -19,7 +19,7 @@ export interface Dialogue {
   id: string
   a: string
   b: string
-  turns: Turn[]
+  turns: Said[]
   qa: { q: string; cat: number; ev: string[] }[]
 }
 

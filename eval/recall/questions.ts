@@ -37,7 +37,7 @@ export interface Ranked {
 /** How many of a ranking are looked at. */
 export const DEPTH = 50
 
-export class Measured {
+class Measured {
   readonly #sums = { at5: 0, at10: 0, at20: 0, hit20: 0, mrr: 0 }
   readonly #rankings: string[] = []
   #questions = 0

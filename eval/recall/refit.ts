@@ -72,7 +72,7 @@ export function fitWeights(file: RefitFile): { weights: PartWeights; lines: stri
 }
 
 /** Coordinate ascent: each part in turn takes the number that is worth most, until a round gains nothing. */
-export function climb(start: PartWeights, worth: (weights: PartWeights) => number): PartWeights {
+function climb(start: PartWeights, worth: (weights: PartWeights) => number): PartWeights {
   let weights = start
   let best = worth(weights)
   for (let round = 0; round < ROUNDS_MAX; round++) {

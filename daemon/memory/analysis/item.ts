@@ -2,7 +2,7 @@
 // made by analyse.ts, which is pure: the same text and language give the same item on every replica.
 
 /** Raise it with any change of terms, flags or ranges: a segment made by another version must be built anew. */
-export const ANALYSER_VERSION = 1
+const ANALYSER_VERSION = 1
 
 /** The database's configured language. `auto` decides per text, by script and by stop words. */
 export const LANGUAGES = ['auto', 'en', 'nl', 'zh', 'ar'] as const
@@ -36,7 +36,7 @@ export interface RecordText {
   media?: string | null
 }
 
-/** Bits of an item's flags. `digits` is a number 0-3 in two bits: digits in the text, at most three counted. */
+/** Bits of an item's flags. Above them, from DIGITS_SHIFT on: how many digits the text has, at most 3. */
 export const FLAG = {
   question: 1 << 0,
   first: 1 << 1,
@@ -51,10 +51,6 @@ export const FLAG = {
   person: 1 << 10,
 } as const
 export const DIGITS_SHIFT = 11
-
-export function digitsOf(flags: number): number {
-  return (flags >> DIGITS_SHIFT) & 3
-}
 
 /** First and last day of a time word, in days since 1970, both included. */
 export type DayRange = readonly [from: number, to: number]
