@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 52a598944ec8afc21dbe27653476117ed36df077fe2378e36c287a77a988db19
+-- functions: c3e18e7a297ac876eb5e77722ee4fbdc5bfd033f8f8ca8b666496c5b87f8c5fa
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
@@ -31,7 +31,7 @@ create table loci.working_memory (
   digests bytea[] not null,
   -- The earliest expiry.
   soonest timestamptz,
-  -- Bytes of history, evictions and clears by the Monday of their week, until they are dropped.
+  -- Bytes of history and evictions by the Monday of their week, until they are dropped.
   weeks date[] not null,
   week_bytes bigint[] not null,
   -- Over every other column; one byte while a slot is damaged, so that each is looked at by itself.

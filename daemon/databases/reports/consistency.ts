@@ -243,6 +243,8 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
     digest.failed += 1
     walk.issues.push(issueOf(walker, 'digest_mismatch', database, ref, `${ref} does not fit its digest.`))
   }
+  for (const { type, ref, detail } of chunk.besides ?? [])
+    walk.issues.push(issueOf(walker, type, database, ref, detail))
   if (chunk.expiredVisible > 0)
     walk.issues.push(
       issueOf(
