@@ -30,6 +30,8 @@ export function createQuota(read: ReadUsage): Quota {
         (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.records + records >= limits.records * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
+        // Who comes meanwhile goes by what is known; near the limit everybody reads.
+        if (last) last.at = performance.now()
         usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
         known.keep(id, { usage, at: performance.now() })
       }
