@@ -143,7 +143,7 @@ export type ManagementOperations = {
       200: Operation
     }
   }
-  /** The organizations that the caller may ask about: of an API key its one. */
+  /** The organizations of the caller: for an API key its own. */
   'GET /api/v1/organizations': {
     given: {}
     answers: {

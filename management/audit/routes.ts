@@ -37,7 +37,7 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
             // Whoever looks into what is somebody else's leaves a trace where the platform's people can be asked about
             // it.
             if (!isOwn) {
-              const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'audit.look', subject: chain }
+              const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'audit.read', subject: chain }
               await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId, before } })
             }
             return found
