@@ -55,7 +55,7 @@ function exceeded(what: string, limit: number): ApiError {
 export function databasesExceeded(limit: number): ApiError {
   return new ApiError(
     'QUOTA_EXCEEDED',
-    `The instance has the ${limit} databases of its plan. A database comes to be with its first write.`,
+    `The instance has reached the ${limit} databases of its plan. The first write to a new name makes a database: use one that exists, or choose a larger plan.`,
   )
 }
 

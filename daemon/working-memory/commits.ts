@@ -134,7 +134,7 @@ function refusalOf({ outcome }: Committed, databasesMax: number): ApiError {
   if (outcome === 'databases') return databasesExceeded(databasesMax)
   return new ApiError(
     'OVERLOADED',
-    'Other writes of this working memory came first, again and again. Nothing was done; try again.',
+    'Concurrent writes changed this working memory each time before this one. Nothing was done; try again.',
     {
       retryAfterMs: 200,
     },
@@ -193,7 +193,7 @@ export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent
 export function configDamaged(): ApiError {
   return new ApiError(
     'DATA_DAMAGED',
-    'The configuration of this working memory is damaged: nobody can say how many slots it may have. An operator can PUT it again.',
+    'The stored configuration of this working memory is damaged, so its capacity is unknown. An operator can PUT it again.',
     { details: { ref: 'config' } },
   )
 }

@@ -306,5 +306,5 @@ export function asDamage(error: unknown): never {
 }
 
 export function badCursor(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+  return new ApiError('VALIDATION_ERROR', 'The cursor is not valid. Send nextCursor of the page before, or no cursor.')
 }

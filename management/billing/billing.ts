@@ -111,7 +111,7 @@ async function storeEvent(
 ): Promise<Received> {
   await useOrganization(sql, organizationId)
   const tenant = await lockBilledTenant(sql, organizationId, tenantId)
-  if (!tenant) throw new Error(`the tenant ${tenantId} was there a moment ago`)
+  if (!tenant) throw new Error(`the tenant ${tenantId} was found and could not be locked`)
   const before = await listEvents(sql, organizationId, tenantId)
   const countsFor = subscriptionFor(before, arrived.subscriptionId)
   const numbered = { ...arrived, arrival: tenant.arrivals + 1, countsFor }

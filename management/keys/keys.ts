@@ -81,7 +81,7 @@ export async function removeKey(sql: Sql, kid: string, actor: string): Promise<S
   if (row.state === 'active')
     throw new ApiError(
       'INVALID_STATE',
-      `${kid} signs the tokens of today: rotate first (management keys rotate), then remove it once it is retiring, at most 30 s later.`,
+      `${kid} is the active signing key: rotate first (management keys rotate), then remove it once it is retiring, at most 30 s later.`,
     )
   if (row.state === 'next')
     throw new ApiError('INVALID_STATE', `${kid} is about to take over (at most 30 s) and has signed nothing yet.`)

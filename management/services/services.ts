@@ -244,7 +244,7 @@ async function lockService(
   const tenant = await lockQuota(sql, caller.organizationId, tenantId)
   const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
   if (placed.state.status === 'deleted')
-    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
+    throw new ApiError('INVALID_STATE', 'The service was deleted and cannot be restored. Create a new one.')
   return { tenant, placed, service: await requireVisible(sql, caller, id) }
 }
 
@@ -325,6 +325,6 @@ export function requirePlaced({ cellId }: Service): void {
   if (cellId === null)
     throw new ApiError(
       'INVALID_STATE',
-      'The service has no place yet: wait until its status is active, then ask again.',
+      'The service is not placed in a cell yet: wait until its status is active, then ask again.',
     )
 }

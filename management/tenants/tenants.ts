@@ -102,8 +102,7 @@ export async function deleteTenant(
 ): Promise<void> {
   const tenant = await lockTenantRow(sql, organizationId, id)
   if (!tenant) throw notYourTenant()
-  if (tenant.isDefault)
-    throw new ApiError('INVALID_STATE', 'This is the default tenant of the organization, which is never without one.')
+  if (tenant.isDefault) throw new ApiError('INVALID_STATE', 'The default tenant of an organization cannot be deleted.')
   // After the lock: a service that was being made has been counted by now, and none can be made any more.
   const services = await countPresentServices(sql, organizationId, id)
   if (services > 0)
