@@ -97,7 +97,11 @@ test('a proxy list that trusts everyone is refused, however it is written', () =
 })
 
 test('an allow-list that lets everybody in is refused', () => {
-  refuses(SETTINGS.adminAllowlist, ['0.0.0.0/0', '::/0', '*', '127.0.0.1, 0.0.0.0/1, 128.0.0.0/1'], /allows every address/)
+  refuses(
+    SETTINGS.adminAllowlist,
+    ['0.0.0.0/0', '::/0', '*', '127.0.0.1, 0.0.0.0/1, 128.0.0.0/1'],
+    /allows every address/,
+  )
 })
 
 test('an allow-list may be empty, and a wrong entry is named', () => {

@@ -3,7 +3,7 @@
 // body and its answer add is known later and charged then. A request is admitted when there is room for 1, whatever it
 // turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
 // one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant
-// their share of the rate (feed/usage.ts).
+// their share of the rate (feed/usage/usage.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
