@@ -18,12 +18,6 @@ language sql stable parallel safe as $$
     || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea) || textsend(p_value))
 $$;
 
--- Eight bytes of a digest as a number, for the xor of a set.
-create or replace function loci.digest_part(p_digest bytea, p_from int) returns bigint
-language sql immutable parallel safe as $$
-  select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
-$$;
-
 -- Does a row fit its digest, and is it what it was asked for? An index that leads to another row than it says is damage
 -- too. A column that rotted into null makes the answer false, not null. Sizes are looked at first, which reads no more
 -- than the beginning of a column: one whose length rotted can seem to have hundreds of megabytes, or fewer than none.

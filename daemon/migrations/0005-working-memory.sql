@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: c3e18e7a297ac876eb5e77722ee4fbdc5bfd033f8f8ca8b666496c5b87f8c5fa
+-- functions: c8afa25a488dbb529f5282929e99b1bce53fb193a9a22db54aabdd8887b12555
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
