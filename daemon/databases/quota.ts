@@ -6,6 +6,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
+import { instanceGone } from '../access/served.ts'
 import type { Totals } from './store.ts'
 
 export interface Quota {
@@ -52,15 +53,16 @@ function exceeded(what: string, limit: number): ApiError {
   )
 }
 
-export function databasesExceeded(limit: number): ApiError {
+/** Why enter_database let nothing be written; undefined for every other outcome. */
+export function entryRefusal(outcome: string, databasesMax: number): ApiError | undefined {
+  if (outcome === 'gone') return instanceGone()
+  if (outcome === 'erasing')
+    return new ApiError('INVALID_STATE', 'The database is being erased. Write again when that is over.', {
+      retryAfterMs: 1_000,
+    })
+  if (outcome !== 'databases') return undefined
   return new ApiError(
     'QUOTA_EXCEEDED',
-    `The instance has reached the ${limit} databases of its plan. The first write to a new name makes a database: use one that exists, or choose a larger plan.`,
+    `The instance has reached the ${databasesMax} databases of its plan. The first write to a new name makes a database: use one that exists, or choose a larger plan.`,
   )
-}
-
-export function databaseErasing(): ApiError {
-  return new ApiError('INVALID_STATE', 'The database is being erased. Write again when that is over.', {
-    retryAfterMs: 1_000,
-  })
 }

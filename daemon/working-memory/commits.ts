@@ -1,11 +1,10 @@
 // Reads the document, plans on it, commits the plan if the document is still the one that was read, and else begins
-// again. No lock is held while a plan is made, and who loses has been overtaken by somebody who has committed, so
-// there is progress whatever the number of replicas (docs/decisions/2026-11-15-slots-planned-outside.md).
+// again. No lock is held while a plan is made. A plan that is overtaken was overtaken by a commit, so there is progress
+// whatever the number of replicas (docs/decisions/2026-11-15-slots-planned-outside.md).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { instanceGone } from '../access/served.ts'
-import { databaseErasing, databasesExceeded } from '../databases/quota.ts'
+import { entryRefusal } from '../databases/quota.ts'
 import { resolveConfig, type SlotConfig } from './config.ts'
 import {
   type Applied,
@@ -118,7 +117,7 @@ function resultOf(
   return writtenOf(applied as Applied, steps, committed)
 }
 
-/** What a caller is told of a write that was done. */
+/** The answer to a write that was done. */
 export function writtenOf({ step, evicted }: Applied, steps: Plan['steps'], committed?: Committed): SlotWritten {
   const done = step === null ? undefined : steps[step]
   const version = step === null ? undefined : committed?.versions[step]
@@ -129,16 +128,9 @@ export function writtenOf({ step, evicted }: Applied, steps: Plan['steps'], comm
 }
 
 function refusalOf({ outcome }: Committed, databasesMax: number): ApiError {
-  if (outcome === 'gone') return instanceGone()
-  if (outcome === 'erasing') return databaseErasing()
-  if (outcome === 'databases') return databasesExceeded(databasesMax)
-  return new ApiError(
-    'OVERLOADED',
-    'Concurrent writes changed this working memory each time before this one. Nothing was done; try again.',
-    {
-      retryAfterMs: 200,
-    },
-  )
+  const overtaken =
+    'Concurrent writes changed this working memory each time before this one. Nothing was done; try again.'
+  return entryRefusal(outcome, databasesMax) ?? new ApiError('OVERLOADED', overtaken, { retryAfterMs: 200 })
 }
 
 interface Done<Result> {
@@ -177,7 +169,7 @@ export async function writePlanned<Result>(
   }
 }
 
-/** Texts are needed of what is patched alone. */
+/** Only a patch needs the stored text. */
 function wantedOf(writes: Write[]): string[] {
   return [...new Set(writes.flatMap(({ op, key }) => (op === 'patch' ? [key] : [])))]
 }

@@ -10,9 +10,9 @@ const COLUMNS_MAX = 120
 export function checkComments(tree: Tree): Problem[] {
   const problems: Problem[] = []
   for (const [file, text] of tree) {
-    if (!/\.tsx?$/.test(file) || isGenerated(file, text)) continue
+    if (!/\.(?:tsx?|sql)$/.test(file) || isGenerated(file, text)) continue
     for (const [index, line] of text.split('\n').entries()) {
-      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line)) continue
+      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*|--)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line)) continue
       problems.push({
         path: file,
         line: index + 1,
