@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: c8afa25a488dbb529f5282929e99b1bce53fb193a9a22db54aabdd8887b12555
+-- functions: 1685a97c907b8c7ffd9874a4aaa2927a867a8d84782457ed63ad30b7ae985dae
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));

@@ -7,7 +7,8 @@ create or replace function loci.slot_prefix(p_version bigint, p_digest bytea) re
   select '{"version":' || p_version || ',"etag":"\"' || p_version || '\"","digest":"' || encode(p_digest, 'base64') || '",'
 $$;
 
--- Over everything that is kept of a slot but its prefix, which follows from it. Times as stored bytes: see entry_digest.
+-- Over everything that is kept of a slot but its prefix, which follows from it. Times as stored bytes: see
+-- entry_digest.
 create or replace function loci.slot_digest(p_instance text, p_database text, p_key text, p_version bigint, p_expires timestamptz,
   p_meta text, p_rest text) returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_key || E'\x1f') || int8send(p_version)
@@ -23,8 +24,8 @@ create or replace function loci.slot_is_intact(p_instance text, p_database text,
       substr(p_text, length(loci.slot_prefix(p_version, p_digest)) + 1)), false)
 $$;
 
--- Over the whole document: one hash on a read instead of one for each slot. plpgsql, because a function in SQL that does
--- not become a part of its caller's statement is planned at every call.
+-- Over the whole document: one hash on a read instead of one for each slot. plpgsql, because a function in SQL that
+-- does not become a part of its caller's statement is planned at every call.
 create or replace function loci.document_digest(p_instance text, p_database text, p_version bigint, p_evictions bigint, p_keys text[],
   p_texts text[], p_versions bigint[], p_expires timestamptz[], p_metas text[], p_digests bytea[], p_soonest timestamptz, p_weeks date[],
   p_week_bytes bigint[]) returns bytea language plpgsql stable parallel safe as $$

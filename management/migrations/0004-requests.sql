@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: ddad3714c8e2d605c29f9c29591f8adcaf278beb3f52c9384733ea5293b9e009
+-- functions: 748da7bd231c988fe96a682583e55b522f1ad1f6e881db8c9679f5a328f9db51
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (

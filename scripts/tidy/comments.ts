@@ -1,4 +1,4 @@
-// Comments within the columns of the code: the formatter leaves them alone.
+// Comments within the columns of the code, in SQL too: the formatter leaves them alone.
 
 import type { Problem } from './layers.ts'
 import { isGenerated } from './lines.ts'
@@ -12,7 +12,8 @@ export function checkComments(tree: Tree): Problem[] {
   for (const [file, text] of tree) {
     if (!/\.(?:tsx?|sql)$/.test(file) || isGenerated(file, text)) continue
     for (const [index, line] of text.split('\n').entries()) {
-      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*|--)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line)) continue
+      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*|--)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line))
+        continue
       problems.push({
         path: file,
         line: index + 1,

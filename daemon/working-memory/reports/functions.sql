@@ -60,10 +60,10 @@ end
 $$;
 
 -- A page of what working memory has appended in a database, verified: versions of slots, then evictions. p_after: null,
--- or what goes on. bytes: of the pages so far, as the document counts them. counted: with the last page, what the document
--- counted, by which a row that vanished is found; null where the two cannot be compared: the document was written or a
--- week of history was dropped since the first page, or something is damaged. Called by verifyChunk(), after the
--- document. No locks. Cost: one index range, every row in full.
+-- or what goes on. bytes: of the pages so far, as the document counts them. counted: with the last page, what the
+-- document counted, by which a row that vanished is found; null where the two cannot be compared: the document was
+-- written or a week of history was dropped since the first page, or something is damaged. Called by verifyChunk(),
+-- after the document. No locks. Cost: one index range, every row in full.
 create or replace function loci.wm_verify_appended(p_instance text, p_database text, p_after text, p_limit int,
   out uncounted text[], out bytes bigint, out counted bigint, out go_on_after text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
