@@ -71,8 +71,19 @@ CREATE TABLE loci.working_memory (
     digest bytea NOT NULL
 )
 WITH (fillfactor='50');
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN instance_id SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN database SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN keys SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN texts SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN texts SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN versions SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN expires SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN metas SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN metas SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digests SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN weeks SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN week_bytes SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET STORAGE MAIN;
 
 ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
 

@@ -76,6 +76,8 @@ export interface Plan {
   /** The slots that leave, and the keys of those that stay. */
   clear(includePinned: boolean): { cleared: { key: string; version: number }[]; retained: string[] }
   isThere(key: string): boolean
+  /** The slots once the steps are done, with the versions that they got. */
+  after(versions: readonly number[]): Resident[]
 }
 
 /** A slot as the plan sees it: `order` is its version, or behind every version for one that the plan itself wrote. */
@@ -218,6 +220,11 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       }
     },
     isThere: (key) => slots.some((slot) => slot.key === key),
+    after: (versions) =>
+      slots.map(({ key, version, step, expiresAt, meta }) => ({
+        ...{ key, expiresAt, meta, text: null },
+        version: (step === undefined ? version : versions[step]) as number,
+      })),
   }
 }
 
