@@ -18,6 +18,8 @@ export interface KnownDocuments {
 /** Of all documents together, 1 for each document itself: some 20 MB. */
 const SLOTS_MAX = 20_000
 const SHARED_MS = 1_000
+/** wm_write refuses a plan that is this far ahead of its clock. */
+const CLOCK_SET_MS = 100
 
 export function createKnownDocuments(): KnownDocuments {
   const known = createCache<Snapshot | { sharedUntil: number }>(SLOTS_MAX)
@@ -40,7 +42,10 @@ export function createKnownDocuments(): KnownDocuments {
     },
     now: () => Math.floor(performance.now() + offset),
     heard(now) {
-      offset = now - performance.now()
+      // Heard late by the way of the answer: the one that was on its way for the shortest is nearest, unless the clock
+      // was set back.
+      const latest = now - performance.now()
+      if (latest > offset || offset - latest > CLOCK_SET_MS) offset = latest
     },
   }
 }
