@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 3dacb22e00cdcfd2651c3358b3ef028d22f12f66c53347d8e9561d8bcefdf783
+-- functions: f756200bcd6ca265d1f80ca69ca87169c0971de9eeddae581f78ddacfd1225dd
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));

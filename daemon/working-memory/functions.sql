@@ -3,7 +3,7 @@
 -- the context of row-level security in the same call as the work and run with the caller's rights.
 
 -- The beginning of a slot's text, which only the commit knows. slots.ts makes the same.
--- Stable, as what it is made of: an immutable one is not taken into its caller's expression and costs ten times as much.
+-- Stable, as what it is made of: an immutable one is not taken into its caller's expression and costs ten times that.
 create or replace function loci.slot_prefix(p_version bigint, p_digest bytea) returns text language sql stable parallel safe as $$
   select '{"version":' || p_version || ',"etag":"\"' || p_version || '\"","digest":"' || encode(p_digest, 'base64') || '",'
 $$;
@@ -119,8 +119,9 @@ comment on function loci.wm_commit is 'without enter_database: wm_write enters';
 -- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires) and remove (p_why: an eviction;
 -- null: deleted), each with the number of its database in p_database. p_digest: of the document that was remembered and
 -- planned on, null where it was read for this; what was remembered must also fit by content, by the service's
--- configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called by wm_commit and writeSteps(). Locks: enter_database(),
--- then rows, due work, totals; whoever calls appends the events, last.
+-- configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called by
+-- wm_commit and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls appends the events,
+-- last.
 create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
   p_expires timestamptz[], p_why text[])
@@ -317,8 +318,8 @@ language sql stable parallel safe as $$
 $$;
 
 -- Writes document and head after their change, and puts the next expiry on the list; the digest of the document.
--- p_history: bytes of what was appended beside the document. Called by wm_apply and wm_expire. Cost: one write each, and
--- two of indexes.
+-- p_history: bytes of what was appended beside the document. Called by wm_apply and wm_expire. Cost: one write each,
+-- and two of indexes.
 create or replace function loci.wm_store(p_head loci.databases, p_doc loci.working_memory, p_now timestamptz, p_history bigint,
   p_is_whole boolean) returns bytea language plpgsql as $$
 declare
