@@ -137,7 +137,7 @@ async function instancesAdd({ pool, actor }: Context, given: Given): Promise<obj
 async function organizationFor(sql: Sql, given: Given, mayMake: boolean, actor: string): Promise<string> {
   const name = given.org as string
   const found = await findOneOrganization(sql, name)
-  // Customers choose the names of their organizations: a new one must not turn out to be somebody's.
+  // Customers choose the names of their organizations: a new name must not turn out to be a customer's.
   if (found && mayMake && found.id !== name)
     throw new ApiError(
       'INVALID_STATE',

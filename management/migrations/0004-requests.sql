@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: 748da7bd231c988fe96a682583e55b522f1ad1f6e881db8c9679f5a328f9db51
+-- functions: bf839e191b91c93c1fb2e55a3afde6b97394e7a524325f89899ec8d24683fc89
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (

@@ -1,5 +1,4 @@
-// What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a
-// service.
+// What staff do with instances: list, adopt and delete those in quarantine, and move a service.
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -53,7 +52,7 @@ export function provisioningRoutes({ caller, pool, act, rules }: ProvisioningOpt
         path: '/api/v1/quarantine/{cell_id}/{service_id}',
         access: caller.staff('write'),
         tag: 'cells',
-        summary: 'Tell the cell to erase an instance that nobody owns. There is no way back.',
+        summary: 'Have the cell erase an instance in quarantine. This cannot be undone.',
         params: quarantinedPath,
         answers: { 200: deleted },
         errors: ['NOT_FOUND', 'INVALID_STATE'],

@@ -98,7 +98,7 @@ export async function createService(
   await putDue(sql, service.organizationId, service.id, now)
   const { organizationId, id, tenantId } = service
   const facts = { plan: service.plan, service_type: service.serviceType }
-  // Published at once where the cell is known, so that the command of an operator has told the cell when it ends.
+  // Published at once where the cell is known, so that an operator's command has published it when it ends.
   const placed = cell ? await reconcileWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : []
   const readyMs = await findReadyMs(sql, service.region)
   await record(sql, { caller, requestId }, 'service.make', service, { ...facts, ...(cell && { cell_id: cell.id }) })
@@ -108,7 +108,7 @@ export async function createService(
   return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
 }
 
-/** Its cell keeps it, and hears it again with every full resync, together with all others'. */
+/** Its cell keeps it, and gets it again with every full resync, together with all others'. */
 function requireSmall(config: object | undefined): void {
   if (config === undefined) return
   const bytes = jsonbBytes(config)
@@ -271,7 +271,7 @@ export async function commandService(
   const events = await saveTransition(sql, caller.organizationId, placed, next, now)
   await record(sql, actor, `service.${verb}`, service, {})
   await appendEvents(sql, events, now)
-  // A command on what is being deleted is over at once, and that is what the caller is told of.
+  // A command on what is being deleted is over at once, and the answer says so.
   const operation =
     next.state.operation === state.operation ? (next.superseded ?? state.operation) : next.state.operation
   return { operation: operation as Operation, service }
@@ -318,8 +318,8 @@ async function record(
 }
 
 /**
- * A cell is told of credentials when they change and not when a service comes to it, so there are none before it has a
- * cell: one that was taken back meanwhile would be good for ever.
+ * Credentials are published to a cell when they change, not when a service is placed there, so there are none before it
+ * has a cell: one that was revoked before would stay valid for ever.
  */
 export function requirePlaced({ cellId }: Service): void {
   if (cellId === null)

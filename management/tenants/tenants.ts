@@ -64,7 +64,7 @@ export async function makeTenant(
     detail: { plan },
   })
   await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { tenant_id: id, plan } })
-  // After the event: whatever follows is told after it. The heads that it locks are ours by now.
+  // After the event, so that its own events come later; the locks it needs are held by now.
   await onTenantMade(sql, tenant)
   return (await findTenant(sql, organizationId, id)) as TenantRow
 }
