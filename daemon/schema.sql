@@ -35,7 +35,8 @@ CREATE TABLE loci.databases (
     wm_set_a bigint DEFAULT 0 NOT NULL,
     wm_set_b bigint DEFAULT 0 NOT NULL,
     wm_unsettled boolean DEFAULT false NOT NULL,
-    wm_verified bigint
+    wm_verified bigint,
+    wm_config bigint
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;

@@ -1,18 +1,20 @@
 -- serves: 0003
--- functions: f756200bcd6ca265d1f80ca69ca87169c0971de9eeddae581f78ddacfd1225dd
+-- functions: cd4619492f9e8c53212154245a5fd14e46768634032697b0be508bf4cb1a547a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
 
 -- Of the slots of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
--- overwritten since, and the document's version at which they were last read whole and found intact.
+-- overwritten since, and the document's version at which they were last read whole and found intact. wm_config: the
+-- version of the configuration that was put; null: none.
 alter table loci.databases
   add column wm_slots bigint not null default 0,
   add column wm_bytes bigint not null default 0,
   add column wm_set_a bigint not null default 0,
   add column wm_set_b bigint not null default 0,
   add column wm_unsettled boolean not null default false,
-  add column wm_verified bigint;
+  add column wm_verified bigint,
+  add column wm_config bigint;
 
 -- The slots of one database as a document. The arrays have one element per slot, in the order in which they were made.
 create table loci.working_memory (

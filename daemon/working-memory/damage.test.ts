@@ -171,3 +171,23 @@ test('what the document counted is compared over several pages, unless it was wr
   assert.equal(whole.counted, whole.bytes)
   assert.equal((await counts(() => slots.put('five'))).counted, null)
 })
+
+// Mutant: wm_verify that asks for c.intact alone.
+test('a configuration that vanished or came back older is found, and is put again', async () => {
+  const slots = slotsOf(tenant, 'configured')
+  const issues = async () => (await walk()).issues.filter((issue) => issue.includes(' configured '))
+  await slots.configure({ capacity: 3 })
+  const [older] = await daemon.sql(`select version, sent, digest from loci.configs where database = 'configured'`)
+  await slots.configure({ capacity: 2 })
+  assert.deepEqual(await issues(), [])
+  await daemon.sql(`update loci.configs set version = $1, sent = $2, digest = $3 where database = 'configured'`, [
+    older?.version,
+    older?.sent,
+    older?.digest,
+  ])
+  assert.deepEqual(await issues(), ['working-memory configured digest_mismatch config'])
+  await daemon.sql(`delete from loci.configs where database = 'configured'`)
+  assert.deepEqual(await issues(), ['working-memory configured digest_mismatch config'])
+  await slots.configure({ capacity: 2 })
+  assert.deepEqual(await issues(), [])
+})

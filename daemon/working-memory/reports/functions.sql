@@ -23,8 +23,8 @@ end
 $$;
 
 -- The document of a database, verified and summed up. uncounted: what is damaged and no slot of the sums: the document
--- around the slots, the configuration. A document that cannot be read is one damaged slot without a name. Called by
--- verifyChunk(). No locks. Cost: one hash for each slot.
+-- around the slots, the configuration, also where it vanished or came back older. A document that cannot be read is one
+-- damaged slot without a name. Called by verifyChunk(). No locks. Cost: one hash for each slot.
 create or replace function loci.wm_verify(p_instance text, p_database text,
   out rows int, out bytes bigint, out a text, out b text, out version_max bigint, out damaged_keys text[], out damaged_states text[],
   out damaged_a text, out damaged_b text, out expired int, out expired_bytes bigint, out uncounted text[])
@@ -34,7 +34,10 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   uncounted := '{}';
-  if not (select c.intact from loci.config_layers(p_instance, p_database, 'working-memory') c) then
+  -- Version 0: none is stored. Without a head there is nothing to compare it with.
+  if exists (select from loci.config_layers(p_instance, p_database, 'working-memory') c
+      left join loci.databases h on h.instance_id = p_instance and h.name = p_database
+      where not c.intact or (h.name is not null and c.version <> coalesce(h.wm_config, 0))) then
     uncounted := array['config'];
   end if;
   begin
