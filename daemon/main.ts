@@ -6,6 +6,7 @@ import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { runServer } from '@loci/chassis/serve.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
+import { logBrokenLockOrder } from '@loci/postgres/lock-order.ts'
 import { createDaemon } from './app.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
@@ -30,7 +31,11 @@ const code = await runProgram({
       summary: 'serve the instances of the cell (the default)',
       async run(config) {
         const settings = requireSettings(config, REGISTRY.settings)
-        return runServer({ program: 'daemon', version: manifest.version, config, settings, create: createDaemon, exit })
+        const create: typeof createDaemon = (options) => {
+          logBrokenLockOrder(options.log)
+          return createDaemon(options)
+        }
+        return runServer({ program: 'daemon', version: manifest.version, config, settings, create, exit })
       },
     },
     ...databaseCommands({

@@ -36,6 +36,7 @@ CREATE TABLE loci.databases (
     wm_set_b bigint DEFAULT 0 NOT NULL,
     wm_unsettled boolean DEFAULT false NOT NULL,
     wm_verified bigint,
+    wm_config bigint,
     mem_records bigint DEFAULT 0 NOT NULL,
     mem_bytes bigint DEFAULT 0 NOT NULL,
     mem_set_a bigint DEFAULT 0 NOT NULL,
@@ -123,8 +124,28 @@ CREATE TABLE loci.working_memory (
     digest bytea NOT NULL
 )
 WITH (fillfactor='50');
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN instance_id SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN instance_id SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN database SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN database SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN keys SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN keys SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN texts SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN texts SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN versions SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN versions SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN expires SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN expires SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN metas SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN metas SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digests SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digests SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN weeks SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN weeks SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN week_bytes SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN week_bytes SET COMPRESSION lz4;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET STORAGE MAIN;
+ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
 

@@ -16,7 +16,7 @@ import { readProblem } from '@loci/postgres/watch.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
 import { createRates } from './access/rates.ts'
-import { findApiKey, findOrganizationPlan, lookAtRate, takeRate } from './access/store.ts'
+import { findApiKey, findOrganizationPlan, readRate, takeRate } from './access/store.ts'
 import { webhookAccess } from './access/webhook.ts'
 import { listEventEnds } from './acts/events/store.ts'
 import { listFeedEnds } from './acts/feed/store.ts'
@@ -69,7 +69,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   const sealer = createSealer(sealingKeys)
   const waiting = createWaiting({ lifecycle, readEnds: (cellIds) => listFeedEnds(background, cellIds) })
   const eventsWaiting = createWaiting({ lifecycle, readEnds: (ids) => listEventEnds(background, ids) })
-  const rates = createRates({ take: (limit) => takeRate(pool, limit), look: (limit) => lookAtRate(pool, limit) })
+  const rates = createRates({ take: (limit) => takeRate(pool, limit), peek: (limit) => readRate(pool, limit) })
   const uses = createLastUses()
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const isBilled = settings.billingWebhookSecrets.length > 0

@@ -51,7 +51,7 @@ function simulated() {
     if (own && !isGranted) tats.set(bucket, before)
     return { remaining: 0, resetMs: 0, waitMs: isGranted ? undefined : 1_000, isShared: own && !isGranted }
   }
-  return { clock, rates: createRates({ take, look: async () => ({ remaining: 0, resetMs: 0 }) }) }
+  return { clock, rates: createRates({ take, peek: async () => ({ remaining: 0, resetMs: 0 }) }) }
 }
 
 /** As many writes as a hundred keys get in an hour, each asking ten times a second. */

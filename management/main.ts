@@ -3,6 +3,7 @@
 import { requireSettings } from '@loci/chassis/config.ts'
 import { runProgram } from '@loci/chassis/program.ts'
 import { databaseCommands } from '@loci/postgres/commands.ts'
+import { logBrokenLockOrder } from '@loci/postgres/lock-order.ts'
 import { operatorCommands } from './commands/commands.ts'
 import manifest from './package.json' with { type: 'json' }
 import { SCHEMA } from './schema.ts'
@@ -24,8 +25,12 @@ const code = await runProgram({
       summary: 'serve the control plane (the default)',
       async run(config) {
         // Read here and not above: a command need not wait for the server's parts.
-        const { createManagement: create } = await import('./app.ts')
+        const { createManagement } = await import('./app.ts')
         const { runServer } = await import('@loci/chassis/serve.ts')
+        const create: typeof createManagement = (options) => {
+          logBrokenLockOrder(options.log)
+          return createManagement(options)
+        }
         const settings = requireSettings(config, REGISTRY.settings)
         return runServer({ program: 'management', version: manifest.version, config, settings, create, exit })
       },

@@ -8,7 +8,7 @@ import { forgetRates } from './access/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { dropConfirmedDeletions } from './acts/feed/store.ts'
 import { forgetReportIds } from './cells/reports/store.ts'
-import { forgetSpeakers } from './cells/store.ts'
+import { forgetReplicas } from './cells/store.ts'
 import { forgetReadyTimes } from './provisioning/placement/store.ts'
 import { foldErased } from './tokens/revocations/revocations.ts'
 import { deleteExpired } from './tokens/revocations/store.ts'
@@ -21,7 +21,7 @@ const WORK: Record<string, (sql: Pool) => Promise<void>> = {
   'rate limits': forgetRates,
   'times of provisioning': forgetReadyTimes,
   'ids of reports': forgetReportIds,
-  'speakers of cells': forgetSpeakers,
+  'replicas of cells': forgetReplicas,
   'revocations of erased services': foldErased,
   'deletions in feeds': dropConfirmedDeletions,
   revocations: deleteExpired,

@@ -75,6 +75,15 @@ CREATE TABLE loci.billing_events (
 
 ALTER TABLE ONLY loci.billing_events FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.cell_replicas (
+    cell_id text NOT NULL,
+    replica text NOT NULL,
+    address text NOT NULL,
+    last_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.cell_replicas IS 'without row-level security: addresses of the replicas of cells';
+
 CREATE TABLE loci.cell_report_ids (
     cell_id text NOT NULL,
     jti text NOT NULL,
@@ -82,15 +91,6 @@ CREATE TABLE loci.cell_report_ids (
 );
 
 COMMENT ON TABLE loci.cell_report_ids IS 'without row-level security: ids of the tokens of cells';
-
-CREATE TABLE loci.cell_speakers (
-    cell_id text NOT NULL,
-    speaker text NOT NULL,
-    address text NOT NULL,
-    last_at timestamp with time zone NOT NULL
-);
-
-COMMENT ON TABLE loci.cell_speakers IS 'without row-level security: addresses of the processes of cells';
 
 CREATE TABLE loci.cells (
     id text NOT NULL,
@@ -510,11 +510,11 @@ ALTER TABLE ONLY loci.audit
 ALTER TABLE ONLY loci.billing_events
     ADD CONSTRAINT billing_events_pkey PRIMARY KEY (organization_id, id);
 
+ALTER TABLE ONLY loci.cell_replicas
+    ADD CONSTRAINT cell_replicas_pkey PRIMARY KEY (cell_id, replica);
+
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_pkey PRIMARY KEY (cell_id, jti);
-
-ALTER TABLE ONLY loci.cell_speakers
-    ADD CONSTRAINT cell_speakers_pkey PRIMARY KEY (cell_id, speaker);
 
 ALTER TABLE ONLY loci.cells
     ADD CONSTRAINT cells_name_key UNIQUE (name);
@@ -692,11 +692,11 @@ ALTER TABLE ONLY loci.api_keys
 ALTER TABLE ONLY loci.api_keys
     ADD CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
+ALTER TABLE ONLY loci.cell_replicas
+    ADD CONSTRAINT cell_replicas_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY loci.cell_speakers
-    ADD CONSTRAINT cell_speakers_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
@@ -823,9 +823,9 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.audit_chains TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.billing_events TO loci_app;
 
-GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cell_replicas TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cell_speakers TO loci_app;
+GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.cells TO loci_app;
 

@@ -39,6 +39,6 @@ export async function warmUp({ sql, sealer, peppers, log }: WarmOptions): Promis
   if (dead > 0)
     log.warn(
       { count: dead },
-      'API keys were made under a sealing key that LOCI_SEALING_KEYS no longer has: they open nothing',
+      'API keys were made under a sealing key that is no longer in LOCI_SEALING_KEYS: they are refused with 401. Add that key again, or rotate them',
     )
 }

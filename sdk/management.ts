@@ -143,7 +143,7 @@ export type ManagementOperations = {
       200: Operation
     }
   }
-  /** The organizations that the caller may ask about: of an API key its one. */
+  /** The organizations of the caller: for an API key its own. */
   'GET /api/v1/organizations': {
     given: {}
     answers: {
@@ -262,7 +262,7 @@ export type ManagementOperations = {
       200: QuarantineList
     }
   }
-  /** Tell the cell to erase an instance that nobody owns. There is no way back. */
+  /** Have the cell erase an instance in quarantine. This cannot be undone. */
   'DELETE /api/v1/quarantine/{cell_id}/{service_id}': {
     given: {
       path: {
@@ -327,7 +327,7 @@ export type ManagementOperations = {
       200: Service
     }
   }
-  /** Rename a service, or change its plan or config: 202 with an operation when its cell must be told. */
+  /** Rename a service, or change its plan or config: 202 with an operation when the change must reach its cell. */
   'PATCH /api/v1/services/{id}': {
     given: {
       path: {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyPair } from '@loci/capability/jws.ts'
-import { findInstance, readChanges } from '../feed/store.ts'
 import { AGELESS } from '../testing/ageless.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
@@ -12,6 +11,7 @@ import {
   type PartnerCredential,
   type Revocation,
 } from './authority.ts'
+import { findInstance, readChanges } from './store.ts'
 
 const LIMITS = { databases: 1, records: 1, bytes: 1, requests_per_second: 1, burst: 1, streams: 1 }
 

@@ -84,9 +84,9 @@ export interface CapabilityAccess {
   operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
   /**
    * Whether the credential in the headers of an admitted request still allows the operation: for answers that last.
-   * Counts nothing and has no tolerance for its expiry. Throws when nobody can say.
+   * Counts nothing and has no tolerance for its expiry. Throws when that cannot be found out.
    */
-  isStill(headers: Arrival['headers'], operation: Operation): Promise<boolean>
+  isStillValid(headers: Arrival['headers'], operation: Operation): Promise<boolean>
 }
 
 interface CapabilityDemand {
@@ -293,7 +293,7 @@ export function capabilityAccess({
     }
   }
 
-  async function isStill(headers: Arrival['headers'], operation: Operation): Promise<boolean> {
+  async function isStillValid(headers: Arrival['headers'], operation: Operation): Promise<boolean> {
     try {
       await legacyJwt?.requireValid(headers.authorization, nowMs())
       const presented = present(headers[HEADER.capability] as string)
@@ -315,7 +315,7 @@ export function capabilityAccess({
   }
 
   return {
-    isStill,
+    isStillValid,
     capability(operation, { also, ...options } = {}) {
       const operations = also ? [operation, also] : [operation]
       const domains = [...new Set(operations.flatMap((one) => OPERATIONS[one].domains))]

@@ -132,7 +132,7 @@ export function partnerAccess({
 }
 
 function notAllowed(operation: string): ApiError {
-  return new ApiError('OPERATION_NOT_ALLOWED', `The partner credential is not good for ${operation}.`, {
+  return new ApiError('OPERATION_NOT_ALLOWED', `The partner credential does not allow ${operation}.`, {
     details: { operation },
   })
 }

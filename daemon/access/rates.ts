@@ -3,7 +3,7 @@
 // body and its answer add is known later and charged then. A request is admitted when there is room for 1, whatever it
 // turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
 // one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant
-// their share of the rate (feed/usage.ts).
+// their share of the rate (feed/usage/usage.ts).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
@@ -102,7 +102,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 function limited(ms: number): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    'The instance has used up the work per second of its plan: a request is 1, 16 KiB or 250 members of body 1, 100 rows or 64 KiB answered 1, a consistency call 50.',
+    'The instance has used up the work per second of its plan. A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer; a consistency call costs 50.',
     { retryAfterMs: Math.ceil(ms) },
   )
 }

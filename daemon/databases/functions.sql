@@ -64,6 +64,13 @@ begin
 end
 $$;
 
+-- Eight bytes of a digest as a number, for the xor over the digests of a set. Called by every domain
+-- that keeps such sums in the head.
+create or replace function loci.digest_part(p_digest bytea, p_from int) returns bigint
+language sql immutable parallel safe as $$
+  select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
+$$;
+
 -- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in
 -- the transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one where there is
 -- none: it never waits, so it is part of no circle, whatever its callers lock before and after. There are as many rows

@@ -6,6 +6,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
+import { instanceGone } from '../access/served.ts'
 import type { Totals } from './store.ts'
 
 export interface Quota {
@@ -30,6 +31,8 @@ export function createQuota(read: ReadUsage): Quota {
         (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.records + records >= limits.records * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
+        // Who comes meanwhile goes by what is known; near the limit everybody reads.
+        if (last) last.at = performance.now()
         usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
         known.keep(id, { usage, at: performance.now() })
       }
@@ -50,15 +53,16 @@ function exceeded(what: string, limit: number): ApiError {
   )
 }
 
-export function databasesExceeded(limit: number): ApiError {
+/** Why enter_database let nothing be written; undefined for every other outcome. */
+export function entryRefusal(outcome: string, databasesMax: number): ApiError | undefined {
+  if (outcome === 'gone') return instanceGone()
+  if (outcome === 'erasing')
+    return new ApiError('INVALID_STATE', 'The database is being erased. Write again when that is over.', {
+      retryAfterMs: 1_000,
+    })
+  if (outcome !== 'databases') return undefined
   return new ApiError(
     'QUOTA_EXCEEDED',
-    `The instance has the ${limit} databases of its plan. A database comes to be with its first write.`,
+    `The instance has reached the ${databasesMax} databases of its plan. The first write to a new name makes a database: use one that exists, or choose a larger plan.`,
   )
-}
-
-export function databaseErasing(): ApiError {
-  return new ApiError('INVALID_STATE', 'The database is being erased. Write again when that is over.', {
-    retryAfterMs: 1_000,
-  })
 }

@@ -145,7 +145,7 @@ test('a Last-Event-ID that is no position is 400', async () => {
   assert.deepEqual([refused.status, refused.error.code], [400, 'VALIDATION_ERROR'])
 })
 
-// Mutants: isStill() that answers true; one that looks at the expiry with the tolerance of requests (30 s).
+// Mutants: isStillValid() that answers true; one that looks at the expiry with the tolerance of requests (30 s).
 test('a stream ends at the expiry of its credential, which opens no other', async () => {
   const own = await authority.addInstance()
   await inTime(async (ms) => {
@@ -162,7 +162,7 @@ test('a stream ends at the expiry of its credential, which opens no other', asyn
   })
 })
 
-// Mutant: isStill() that answers true.
+// Mutant: isStillValid() that answers true.
 test('a stream ends when its credential is revoked, on any replica, and others stay', async () => {
   const own = await authority.addInstance()
   const jti = newId('cap')
@@ -174,7 +174,7 @@ test('a stream ends when its credential is revoked, on any replica, and others s
   kept.close()
 })
 
-// Mutant: isStill() without requireServed, or without the state `deleted`.
+// Mutant: isStillValid() without requireServed, or without the state `deleted`.
 test('a stream ends when its instance is off or deleted, and outlives a suspension', async () => {
   const states = { unpaid: ['suspended', 'unpaid'], off: ['suspended', 'unpaid_off'], gone: ['deleted', null] } as const
   for (const [name, [state, state_reason]] of Object.entries(states)) {

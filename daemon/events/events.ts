@@ -1,5 +1,5 @@
-// What an event is to whoever follows it, and the tail: the newest events of an instance, kept by each process for all
-// of its streams, so that a thousand of them cost one query.
+// An event as it is sent, and the tail: the newest events of an instance, kept by each process for all of its streams,
+// so that a thousand of them cost one query.
 //
 // `data` holds names (keys), ids, versions, counts and reason codes. Content never: an event outlives what it is about,
 // and erasing a value does not look for it here.

@@ -13,16 +13,16 @@ import { readEvents, readNews } from './store.ts'
 export interface Follower extends Pick<Waiting, 'wait'> {
   /** Where a stream that is opened now begins. */
   readEnd(instanceId: string): Promise<number>
-  /** A reader for one stream: what its keyspaces cover after a position, and what every stream is told. */
+  /** A reader for one stream: what its keyspaces cover after a position, and notices, which every stream gets. */
   reader(instanceId: string, ks: readonly string[]): (after: number) => Promise<StreamPage>
   /** After a commit of this process that appended events. */
   wake(instanceId: string): void
-  /** Tells every stream of this process. */
+  /** Sends a notice to every stream of this process. */
   notify(type: string, at: Date, data: object): void
 }
 
 interface FollowerOptions {
-  /** For the poll alone, so that it queues behind nobody. */
+  /** For the poll alone, so that it waits for no other query. */
   pool: Pool
   /** For streams that go back further than a tail. */
   shares: PoolShares
@@ -99,9 +99,9 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
     if (tail && bytes) return { bytes, next: tail.end, more: false }
     const page = await readEvents(shares.of(instanceId), instanceId, after)
     if (!page) return { bytes: Buffer.alloc(0), next: after, more: false }
-    const told = page.truncated ? truncatedText(page.events[0]?.seq ?? page.next + 1) : ''
+    const notice = page.truncated ? truncatedText(page.events[0]?.seq ?? page.next + 1) : ''
     return {
-      bytes: Buffer.from(told + textFor(ks, page.events.map(shownOf))),
+      bytes: Buffer.from(notice + textFor(ks, page.events.map(shownOf))),
       next: page.next,
       more: page.more,
     }
@@ -114,14 +114,14 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
       return tails.find(instanceId)?.end ?? 0
     },
     reader(instanceId, ks) {
-      let told = notices.before + notices.texts.length
+      let sent = notices.before + notices.texts.length
       return async (after) => {
         const page = await read(instanceId, ks, after)
-        const untold = notices.texts.slice(Math.max(0, told - notices.before))
-        told = notices.before + notices.texts.length
-        return untold.length === 0
+        const unsent = notices.texts.slice(Math.max(0, sent - notices.before))
+        sent = notices.before + notices.texts.length
+        return unsent.length === 0
           ? page
-          : { ...page, bytes: Buffer.concat([Buffer.from(untold.join('')), page.bytes]) }
+          : { ...page, bytes: Buffer.concat([Buffer.from(unsent.join('')), page.bytes]) }
       }
     },
     wake(instanceId) {

@@ -45,9 +45,9 @@ begin
 end
 $$;
 
--- Makes the partitions of the next 24 hours and drops those that ended 24 hours ago. Called at each start and by upkeep.
--- Locks: an advisory lock of its own. A partition is attached, not made as one, because that waits for nobody who
--- writes or reads; one that cannot be dropped within 200 ms, under a backup, is left for the next time.
+-- Makes the partitions of the next 24 hours and drops those that ended 24 hours ago. Called at each start and by
+-- upkeep. Locks: an advisory lock of its own. A partition is attached, not made as one, because that waits for nobody
+-- who writes or reads; one that cannot be dropped within 200 ms, under a backup, is left for the next time.
 create or replace function loci.keep_event_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare

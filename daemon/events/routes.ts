@@ -48,7 +48,7 @@ export function eventRoutes({ access, follower, lifecycle, metrics, isEnabled }:
       },
       async (call) => {
         const { instance, ks } = call.caller
-        const isAllowed = async () => isEnabled() && (await access.isStill(call.headers, 'events:read'))
+        const isAllowed = async () => isEnabled() && (await access.isStillValid(call.headers, 'events:read'))
         if (!(await isAllowed()))
           throw new ApiError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
         return streams.open(call, {

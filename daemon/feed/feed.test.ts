@@ -4,11 +4,13 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { readChanges } from '../access/store.ts'
 import { nowS, type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import type { NewItem } from '../testing/feed.ts'
 import { finishReport, readReport } from './reports/store.ts'
-import { addUsage, applyPage, leaveLease, readChanges, takeLease } from './store.ts'
+import { applyPage, leaveLease, takeLease } from './store.ts'
+import { addUsage } from './usage/store.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority

@@ -14,8 +14,8 @@ import { authorityProblem } from './catch-up.ts'
 import type { Join } from './join.ts'
 import type { Management } from './management.ts'
 import { forgetUses, saveUses } from './reports/store.ts'
-import { forgetReplicas } from './store.ts'
-import { usageJobs } from './usage.ts'
+import { forgetReplicas } from './usage/store.ts'
+import { usageJobs } from './usage/usage.ts'
 
 export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'onApplied'> {
   pool: Pool

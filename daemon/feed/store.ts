@@ -1,108 +1,11 @@
-// The feed's content in the cell's Postgres: applied by the replica with the lease, read by all.
+// The feed's content in the cell's PostgreSQL: applied by the replica with the lease, read by all (access/store.ts).
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
-import type { Capability } from '@loci/capability/capability.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import {
-  type AuthorityChanges,
-  type CredentialStatus,
-  type Instance,
-  NOTHING_READ,
-  type PartnerCredential,
-  type Revocation,
-  type SigningKey,
-  scopesOf,
-} from '../access/authority.ts'
-
-const INSTANCE = `id, organization_id as "organizationId", tenant_id as "tenantId", service_type as "serviceType", plan, state,
-  state_reason as "stateReason", limits`
-/** This database is a restored copy: it is not the one in which the feed was last applied to its end. */
-const IS_RESTORED = `coalesce(life <> ${DATABASE_LIFE}, false)`
-const PARTNER = `id, instance_id as "instanceId", organization_id as "organizationId", tenant_id as "tenantId", partner, database,
-  projection_classes as "projectionClasses", routes, digest, state, expires_at as "expiresAt"`
-
-export async function findInstance(sql: Sql, id: string): Promise<Instance | undefined> {
-  const { rows } = await sql.query<Instance>({
-    name: 'instance_find',
-    text: `select ${INSTANCE} from loci.instances where id = $1`,
-    values: [id],
-  })
-  return rows[0]
-}
-
-export async function findPartnerCredential(sql: Sql, id: string): Promise<PartnerCredential | undefined> {
-  const { rows } = await sql.query<PartnerCredential>({
-    name: 'partner_find',
-    text: `select ${PARTNER} from loci.partner_credentials where id = $1`,
-    values: [id],
-  })
-  return rows[0]
-}
-
-/**
- * Everything that changed after `since`. The number is read first: a change in between is read twice, never missed.
- */
-export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
-  const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored'>>({
-    name: 'cell_read',
-    text: `select change_seq as "changeSeq", extract(epoch from clock_timestamp() - feed_heard_at)::float8 as "feedAgeS",
-        ${IS_RESTORED} as "isRestored" from loci.cell`,
-  })
-  const { changeSeq, feedAgeS, isRestored } = rows[0] as (typeof rows)[number]
-  const nothing: AuthorityChanges = {
-    changeSeq,
-    feedAgeS,
-    isRestored,
-    keys: [],
-    revocations: [],
-    instances: [],
-    partnerCredentials: [],
-  }
-  if (changeSeq === since) return nothing
-  const changed = async <Row extends object>(name: string, columns: string, table: string) =>
-    (
-      await sql.query<Row>({
-        name: `changed_${name}`,
-        text: `select ${columns} from loci.${table} where change_seq > $1`,
-        values: [since],
-      })
-    ).rows
-  return {
-    ...nothing,
-    keys: await changed<SigningKey>('keys', `kid, x, state, retire_at as "retireAt"`, 'signing_keys'),
-    revocations: await changed<Revocation>(
-      'revocations',
-      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt", revoked_at as "revokedAt"`,
-      'revocations',
-    ),
-    // At the start the cache is empty and has nothing to update: instances load on first use.
-    instances: since === NOTHING_READ ? [] : await changed<Instance>('instances', INSTANCE, 'instances'),
-    partnerCredentials:
-      since === NOTHING_READ ? [] : await changed<PartnerCredential>('partners', PARTNER, 'partner_credentials'),
-  }
-}
-
-/** What authority.isRevoked() and findKey() answer from the cache, read from the tables. */
-export async function readCredentialStatus(
-  sql: Sql,
-  { root, jtis, kid }: Pick<Capability, 'root' | 'jtis' | 'kid'>,
-): Promise<CredentialStatus> {
-  const scopes = scopesOf(root)
-  const { rows } = await sql.query<CredentialStatus>({
-    name: 'credential_status_read',
-    text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2))
-        or exists (select from unnest($3::text[], $4::text[]) as s(kind, value) join loci.revocations r using (kind, value)
-          where r.svc in ('', '*') and r.not_before >= to_timestamp($5)) as "isRevoked",
-      exists (select from loci.signing_keys where kid = $6 and state <> 'removed'
-        and (retire_at is null or retire_at > clock_timestamp())) as "isKeyGood",
-      (select ${IS_RESTORED} from loci.cell) as "isRestored"`,
-    values: [root.svc, jtis, scopes.map(([kind]) => kind), scopes.map(([, value]) => value), root.iat, kid],
-  })
-  return rows[0] as CredentialStatus
-}
+import { IS_RESTORED } from '../access/store.ts'
 
 export interface Lease {
   fence: number
@@ -338,56 +241,4 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
       where (old.projection_classes, old.routes, old.digest, old.state, old.expires_at)
         is distinct from (excluded.projection_classes, excluded.routes, excluded.digest, excluded.state, excluded.expires_at)`,
   },
-}
-
-/**
- * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that
- * is sent again, because its commit was not answered, is added once.
- */
-export async function addUsage(
-  sql: Sql,
-  replica: string,
-  flush: number,
-  counts: { instanceId: string; requests: number; writes: number }[],
-): Promise<void> {
-  await sql.query({
-    name: 'usage_add',
-    text: `with fresh as (
-        insert into loci.usage_flushes as old (replica, flush, at) values ($1, $2, clock_timestamp())
-        on conflict (replica) do update set flush = excluded.flush, at = excluded.at where old.flush < excluded.flush
-        returning replica
-      )
-      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
-      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes
-      from fresh, jsonb_to_recordset($3::jsonb) as c("instanceId" text, requests bigint, writes bigint)
-      on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests, writes = old.writes + excluded.writes`,
-    values: [replica, flush, JSON.stringify(counts)],
-  })
-}
-
-/** Stores this replica's counts of the last second and returns those of the others, by instance. */
-export async function exchangeRates(
-  sql: Sql,
-  replica: string,
-  seen: { instanceId: string; requests: number }[],
-): Promise<Map<string, number>> {
-  const { rows } = await sql.query<{ instanceId: string; others: number }>({
-    name: 'rates_exchange',
-    text: `with seen as (select "instanceId", requests from jsonb_to_recordset($2::jsonb) as s("instanceId" text, requests bigint)),
-      saved as (
-        insert into loci.instance_rates as old (instance_id, replica, requests, at)
-        select "instanceId", $1, requests, clock_timestamp() from seen
-        on conflict (instance_id, replica) do update set requests = excluded.requests, at = excluded.at
-      )
-      select r.instance_id as "instanceId", sum(r.requests)::float8 as others from loci.instance_rates r join seen on seen."instanceId" = r.instance_id
-      where r.replica <> $1 and r.at > clock_timestamp() - interval '2.5 seconds' group by r.instance_id`,
-    values: [replica, JSON.stringify(seen)],
-  })
-  return new Map(rows.map(({ instanceId, others }) => [instanceId, others]))
-}
-
-/** Rows of replicas that are gone. */
-export async function forgetReplicas(sql: Sql): Promise<void> {
-  await sql.query({ text: `delete from loci.instance_rates where at < clock_timestamp() - interval '1 hour'` })
-  await sql.query({ text: `delete from loci.usage_flushes where at < clock_timestamp() - interval '7 days'` })
 }

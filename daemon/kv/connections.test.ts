@@ -14,22 +14,7 @@ test('acts of one instance hold a part of the connections, and another instance 
   const [busy, quiet] = [await addTenant(daemon), await addTenant(daemon)]
   const batch = { operations: [{ op: 'put', key: 'k', value: 1 }] }
   assert.equal((await busy.call('POST /v1/kv/entries/batch', batch)).status, 200)
-  const admin = openPool({
-    url: daemon.database.adminUrl,
-    applicationName: 'test',
-    connectionsMax: 2,
-    onError: () => {},
-  })
-  const holder = await admin.client()
-  await holder.query({ text: 'begin' })
-  await holder.query({ text: 'select from loci.instances where id = $1 for update', values: [busy.instanceId] })
-  const countWaiting = async () => {
-    const { rows } = await admin.query<{ count: number }>({
-      text: `select count(*)::int as count from pg_stat_activity
-        where datname = current_database() and application_name = 'loci-daemon' and wait_event_type = 'Lock'`,
-    })
-    return rows[0]?.count ?? 0
-  }
+  await using held = await holdRow(daemon, 'select from loci.instances where id = $1 for update', busy.instanceId)
 
   let left = 20
   const acts = Array.from({ length: left }, () =>
@@ -37,15 +22,61 @@ test('acts of one instance hold a part of the connections, and another instance 
       left -= 1
     }),
   )
-  await eventually(async () => (await countWaiting()) >= 1)
+  await eventually(async () => (await held.countWaiting()) >= 1)
   const read = await quiet.call('GET /v1/kv/entries')
   let most = 0
-  while (left > 0) most = Math.max(most, await countWaiting())
-  await holder.query({ text: 'rollback' })
-  holder.release()
+  while (left > 0) most = Math.max(most, await held.countWaiting())
   await Promise.all(acts)
-  await admin.close()
 
   assert.equal(read.status, 200, read.text)
   assert.ok(most <= 2, `${most} of eight connections`)
 })
+
+// Probes of one instance write one row. Each was a transaction of its own that waited for the others with a connection.
+// Mutant: runningMax 100 in createKvHealth().
+test('who asks for kv/health while it is asked shares the next report', async () => {
+  await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 8 } })
+  const tenant = await addTenant(daemon)
+  const health = () => tenant.call('GET /v1/kv/health')
+  assert.equal((await health()).status, 200)
+  await using held = await holdRow(
+    daemon,
+    'select from loci.probes where instance_id = $1 for update',
+    tenant.instanceId,
+  )
+
+  const first = health()
+  await eventually(async () => (await held.countWaiting()) === 1)
+  let left = 8
+  const behind = Array.from({ length: left }, () => health().finally(() => (left -= 1)))
+  let most = 0
+  while (left > 0) most = Math.max(most, await held.countWaiting())
+
+  assert.equal(most, 1, `${most} of eight connections`)
+  assert.equal((await first).json<{ status: string }>().status, 'failed')
+  const told = await Promise.all(behind)
+  assert.deepEqual(new Set(told.map(({ status }) => status)), new Set([200]))
+  assert.ok(new Set(told.map((answer) => answer.json<{ checkedAt: string }>().checkedAt)).size < told.length)
+})
+
+/** A lock on one row, and how many connections of the daemon wait for one. */
+async function holdRow(daemon: Awaited<ReturnType<typeof testDaemon>>, text: string, instanceId: string) {
+  const url = daemon.database.adminUrl
+  const admin = openPool({ url, applicationName: 'test', connectionsMax: 2, onError: () => {} })
+  const holder = await admin.client()
+  await holder.query({ text: 'begin' })
+  await holder.query({ text, values: [instanceId] })
+  return {
+    async countWaiting() {
+      const { rows } = await admin.query<{ count: number }>({
+        text: `select count(*)::int as count from pg_stat_activity
+          where datname = current_database() and application_name = 'loci-daemon' and wait_event_type = 'Lock'`,
+      })
+      return rows[0]?.count ?? 0
+    },
+    async [Symbol.asyncDispose]() {
+      holder.release()
+      await admin.close()
+    },
+  }
+}

@@ -87,7 +87,11 @@ async function readAround(
   const lastOk = walked.findLastIndex(({ state }) => state === 'ok')
   // A store that gives nothing at all is out of order; an empty page would say that there is nothing.
   if (lastOk < 0 && sqlState(cause)?.startsWith('58'))
-    throw new ApiError('STORE_UNAVAILABLE', 'The database cannot read its files.', { cause })
+    throw new ApiError(
+      'STORE_UNAVAILABLE',
+      'PostgreSQL cannot read its files (I/O error). Try again; if it lasts, the operator must look at the disk.',
+      { cause },
+    )
   const page = isFull && lastOk >= 0 ? walked.slice(0, lastOk + 1) : walked
   const keys = page.flatMap(({ key, state, isExpired }) => (state === 'ok' && !isExpired && key !== null ? [key] : []))
   const found = keys.length === 0 ? [] : await findEntries(pool, instanceId, database, keys)

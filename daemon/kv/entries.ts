@@ -33,6 +33,6 @@ export function cursorOf(key: string): string {
 export function keyOfCursor(cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('utf8')
   if (!text.startsWith('k:') || cursorOf(text.slice(2)) !== cursor)
-    throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+    throw new ApiError('VALIDATION_ERROR', 'The cursor is not valid. Send nextCursor of the page before, or no cursor.')
   return text.slice(2)
 }

@@ -18,12 +18,6 @@ language sql stable parallel safe as $$
     || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea) || textsend(p_value))
 $$;
 
--- Eight bytes of a digest as a number, for the xor of a set.
-create or replace function loci.digest_part(p_digest bytea, p_from int) returns bigint
-language sql immutable parallel safe as $$
-  select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
-$$;
-
 -- Does a row fit its digest, and is it what it was asked for? An index that leads to another row than it says is damage
 -- too. A column that rotted into null makes the answer false, not null. Sizes are looked at first, which reads no more
 -- than the beginning of a column: one whose length rotted can seem to have hundreds of megabytes, or fewer than none.
@@ -277,11 +271,11 @@ $$;
 comment on function loci.kv_save_head is 'without enter_database: called with the head that kv_write has entered';
 
 -- Acts of one instance that arrived together. The writes of an act bear its number in p_act and are done all or none; a
--- write without a number is on its own, as in kv_write. An act may claim an Idempotency-Key: the p_claim arrays have one
--- element for each claim. A row with `claim` says why that claim's act cannot be done (claim_keys); then nothing of the
--- call was done, and the caller asks again without it. A write of an act that is refused fails the call with SQLSTATE
--- LC001; detail = ord, outcome, version. Called by commitActs(). Locks: those of claim_keys, kv_write, keep_answers, in
--- this order. Cost: kv_write, and one insert for each claim.
+-- write without a number is on its own, as in kv_write. An act may claim an Idempotency-Key: the p_claim arrays have
+-- one element for each claim. A row with `claim` says why that claim's act cannot be done (claim_keys); then nothing of
+-- the call was done, and the caller asks again without it. A write of an act that is refused fails the call with
+-- SQLSTATE LC001; detail = ord, outcome, version. Called by commitActs(). Locks: those of claim_keys, kv_write,
+-- keep_answers, in this order. Cost: kv_write, and one insert for each claim.
 create or replace function loci.kv_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint,
   p_act int[], p_database text[], p_op text[], p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[],
   p_route text, p_sealed_with text, p_claim_act int[], p_claim_database text[], p_claim_holder text[], p_claim_key text[],
@@ -323,8 +317,8 @@ begin
     end if;
     return next;
     v_moment := coalesce(updated_at, v_moment);
-    -- What is kept of the answer (kept-batch.ts): versions and creations as differences to the one before. The writes of
-    -- an act stand one after the other.
+    -- What is kept of the answer (kept-batch.ts): versions and creations as differences to the one before. The writes
+    -- of an act stand one after the other.
     continue when not v_is_claimed or p_act[ord] is null;
     if p_act[ord] is distinct from v_act then
       v_act := p_act[ord]; v_place := 0; v_version := 0; v_born := 0;

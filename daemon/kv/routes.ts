@@ -22,9 +22,8 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
-import { instanceGone } from '../access/served.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
-import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
+import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
@@ -282,10 +281,9 @@ function refusalOf(
   write: Write | undefined,
   { outcome, version }: Pick<WriteOutcome, 'outcome' | 'version'>,
 ) {
-  if (outcome === 'gone') return instanceGone()
+  const refused = entryRefusal(outcome, caller.instance.limits.databases)
+  if (refused) return refused
   if (outcome === 'damaged') return damaged(write?.key ?? '')
-  if (outcome === 'erasing') return databaseErasing()
-  if (outcome === 'databases') return databasesExceeded(caller.instance.limits.databases)
   const current = version === 0 ? 'does not exist' : `has version ${version}`
   return new ApiError('VERSION_CONFLICT', `The entry ${current}; If-Match asked for another.`, {
     details: { currentVersion: version === 0 ? null : version },

@@ -169,7 +169,7 @@ export async function commitActs(pool: Pool, instanceId: string, acts: WriteAct[
     if (isUnreadable(error))
       throw new ApiError(
         'DATA_DAMAGED',
-        'The stored data under this write can not be read. Nothing was done; GET /v1/kv/consistency says more.',
+        'The stored data under this write cannot be read. Nothing was done; GET /v1/kv/consistency says more.',
         { cause: error },
       )
     throw error

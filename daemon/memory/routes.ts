@@ -24,9 +24,8 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
-import { instanceGone } from '../access/served.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
-import { databaseErasing, databasesExceeded, type Quota } from '../databases/quota.ts'
+import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { bodyOf, cursorOf, type Macs, macsOf, momentOf, recordText, type Source, seqOfCursor } from './records.ts'
@@ -262,9 +261,8 @@ export function damagedOf(rows: StoredRecord[]): object {
 /** `at`: of a batch, which of its records is refused. */
 function refusalOf(caller: Caller, why: RecordOutcome['outcome'], at?: number): ApiError {
   const details = at === undefined ? {} : { details: { index: at } }
-  if (why === 'gone') return instanceGone()
-  if (why === 'erasing') return databaseErasing()
-  if (why === 'databases') return databasesExceeded(caller.instance.limits.databases)
+  const refusal = entryRefusal(why, caller.instance.limits.databases)
+  if (refusal) return refusal
   if (why === 'forgotten')
     return new ApiError(
       'MEMORY_FORGOTTEN',

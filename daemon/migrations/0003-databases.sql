@@ -63,8 +63,8 @@ create table loci.idempotency (
   bytes int not null default 0,
   primary key (instance_id, database, route, holder, key)
 );
--- Partial, though every answer has a status: a lookup by key does not name it, so the planner cannot take this index for
--- one. Before the first analyze it did, and read every answer of the instance.
+-- Partial, though every answer has a status: a lookup by key does not name it, so the planner cannot take this index
+-- for one. Before the first analyze it did, and read every answer of the instance.
 create index idempotency_age on loci.idempotency (instance_id, created_at) where status > 0;
 
 -- What GET /v1/kv/health writes, commits and reads back.

@@ -1,8 +1,8 @@
 -- serves: 0003
 -- functions: b91f0958f33c3d77b3b2d1d5ae3553d14bf045442f915e3c4ff65dfeacda2724
 
--- What happened in an instance, for whoever follows it: names and ids, no content. Partitions of six hours, kept for 24.
--- `at` never falls from one seq to the next.
+-- What happened in an instance, for whoever follows it: names and ids, no content. Partitions of six hours, kept for
+-- 24. `at` never falls from one seq to the next.
 create table loci.events (
   instance_id text not null,
   seq bigint not null,

@@ -1,18 +1,20 @@
 -- serves: 0003
--- functions: 52a598944ec8afc21dbe27653476117ed36df077fe2378e36c287a77a988db19
+-- functions: cd4619492f9e8c53212154245a5fd14e46768634032697b0be508bf4cb1a547a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
 
 -- Of the slots of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
--- overwritten since, and the document's version at which they were last read whole and found intact.
+-- overwritten since, and the document's version at which they were last read whole and found intact. wm_config: the
+-- version of the configuration that was put; null: none.
 alter table loci.databases
   add column wm_slots bigint not null default 0,
   add column wm_bytes bigint not null default 0,
   add column wm_set_a bigint not null default 0,
   add column wm_set_b bigint not null default 0,
   add column wm_unsettled boolean not null default false,
-  add column wm_verified bigint;
+  add column wm_verified bigint,
+  add column wm_config bigint;
 
 -- The slots of one database as a document. The arrays have one element per slot, in the order in which they were made.
 create table loci.working_memory (
@@ -31,19 +33,28 @@ create table loci.working_memory (
   digests bytea[] not null,
   -- The earliest expiry.
   soonest timestamptz,
-  -- Bytes of history, evictions and clears by the Monday of their week, until they are dropped.
+  -- Bytes of history and evictions by the Monday of their week, until they are dropped.
   weeks date[] not null,
   week_bytes bigint[] not null,
   -- Over every other column; one byte while a slot is damaged, so that each is looked at by itself.
   digest bytea not null,
   primary key (instance_id, database)
 ) with (fillfactor = 50);
--- Each write compresses the document: lz4 takes a tenth of the time, where the server has it.
+-- In the row while it fits into a page: what is moved out is written, indexed and deleted again with each write. Each
+-- write compresses the document: lz4 takes a tenth of the time, where the server has it.
 do $$
+declare
+  v_column text;
+  v_has_lz4 boolean := 'lz4' = any (select unnest(enumvals) from pg_settings where name = 'default_toast_compression');
 begin
-  alter table loci.working_memory alter column texts set compression lz4, alter column metas set compression lz4;
-exception when feature_not_supported then
-  null;
+  for v_column in select a.attname from pg_attribute a
+    where a.attrelid = 'loci.working_memory'::regclass and a.attnum > 0 and a.attstorage = 'x'
+  loop
+    execute format('alter table loci.working_memory alter column %I set storage main', v_column);
+    if v_has_lz4 then
+      execute format('alter table loci.working_memory alter column %I set compression lz4', v_column);
+    end if;
+  end loop;
 end
 $$;
 

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6a4b815b4e345bec6cfb949e7c98153b901a6bcf0acd73364cef5ae7705df0dc
+-- functions: 5e4bd1b3b8563e5575941b53513fc3cba5be2a56b31fedef0caf0cd4d5a8b376
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

@@ -1,11 +1,11 @@
 // How strongly a slot is held (COGNITION 5.1): a sum of parts, each of which is shown. Between cycles there is no cue,
-// so of the parts of recall only salience speaks; with it the sender's hint, the base level (how often and how lately
+// so of the parts of recall only salience counts; with it the sender's hint, the base level (how often and how lately
 // the slot was written) and stickiness (how many cycles ago it was touched). Pure: the moment is handed in.
 
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import type { SlotConfig } from './config.ts'
 
-/** When a slot was presented: written, or heard again by a cycle. Milliseconds, newest first, at most RECENT_MAX. */
+/** When a slot was presented: written, or seen again by a cycle. Milliseconds, newest first, at most RECENT_MAX. */
 export interface Presentations {
   n: number
   first: number

@@ -1,11 +1,11 @@
-// Reads the document, plans on it, commits the plan if the document is still the one that was read, and else begins
-// again. No lock is held while a plan is made, and who loses has been overtaken by somebody who has committed, so
-// there is progress whatever the number of replicas (docs/decisions/2026-11-15-slots-planned-outside.md).
+// Reads the document, or takes what is remembered of it, plans on it, commits the plan if the document is still the one
+// that was planned on, and else begins again. No lock is held while a plan is made. A plan that is overtaken was
+// overtaken by a commit, so there is progress whatever the number of replicas
+// (docs/decisions/2026-11-15-slots-planned-outside.md).
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { instanceGone } from '../access/served.ts'
-import { databaseErasing, databasesExceeded } from '../databases/quota.ts'
+import { entryRefusal } from '../databases/quota.ts'
 import { resolveConfig, type SlotConfig } from './config.ts'
 import {
   type Applied,
@@ -16,6 +16,7 @@ import {
   versionConflict,
   type Write,
 } from './document.ts'
+import type { KnownDocuments } from './known-documents.ts'
 import { prefixOf } from './slots.ts'
 import { type Committed, type ConfigLayers, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
 
@@ -44,6 +45,7 @@ const OVERTAKEN_MS_MAX = 1_500
  */
 export async function commitWrites(
   pool: Pool,
+  known: KnownDocuments,
   instanceId: string,
   batch: PlannedWrite[],
 ): Promise<(SlotWritten | Error)[]> {
@@ -51,7 +53,7 @@ export async function commitWrites(
   const until = performance.now() + OVERTAKEN_MS_MAX
   for (let open = batch; open.length > 0; open = batch.filter((item) => !results.has(item))) {
     try {
-      await commitRound(pool, instanceId, open, { results, isLast: performance.now() > until })
+      await commitRound(pool, known, instanceId, open, { results, isLast: performance.now() > until })
     } catch (error) {
       if (open === batch) throw error
       for (const item of open) if (!results.has(item)) results.set(item, error as Error)
@@ -63,22 +65,42 @@ export async function commitWrites(
 /** Sets the results of what was done or refused; what was overtaken has none, unless this is the last round. */
 async function commitRound(
   pool: Pool,
+  known: KnownDocuments,
   instanceId: string,
   open: PlannedWrite[],
   { results, isLast }: { results: Map<PlannedWrite, SlotWritten | Error>; isLast: boolean },
 ): Promise<void> {
   const databasesMax = open[0]?.databasesMax ?? 0
-  const groups = [...Map.groupBy(open, ({ database }) => database)]
-  const wanted = groups.map(([database, writes]) => ({ database, wanted: wantedOf(writes.map(({ write }) => write)) }))
-  const snapshots = await readDocuments(pool, instanceId, wanted)
-  const plans = groups.map(([database, writes], at) => planOf(database, writes, snapshots[at] as Snapshot))
+  const now = known.now()
+  const planned = [...Map.groupBy(open, ({ database }) => database)].map(([database, writes]) => {
+    const wanted = wantedOf(writes.map(({ write }) => write))
+    const remembered = isLast || wanted.length > 0 ? undefined : known.find(instanceId, database)
+    const plan = remembered && planOf({ database, writes, known: remembered }, remembered, now)
+    // Only a commit proves what is remembered. Where there is none, refusals and empty deletes are planned on what is
+    // read.
+    return { database, writes, wanted, plan: plan?.plan.hasWrites() ? plan : undefined }
+  })
+  const unknown = planned.filter(({ plan }) => !plan)
+  const read = unknown.length > 0 ? await readDocuments(pool, instanceId, unknown) : []
+  if (read[0]) known.heard(read[0].document.now)
+  const plans = planned.map(({ plan, ...group }) => {
+    if (plan) return plan
+    const snapshot = read.shift() as Snapshot
+    return planOf({ ...group, known: undefined }, snapshot, snapshot.document.now)
+  })
   const writing = plans.filter(({ plan }) => plan.hasWrites())
   const steps = writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps }))
   const committed = writing.length === 0 ? [] : await commitSteps(pool, instanceId, databasesMax, steps)
   const byDatabase = new Map(committed.map((one) => [one.database, one]))
-  for (const { database, plan, items } of plans) {
+  for (const { database, plan, items, snapshot, known: remembered } of plans) {
     const outcome = byDatabase.get(database)
-    if (outcome?.outcome === 'moved' && !isLast) continue
+    if (outcome?.outcome === 'done') {
+      const document = { version: outcome.versions.at(-1) as number, now, slots: plan.after(outcome.versions) }
+      known.keep(instanceId, database, { ...snapshot, digest: outcome.digest, document })
+    } else if (outcome?.outcome === 'moved' || (outcome && remembered)) {
+      known.moved(instanceId, database)
+      if (!isLast) continue
+    }
     for (const { item, applied } of items) results.set(item, resultOf(applied, plan, outcome, databasesMax))
   }
 }
@@ -87,14 +109,21 @@ interface Planned {
   database: string
   version: number
   now: number
+  known: Snapshot | undefined
+  snapshot: Snapshot
   plan: Plan
   items: { item: PlannedWrite; applied: Applied | Error }[]
 }
 
-function planOf(database: string, writes: PlannedWrite[], { document, ...layers }: Snapshot): Planned {
-  const plan = createPlan(document, configOf(layers))
+function planOf(
+  { database, writes, known }: { database: string; writes: PlannedWrite[]; known: Snapshot | undefined },
+  snapshot: Snapshot,
+  now: number,
+): Planned {
+  const { version, slots } = snapshot.document
+  const plan = createPlan({ version, now, slots }, configOf(snapshot))
   const items = writes.map((item) => {
-    if (!layers.configIntact && item.write.op !== 'delete') return { item, applied: configDamaged() }
+    if (!snapshot.configIntact && item.write.op !== 'delete') return { item, applied: configDamaged() }
     try {
       return { item, applied: plan.apply(item.write) }
     } catch (error) {
@@ -102,7 +131,7 @@ function planOf(database: string, writes: PlannedWrite[], { document, ...layers 
       return { item, applied: error as Error }
     }
   })
-  return { database, version: document.version, now: document.now, plan, items }
+  return { database, version, now, known, snapshot, plan, items }
 }
 
 function resultOf(
@@ -118,7 +147,7 @@ function resultOf(
   return writtenOf(applied as Applied, steps, committed)
 }
 
-/** What a caller is told of a write that was done. */
+/** The answer to a write that was done. */
 export function writtenOf({ step, evicted }: Applied, steps: Plan['steps'], committed?: Committed): SlotWritten {
   const done = step === null ? undefined : steps[step]
   const version = step === null ? undefined : committed?.versions[step]
@@ -129,16 +158,9 @@ export function writtenOf({ step, evicted }: Applied, steps: Plan['steps'], comm
 }
 
 function refusalOf({ outcome }: Committed, databasesMax: number): ApiError {
-  if (outcome === 'gone') return instanceGone()
-  if (outcome === 'erasing') return databaseErasing()
-  if (outcome === 'databases') return databasesExceeded(databasesMax)
-  return new ApiError(
-    'OVERLOADED',
-    'Other writes of this working memory came first, again and again. Nothing was done; try again.',
-    {
-      retryAfterMs: 200,
-    },
-  )
+  const overtaken =
+    'Concurrent writes changed this working memory each time before this one. Nothing was done; try again.'
+  return entryRefusal(outcome, databasesMax) ?? new ApiError('OVERLOADED', overtaken, { retryAfterMs: 200 })
 }
 
 interface Done<Result> {
@@ -177,13 +199,15 @@ export async function writePlanned<Result>(
   }
 }
 
-/** Texts are needed of what is patched alone. */
+/** Only a patch needs the stored text. */
 function wantedOf(writes: Write[]): string[] {
   return [...new Set(writes.flatMap(({ op, key }) => (op === 'patch' ? [key] : [])))]
 }
 
+const DEFAULTS = resolveConfig([]).used
+
 export function configOf(layers: ConfigLayers): SlotConfig {
-  return resolveConfig(layersOf(layers)).used
+  return layers.service === null && layers.sent === null ? DEFAULTS : resolveConfig(layersOf(layers)).used
 }
 
 export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent'>): unknown[] {
@@ -193,7 +217,7 @@ export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent
 export function configDamaged(): ApiError {
   return new ApiError(
     'DATA_DAMAGED',
-    'The configuration of this working memory is damaged: nobody can say how many slots it may have. An operator can PUT it again.',
+    'The stored configuration of this working memory is damaged, so its capacity is unknown. An operator can PUT it again.',
     { details: { ref: 'config' } },
   )
 }

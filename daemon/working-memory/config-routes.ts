@@ -5,8 +5,7 @@ import { slotConfig, slotConfigUpdate } from '@loci/contract/working-memory.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
-import { instanceGone } from '../access/served.ts'
-import { databaseErasing, databasesExceeded } from '../databases/quota.ts'
+import { entryRefusal } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
 import { configDamaged, layersOf } from './commits.ts'
 import { resolveConfig, warningsOf } from './config.ts'
@@ -57,9 +56,8 @@ export function slotConfigRoutes({ access, pool }: { access: CapabilityAccess; p
         const warnings = warningsOf(layers)
         const version = await transaction(pool, async (sql) => {
           const written = await writeConfig(sql, where, { sent, ifMatch })
-          if (written.outcome === 'gone') throw instanceGone()
-          if (written.outcome === 'erasing') throw databaseErasing()
-          if (written.outcome === 'databases') throw databasesExceeded(instance.limits.databases)
+          const refused = entryRefusal(written.outcome, instance.limits.databases)
+          if (refused) throw refused
           if (written.outcome === 'conflict')
             throw new ApiError('VERSION_CONFLICT', 'The configuration has another version than If-Match asked for.', {
               details: { currentVersion: written.version === 0 ? null : written.version },

@@ -123,3 +123,71 @@ test('damaged history, evictions and configuration are named, and the configurat
   await slots.configure({ capacity: 1 })
   await slots.put('three')
 })
+
+// Mutant: `counted := null` without its condition in wm_verify_appended.
+test('a version of a slot or an eviction that vanished is found by the bytes that the document counted', async () => {
+  for (const [db, table] of [
+    ['lost-version', 'slot_versions'],
+    ['lost-eviction', 'evictions'],
+  ] as const) {
+    const slots = slotsOf(tenant, db)
+    await slots.configure({ capacity: 2 })
+    for (const key of ['one', 'two', 'one', 'three', 'four']) await slots.put(key)
+    const intact = (await walk()).issues.filter((issue) => issue.includes(` ${db} `))
+    assert.deepEqual(intact, [], 'nothing is missing yet')
+    await daemon.sql(
+      `delete from loci.${table} where database = $1 and ctid = (select ctid from loci.${table} where database = $1 limit 1)`,
+      [db],
+    )
+    const { status, issues } = await walk()
+    assert.equal(status, 'inconsistent')
+    assert.deepEqual(
+      issues.filter((issue) => issue.includes(` ${db} `)),
+      [`working-memory ${db} missing history`],
+    )
+    await slots.put('five')
+    assert.equal((await walk()).status, 'inconsistent', 'a later write does not hide it')
+  }
+})
+
+// Mutants, in wm_verify_appended: 0 for `bytes` in go_on_after; v_mark never null.
+test('what the document counted is compared over several pages, unless it was written meanwhile', async () => {
+  const slots = slotsOf(tenant, 'pages')
+  await slots.configure({ capacity: 2 })
+  for (const key of ['one', 'two', 'one', 'three', 'four', 'two']) await slots.put(key)
+  const counts = async (during?: () => Promise<unknown>) => {
+    for (let after: string | null = null, pages = 1; ; pages += 1) {
+      const [page] = (await daemon.sql(
+        'select bytes::int, counted::int, go_on_after from loci.wm_verify_appended($1, $2, $3, 2)',
+        [tenant.instanceId, 'pages', after],
+      )) as unknown as { bytes: number; counted: number | null; go_on_after: string | null }[]
+      if (!page?.go_on_after) return { ...page, pages }
+      after = page.go_on_after
+      if (pages === 2) await during?.()
+    }
+  }
+  const whole = await counts()
+  assert.ok(whole.bytes && whole.pages > 4, JSON.stringify(whole))
+  assert.equal(whole.counted, whole.bytes)
+  assert.equal((await counts(() => slots.put('five'))).counted, null)
+})
+
+// Mutant: wm_verify that asks for c.intact alone.
+test('a configuration that vanished or came back older is found, and is put again', async () => {
+  const slots = slotsOf(tenant, 'configured')
+  const issues = async () => (await walk()).issues.filter((issue) => issue.includes(' configured '))
+  await slots.configure({ capacity: 3 })
+  const [older] = await daemon.sql(`select version, sent, digest from loci.configs where database = 'configured'`)
+  await slots.configure({ capacity: 2 })
+  assert.deepEqual(await issues(), [])
+  await daemon.sql(`update loci.configs set version = $1, sent = $2, digest = $3 where database = 'configured'`, [
+    older?.version,
+    older?.sent,
+    older?.digest,
+  ])
+  assert.deepEqual(await issues(), ['working-memory configured digest_mismatch config'])
+  await daemon.sql(`delete from loci.configs where database = 'configured'`)
+  assert.deepEqual(await issues(), ['working-memory configured digest_mismatch config'])
+  await slots.configure({ capacity: 2 })
+  assert.deepEqual(await issues(), [])
+})

@@ -22,7 +22,7 @@ export interface Resident {
   key: string
   version: number
   expiresAt: number | null
-  /** Undefined: the slot does not fit its digest, and nothing of it is believed. */
+  /** Undefined: the slot does not fit its digest, so nothing of it is used. */
   meta: Meta | undefined
   /** Only of slots that a write asked for. */
   text: string | null
@@ -76,12 +76,14 @@ export interface Plan {
   /** The slots that leave, and the keys of those that stay. */
   clear(includePinned: boolean): { cleared: { key: string; version: number }[]; retained: string[] }
   isThere(key: string): boolean
+  /** The slots once the steps are done, with the versions that they got. */
+  after(versions: readonly number[]): Resident[]
 }
 
 /** A slot as the plan sees it: `order` is its version, or behind every version for one that the plan itself wrote. */
 interface Held {
   key: string
-  /** Undefined while only the commit can tell. */
+  /** Undefined until the commit gives it. */
   version: number | undefined
   /** The step that wrote it, if the plan did. */
   step: number | undefined
@@ -161,13 +163,13 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     return { step, evicted: evicted.map(({ policy: _, ...rest }) => rest) }
   }
 
-  /** Who leaves so that the slot has room; throws when nobody can. */
+  /** The slots that leave so that this one has room; throws when none can. */
   function makeRoom(key: string, incoming: Meta, old: Held | undefined): ({ key: string } & Why)[] {
     const { capacity, policy, pinnedMax } = config
     if (capacity === 0) throw full('The capacity of this working memory is 0.')
     const others = slots.flatMap((slot) => (slot.key !== key && slot.meta ? [{ ...slot, meta: slot.meta }] : []))
     if (incoming.pinned && !old?.meta?.pinned && others.filter(({ meta }) => meta.pinned).length >= pinnedMax)
-      throw full(`${pinnedMax} slots are pinned, as many as may be. Unpin or delete one first.`)
+      throw full(`${pinnedMax} slots are pinned, the most that the configuration allows. Unpin or delete one first.`)
     let over = old?.meta ? 0 : others.length + 1 - capacity
     let bytes = others.reduce((sum, { meta }) => sum + meta.sizeBytes, incoming.sizeBytes) - SLOTS_BYTES_MAX
     if (over <= 0 && bytes <= 0) return []
@@ -182,7 +184,7 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       over -= 1
       bytes -= meta.sizeBytes
     }
-    if (over > 0 || bytes > 0) throw full('Everything that could leave is pinned. Unpin or delete a slot first.')
+    if (over > 0 || bytes > 0) throw full('The slots that would have to leave are pinned. Unpin or delete one first.')
     return losers
   }
 
@@ -218,6 +220,11 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       }
     },
     isThere: (key) => slots.some((slot) => slot.key === key),
+    after: (versions) =>
+      slots.map(({ key, version, step, expiresAt, meta }) => ({
+        ...{ key, expiresAt, meta, text: null },
+        version: (step === undefined ? version : versions[step]) as number,
+      })),
   }
 }
 
@@ -253,7 +260,7 @@ export function versionConflict(current: number | null): ApiError {
   })
 }
 
-/** The slot was written by a request of the same commit: its version is told once that is over. */
+/** The slot was written by a request of the same commit: its version is known after that. */
 export class PlannedConflict extends Error {
   readonly step: number
   constructor(step: number) {

@@ -3,11 +3,13 @@
 -- the context of row-level security in the same call as the work and run with the caller's rights.
 
 -- The beginning of a slot's text, which only the commit knows. slots.ts makes the same.
-create or replace function loci.slot_prefix(p_version bigint, p_digest bytea) returns text language sql immutable parallel safe as $$
+-- Stable, as what it is made of: an immutable one is not taken into its caller's expression and costs ten times that.
+create or replace function loci.slot_prefix(p_version bigint, p_digest bytea) returns text language sql stable parallel safe as $$
   select '{"version":' || p_version || ',"etag":"\"' || p_version || '\"","digest":"' || encode(p_digest, 'base64') || '",'
 $$;
 
--- Over everything that is kept of a slot but its prefix, which follows from it. Times as stored bytes: see entry_digest.
+-- Over everything that is kept of a slot but its prefix, which follows from it. Times as stored bytes: see
+-- entry_digest.
 create or replace function loci.slot_digest(p_instance text, p_database text, p_key text, p_version bigint, p_expires timestamptz,
   p_meta text, p_rest text) returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_key || E'\x1f') || int8send(p_version)
@@ -23,15 +25,16 @@ create or replace function loci.slot_is_intact(p_instance text, p_database text,
       substr(p_text, length(loci.slot_prefix(p_version, p_digest)) + 1)), false)
 $$;
 
--- Over the whole document: one hash on a read instead of one for each slot. plpgsql, because a function in SQL that does
--- not become a part of its caller's statement is planned at every call.
+-- Over the whole document: one hash on a read instead of one for each slot. plpgsql, because a function in SQL that
+-- does not become a part of its caller's statement is planned at every call.
 create or replace function loci.document_digest(p_instance text, p_database text, p_version bigint, p_evictions bigint, p_keys text[],
   p_texts text[], p_versions bigint[], p_expires timestamptz[], p_metas text[], p_digests bytea[], p_soonest timestamptz, p_weeks date[],
   p_week_bytes bigint[]) returns bytea language plpgsql stable parallel safe as $$
 begin
+  -- The large parts last: each || copies what stands before it.
   return sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f') || int8send(p_version) || int8send(p_evictions)
-    || array_send(p_keys) || array_send(p_texts) || array_send(p_versions) || array_send(p_expires) || array_send(p_metas)
-    || array_send(p_digests) || coalesce(timestamptz_send(p_soonest), ''::bytea) || array_send(p_weeks) || array_send(p_week_bytes));
+    || coalesce(timestamptz_send(p_soonest), ''::bytea) || array_send(p_weeks) || array_send(p_week_bytes) || array_send(p_keys)
+    || array_send(p_versions) || array_send(p_expires) || array_send(p_digests) || array_send(p_metas) || array_send(p_texts));
 end
 $$;
 
@@ -49,82 +52,12 @@ language sql stable parallel safe as $$
   from unnest(w.keys, w.texts, w.versions, w.expires, w.metas, w.digests) with ordinality as s(key, text, version, expires, meta, digest, n)
 $$;
 
--- Lists of one instance that arrived together, one row for each in their order. slots: their texts with commas between.
--- What has expired is left out, and so is what does not fit its digest; that is named. Called by listSlots(): every
--- list. No locks. Cost: three reads by primary keys and one hash over the document for each.
-create or replace function loci.wm_list_each(p_instance text, p_database text[])
-returns table (version bigint, count int, slots text, damaged text[], service text, sent text, config_intact boolean)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
-#variable_conflict use_column
-declare
-  v_is_whole boolean;
-  v_now timestamptz := clock_timestamp();
-  v_service text;
-begin
-  perform set_config('loci.instance', p_instance, true);
-  select (i.config -> 'working_memory')::text into v_service from loci.instances i where i.id = p_instance;
-  for i in 1 .. cardinality(p_database) loop
-    damaged := null;
-    -- In the statement itself: a whole document in a variable is copied for each function that it is handed to.
-    select w.version, cardinality(w.keys), array_to_string(w.texts, ','),
-        w.digest = loci.document_digest(w.instance_id, w.database, w.version, w.evictions, w.keys, w.texts, w.versions, w.expires,
-      w.metas, w.digests, w.soonest, w.weeks, w.week_bytes)
-          and w.database = p_database[i] and (w.soonest is null or w.soonest > v_now)
-      into version, count, slots, v_is_whole
-      from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
-    if not found then
-      version := 0; count := 0; slots := '';
-    elsif not v_is_whole then
-      select count(*) filter (where s.intact and (s.expires is null or s.expires > v_now)),
-          coalesce(string_agg(s.text, ',' order by s.n) filter (where s.intact and (s.expires is null or s.expires > v_now)), ''),
-          array_agg(s.key) filter (where not s.intact)
-        into count, slots, damaged
-        from loci.working_memory w, lateral loci.wm_slots(w) s where w.instance_id = p_instance and w.database = p_database[i];
-    end if;
-    service := v_service; sent := null; config_intact := true;
-    if exists (select from loci.configs c where c.instance_id = p_instance and c.database = p_database[i] and c.kind = 'working-memory') then
-      select c.sent, c.intact into sent, config_intact from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
-    end if;
-    return next;
-  end loop;
-end
-$$;
-
--- Single slots of one instance, one row for each in their order. intact is null when there is none. Called by
--- findSlots(): every read of a slot. No locks. Cost: one read by the primary key and one hash for each.
-create or replace function loci.wm_get_each(p_instance text, p_database text[], p_key text[])
-returns table (text text, intact boolean)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
-#variable_conflict use_column
-declare
-  v_doc loci.working_memory;
-  v_n int;
-begin
-  perform set_config('loci.instance', p_instance, true);
-  for i in 1 .. cardinality(p_database) loop
-    text := null; intact := null;
-    select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
-    v_n := array_position(v_doc.keys, p_key[i]);
-    if v_n is not null then
-      intact := loci.slot_is_intact(p_instance, p_database[i], p_key[i], v_doc.texts[v_n], v_doc.versions[v_n], v_doc.expires[v_n],
-        v_doc.metas[v_n], v_doc.digests[v_n]);
-      if intact and v_doc.expires[v_n] <= clock_timestamp() then
-        intact := null;
-      elsif intact then
-        text := v_doc.texts[v_n];
-      end if;
-    end if;
-    return next;
-  end loop;
-end
-$$;
-
 -- What writes of one instance are planned on, one row for each database in their order. texts: only of the keys in
 -- p_wanted, whose database has the same number in p_wanted_database. intact: null when all slots are. Called by
 -- readDocuments(). No locks: wm_commit refuses when the version has moved. Cost: as wm_list_each.
 create or replace function loci.wm_snapshot(p_instance text, p_database text[], p_wanted_database int[], p_wanted text[])
 returns table (version bigint, now timestamptz, evictions bigint, keys text[], versions bigint[], expires timestamptz[], metas text[],
-  texts text[], intact boolean[], service text, sent text, config_intact boolean)
+  texts text[], intact boolean[], digest bytea, service text, sent text, config_version bigint, config_intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -137,7 +70,7 @@ begin
     select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
     version := coalesce(v_doc.version, 0); evictions := coalesce(v_doc.evictions, 0);
     keys := coalesce(v_doc.keys, '{}'); versions := coalesce(v_doc.versions, '{}'); expires := coalesce(v_doc.expires, '{}');
-    metas := coalesce(v_doc.metas, '{}');
+    metas := coalesce(v_doc.metas, '{}'); digest := coalesce(v_doc.digest, '');
     v_wanted := array(select w.key from unnest(p_wanted_database, p_wanted) as w(n, key) where w.n = i);
     texts := array(select case when s.key = any (v_wanted) then s.text end
       from unnest(v_doc.keys, v_doc.texts) with ordinality as s(key, text, n) order by s.n);
@@ -150,85 +83,133 @@ begin
           array_agg(case when s.intact then s.expires end order by s.n), array_agg(case when s.intact then s.meta end order by s.n)
         into intact, versions, expires, metas from loci.wm_slots(v_doc) s;
     end if;
-    select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
+    select c.service, c.sent, c.version, c.intact into service, sent, config_version, config_intact
+      from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
     return next;
   end loop;
 end
 $$;
 
 -- wm_write, and the events of it. Called by commitSteps(): every write that needs no more than itself.
-create or replace function loci.wm_commit(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[], p_now timestamptz,
-  p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[])
-returns table (database text, outcome text, versions bigint[], digests bytea[])
+create or replace function loci.wm_commit(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
+  p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
+  p_expires timestamptz[], p_why text[])
+returns table (database text, outcome text, versions bigint[], digests bytea[], digest bytea)
 language plpgsql as $$
 #variable_conflict use_column
 declare
   v_written record;
-  v_events jsonb := '[]';
+  v_events jsonb[] := '{}';
 begin
-  for v_written in select * from loci.wm_write(p_instance, p_databases_max, p_database, p_version, p_now, p_step_database, p_op, p_key, p_rest,
-      p_meta, p_expires, p_why)
+  for v_written in select * from loci.wm_write(p_instance, p_databases_max, p_database, p_version, p_digest, p_service, p_config, p_now,
+      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why)
   loop
     database := v_written.database; outcome := v_written.outcome; versions := v_written.versions; digests := v_written.digests;
+    digest := v_written.digest;
     v_events := v_events || v_written.events;
     return next;
   end loop;
-  if v_events <> '[]' then
-    perform loci.append_events(p_instance, v_events);
-  end if;
+  perform loci.append_events(p_instance, to_jsonb(v_events));
 end
 $$;
 comment on function loci.wm_commit is 'without enter_database: wm_write enters';
 
 -- Does the steps of a plan, database by database. A database whose document is not of the version that was planned on
--- is left alone: outcome moved. Else: done (versions and digests, one for each step of it), or what enter_database()
--- answered. Steps: put (p_rest, p_meta, p_expires) and remove (p_why: an eviction; null: deleted), each with the number
--- of its database in p_database. Called by wm_commit and writeSteps(). Locks: enter_database(), then rows, due work,
--- totals; whoever calls appends the events, last.
-create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[], p_now timestamptz,
-  p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[])
-returns table (database text, outcome text, versions bigint[], digests bytea[], events jsonb)
+-- is left alone: outcome moved. Else: done (versions and digests, one for each step of it, and the digest of the whole
+-- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires) and remove (p_why: an eviction;
+-- null: deleted), each with the number of its database in p_database. p_digest: of the document that was remembered and
+-- planned on, null where it was read for this; what was remembered must also fit by content, by the service's
+-- configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called by
+-- wm_commit and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls appends the events,
+-- last.
+create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
+  p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
+  p_expires timestamptz[], p_why text[])
+returns table (database text, outcome text, versions bigint[], digests bytea[], digest bytea, events jsonb[])
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_entered record;
   v_doc loci.working_memory;
+  v_applied record;
   v_n int;
+  v_is_whole boolean;
+  v_is_service_read boolean := false;
+  v_service text;
+  v_bytes bigint := 0;
+  v_steps int[];
+  -- One for each step that was done.
+  v_done int[] := '{}';
+  v_versions bigint[] := '{}';
+  v_digests bytea[] := '{}';
+  v_texts text[] := '{}';
 begin
   for v_entered in
     select e.name, e.outcome, e.head from loci.enter_database(p_instance, p_database,
       array(select p_database[s.d] from unnest(p_step_database, p_op) as s(d, op) where s.op = 'put'), p_databases_max) e
   loop
-    database := v_entered.name; versions := null; digests := null; events := '[]';
+    database := v_entered.name; versions := null; digests := null; digest := null; events := '{}';
     outcome := case v_entered.outcome when 'none' then 'moved' else v_entered.outcome end;
     if outcome = 'open' then
       v_n := array_position(p_database, database);
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[v_n] then
         outcome := 'moved';
+        return next;
+        continue;
+      end if;
+      v_is_whole := v_doc.version is null or v_doc.digest = loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version,
+        v_doc.evictions, v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires, v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks,
+        v_doc.week_bytes);
+      if p_digest[v_n] is not null and not v_is_service_read then
+        v_is_service_read := true;
+        select (i.config -> 'working_memory')::text into v_service from loci.instances i where i.id = p_instance;
+      end if;
+      if p_digest[v_n] is not null and not (v_is_whole and coalesce(v_doc.digest, '') = p_digest[v_n]
+          and p_now[v_n] between clock_timestamp() - interval '1500 milliseconds' and clock_timestamp() + interval '100 milliseconds'
+          and p_service[v_n] is not distinct from v_service and coalesce(loci.wm_config_version(p_instance, database) = p_config[v_n], false)) then
+        outcome := 'moved';
       else
         outcome := 'done';
-        select a.versions, a.digests, a.events into versions, digests, events
-          from loci.wm_apply(v_entered.head, v_doc, p_now, array(select s.n::int from unnest(p_step_database) with ordinality as s(d, n)
-            where s.d = v_n order by s.n), p_op, p_key, p_rest, p_meta, p_expires, p_why) a;
+        -- A call in an assignment: as a table in a query it costs four times as much.
+        v_steps := array_positions(p_step_database, v_n);
+        v_applied := loci.wm_apply(v_entered.head, v_doc, v_is_whole, p_now[v_n], v_steps, p_op, p_key, p_rest, p_meta, p_expires, p_why);
+        versions := v_applied.versions; digests := v_applied.digests; digest := v_applied.digest; events := v_applied.events;
+        v_bytes := v_bytes + v_applied.bytes;
+        v_done := v_done || v_steps; v_versions := v_versions || versions;
+        v_digests := v_digests || digests; v_texts := v_texts || v_applied.texts;
       end if;
     end if;
     return next;
   end loop;
+  -- For all at once: finding the partition costs as much as the row.
+  insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest)
+    select p_instance, p_database[p_step_database[s.n]], p_key[s.n], s.version, p_now[p_step_database[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest
+    from unnest(v_done, v_versions, v_texts, v_digests) as s(n, version, text, digest) where s.text is not null;
+  perform loci.add_totals(p_instance, 0, v_bytes);
 end
 $$;
 
--- The steps p_steps on one document, whose head is locked. Called by wm_write. Cost: one write of the document and of
--- the head, one insert for each step.
-create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_now timestamptz, p_steps int[], p_op text[],
-  p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
-  out versions bigint[], out digests bytea[], out events jsonb)
+-- The version of a database's configuration, 0 without one; null when it does not fit its digest. Called by wm_write.
+-- Cost: one index read where there is none.
+create or replace function loci.wm_config_version(p_instance text, p_database text) returns bigint language plpgsql stable as $$
+begin
+  if exists (select from loci.configs c where c.instance_id = p_instance and c.database = p_database and c.kind = 'working-memory') then
+    return (select c.version from loci.config_layers(p_instance, p_database, 'working-memory') c where c.intact);
+  end if;
+  return 0;
+end
+$$;
+
+-- The steps p_steps on one document, whose head is locked. texts: of the steps that put. bytes: what the instance holds
+-- more. Called by wm_write, which appends the versions. Cost: one write of the document and of the head.
+create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_is_whole boolean, p_now timestamptz,
+  p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
+  out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[])
 language plpgsql as $$
 declare
   v_head loci.databases := p_head;
   v_doc loci.working_memory := p_doc;
-  v_is_whole boolean := p_doc.version is null or p_doc.digest = loci.document_digest(p_doc.instance_id, p_doc.database, p_doc.version, p_doc.evictions, p_doc.keys, p_doc.texts, p_doc.versions, p_doc.expires,
-      p_doc.metas, p_doc.digests, p_doc.soonest, p_doc.weeks, p_doc.week_bytes);
   v_history bigint := 0;
   v_i int;
   v_n int;
@@ -238,12 +219,13 @@ begin
   if v_doc.version is null then
     v_doc := row(p_head.instance_id, p_head.name, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', null, '{}', '{}', '')::loci.working_memory;
   end if;
-  versions := '{}'; digests := '{}'; events := '[]';
+  versions := '{}'; digests := '{}'; texts := '{}'; events := '{}';
   foreach v_i in array p_steps loop
     v_head.seq := v_head.seq + 1;
     v_n := array_position(v_doc.keys, p_key[v_i]);
+    v_digest := null; v_text := null;
     if v_n is not null then
-      v_head := loci.wm_count_out(v_head, v_doc, v_n, v_is_whole);
+      v_head := loci.wm_count_out(v_head, v_doc, v_n, p_is_whole);
     end if;
     if p_op[v_i] = 'put' then
       v_digest := loci.slot_digest(p_head.instance_id, p_head.name, p_key[v_i], v_head.seq, p_expires[v_i], p_meta[v_i], p_rest[v_i]);
@@ -251,25 +233,23 @@ begin
       v_n := coalesce(v_n, cardinality(v_doc.keys) + 1);
       v_doc.keys[v_n] := p_key[v_i]; v_doc.texts[v_n] := v_text; v_doc.versions[v_n] := v_head.seq;
       v_doc.expires[v_n] := p_expires[v_i]; v_doc.metas[v_n] := p_meta[v_i]; v_doc.digests[v_n] := v_digest;
-      insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest)
-        values (p_head.instance_id, p_head.name, p_key[v_i], v_head.seq, p_now, v_text, p_meta[v_i], p_expires[v_i], v_digest);
       v_history := v_history + 150 + 2 * octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
       v_head.wm_slots := v_head.wm_slots + 1;
       v_head.wm_bytes := v_head.wm_bytes + octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
       v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(v_digest, 1);
       v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(v_digest, 9);
     elsif v_n is not null then
-      v_digest := null;
       if p_why[v_i] is not null then
         v_history := v_history + loci.wm_evict(v_doc, v_n, v_head.seq, p_now, p_why[v_i]);
         v_doc.evictions := v_doc.evictions + 1;
       end if;
       v_doc := loci.wm_without(v_doc, v_n);
     end if;
-    versions := versions || v_head.seq; digests := array_append(digests, v_digest);
+    versions := versions || v_head.seq; digests := array_append(digests, v_digest); texts := array_append(texts, v_text);
     events := events || loci.slot_event(p_head.name, p_op[v_i], p_key[v_i], v_head.seq, p_why[v_i]);
   end loop;
-  perform loci.wm_store(p_head, v_head, v_doc, p_now, v_history, v_is_whole);
+  digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole);
+  bytes := v_head.wm_bytes - p_head.wm_bytes + v_history;
 end
 $$;
 comment on function loci.wm_apply is 'without enter_database: called with the head that wm_write has entered';
@@ -329,7 +309,7 @@ comment on function loci.wm_evict is 'without enter_database: called by function
 
 -- Names and numbers, no content: an event outlives what it is about.
 create or replace function loci.slot_event(p_database text, p_op text, p_key text, p_seq bigint, p_why text) returns jsonb
-language sql immutable parallel safe as $$
+language sql stable parallel safe as $$
   select jsonb_build_object('type', case when p_op = 'put' then 'slot.written' when p_why is null then 'slot.deleted'
       else case p_why::json ->> 'reasonCode' when 'outcompeted' then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
     'database', p_database, 'domain', 'working-memory', 'data', jsonb_build_object('key', p_key, 'version', p_seq)
@@ -337,17 +317,23 @@ language sql immutable parallel safe as $$
         else jsonb_strip_nulls(jsonb_build_object('reasonCode', p_why::json ->> 'reasonCode', 'displacedBy', p_why::json ->> 'displacedBy')) end)
 $$;
 
--- Writes document and head after their change, and puts the next expiry on the list. p_history: bytes of what was
--- appended beside the document. Called by wm_apply and wm_expire. Cost: one write each, and two of indexes.
-create or replace function loci.wm_store(p_old loci.databases, p_head loci.databases, p_doc loci.working_memory, p_now timestamptz,
-  p_history bigint, p_is_whole boolean) returns void language plpgsql as $$
+-- Writes document and head after their change, and puts the next expiry on the list; the digest of the document.
+-- p_history: bytes of what was appended beside the document. Called by wm_apply and wm_expire. Cost: one write each,
+-- and two of indexes.
+create or replace function loci.wm_store(p_head loci.databases, p_doc loci.working_memory, p_now timestamptz, p_history bigint,
+  p_is_whole boolean) returns bytea language plpgsql as $$
 declare
   v_doc loci.working_memory := p_doc;
+  v_is_whole boolean := p_is_whole;
   v_week date := date_trunc('week', p_now at time zone 'UTC');
   v_n int := array_position(p_doc.weeks, v_week);
 begin
   v_doc.version := p_head.seq;
-  v_doc.soonest := (select min(e) from unnest(v_doc.expires) e);
+  v_doc.soonest := null;
+  -- Without a query where there is nothing to ask: each costs more than all the expressions here.
+  if cardinality(array_remove(v_doc.expires, null)) > 0 then
+    v_doc.soonest := (select min(e) from unnest(v_doc.expires) e);
+  end if;
   if p_history > 0 and v_n is null then
     v_doc.weeks := v_doc.weeks || v_week;
     v_doc.week_bytes := v_doc.week_bytes || p_history;
@@ -356,9 +342,14 @@ begin
     v_doc.week_bytes[v_n] := v_doc.week_bytes[v_n] + p_history;
   end if;
   -- While a slot is damaged no hash is good for all of them.
-  v_doc.digest := case when p_is_whole or not exists (select from loci.wm_slots(v_doc) s where not s.intact)
-    then loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version, v_doc.evictions, v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires,
-      v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks, v_doc.week_bytes) else '\x00' end;
+  if not v_is_whole then
+    v_is_whole := not exists (select from loci.wm_slots(v_doc) s where not s.intact);
+  end if;
+  v_doc.digest := '\x00';
+  if v_is_whole then
+    v_doc.digest := loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version, v_doc.evictions, v_doc.keys, v_doc.texts,
+      v_doc.versions, v_doc.expires, v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks, v_doc.week_bytes);
+  end if;
   update loci.working_memory w set version = v_doc.version, evictions = v_doc.evictions, keys = v_doc.keys, texts = v_doc.texts,
       versions = v_doc.versions, expires = v_doc.expires, metas = v_doc.metas, digests = v_doc.digests, soonest = v_doc.soonest,
       weeks = v_doc.weeks, week_bytes = v_doc.week_bytes, digest = v_doc.digest
@@ -372,7 +363,7 @@ begin
   if v_doc.soonest is not null then
     perform loci.put_due(v_doc.instance_id, v_doc.database, 'slots', v_doc.soonest);
   end if;
-  perform loci.add_totals(p_head.instance_id, 0, p_head.wm_bytes - p_old.wm_bytes + p_history);
+  return v_doc.digest;
 end
 $$;
 comment on function loci.wm_store is 'without enter_database: called by functions that have entered';

@@ -74,9 +74,9 @@ export function slotHistoryRoutes({ access, pool, shares }: HistoryOptions): Rou
         return {
           evictions: page.flatMap(({ intact, seq, key, version, at, why }) => {
             if (!intact) return []
-            const told = JSON.parse(why) as Why
+            const reason = JSON.parse(why) as Why
             const recoverableUntil = new Date(at.getTime() + KEPT_MS).toISOString()
-            return [{ seq, key, version, ...told, evictedAt: at.toISOString(), recoverableUntil }]
+            return [{ seq, key, version, ...reason, evictedAt: at.toISOString(), recoverableUntil }]
           }),
           nextCursor: rows.length > query.limit ? String(page.at(-1)?.seq) : null,
           ...damagedOf(page.flatMap(({ intact, key }) => (intact ? [] : [key]))),

@@ -34,6 +34,7 @@ import {
   writtenOf,
 } from './commits.ts'
 import { noSlot, slotDamaged, type Write } from './document.ts'
+import { createKnownDocuments } from './known-documents.ts'
 import { type Source, sizeOf } from './slots.ts'
 import { findSlots, type ListRow, listSlots, readDocuments, type SlotRow, unreadable } from './store.ts'
 
@@ -46,6 +47,8 @@ interface SlotOptions {
 
 /** In one statement. */
 const BATCH_MAX = 64
+/** While one commit of an instance is written to disk, the next is planned and answered. */
+const WRITE_LANES = 2
 /** A value of 16 KiB as clients write it that escape everything beyond ASCII, and what is around it. */
 const SLOT_BODY_BYTES_MAX = 160 * 1024
 
@@ -53,10 +56,12 @@ const SLOT_BODY_BYTES_MAX = 160 * 1024
 export const SHARED = { tag: 'working memory', subservice: 'working_memory' } as const
 
 export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
-  // One commit of an instance at a time: its writes keep their order, plan on each other and share what a commit costs.
+  const known = createKnownDocuments()
+  // One commit of a database at a time: its writes keep their order, plan on each other and share what a commit costs.
   const writes = createBatches<PlannedWrite, SlotWritten | Error>({
-    run: (instanceId, batch) => commitWrites(pool, instanceId, batch),
+    run: (instanceId, batch) => commitWrites(pool, known, instanceId, batch),
     runningMax: 1,
+    lanes: WRITE_LANES,
     batchMax: BATCH_MAX,
     groupOf: ({ database }) => database,
   })
@@ -306,5 +311,5 @@ export function asDamage(error: unknown): never {
 }
 
 export function badCursor(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
+  return new ApiError('VALIDATION_ERROR', 'The cursor is not valid. Send nextCursor of the page before, or no cursor.')
 }

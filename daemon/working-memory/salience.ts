@@ -1,5 +1,5 @@
-// What the surface of a text says about whether it will be asked for (COGNITION 3a): who speaks of himself, names,
-// times and numbers are kept; questions and talk about the other are not. English patterns; another language scores by
+// How likely a text is to be asked for, by its surface (COGNITION 3a): the first person, names, times and numbers count
+// for it; questions and a mere "you" against it. English patterns; another language scores by
 // names and digits alone.
 
 const FIRST_PERSON = /\b(I|I'm|I've|me|my|mine|we|our|us)\b/

@@ -16,7 +16,7 @@ export interface Source {
   trust: 'holder' | 'delegated'
 }
 
-/** What is kept of a slot beside its text: what the next write and the competition need, without taking texts apart. */
+/** Kept beside a slot's text, for the next write and the competition, so that texts need not be parsed. */
 export interface Meta extends Judged {
   id: string
   pinned: boolean
@@ -92,7 +92,7 @@ export function patched(body: SlotWrite, patch: SlotPatch): SlotWrite {
   const { success, data, error } = slotWrite.safeParse(mergePatch(body, patch))
   if (success) return data
   const [issue] = error.issues
-  throw new ApiError('VALIDATION_ERROR', `The patched slot: ${issue?.path.join('.')} ${issue?.message}`)
+  throw new ApiError('VALIDATION_ERROR', `The patched slot is not valid: ${issue?.path.join('.')} ${issue?.message}`)
 }
 
 function mergePatch(target: unknown, patch: unknown): unknown {

@@ -57,6 +57,10 @@ export async function findSlots(
 
 export interface Snapshot extends ConfigLayers {
   document: Document
+  /** Of the whole document; of another length while a slot is damaged. */
+  digest: Buffer
+  /** 0: none was sent. */
+  configVersion: number
   evictions: number
 }
 
@@ -70,6 +74,8 @@ interface SnapshotRow extends ConfigLayers {
   metas: (string | null)[]
   texts: (string | null)[]
   intact: boolean[] | null
+  digest: Buffer
+  configVersion: number
 }
 
 /** What writes are planned on, with the texts of the wanted keys, in the order of the databases. */
@@ -80,7 +86,8 @@ export async function readDocuments(
 ): Promise<Snapshot[]> {
   const { rows } = await sql.query<SnapshotRow>({
     name: 'wm_snapshot',
-    text: `select version, now, evictions, keys, versions, expires, metas, texts, intact, service, sent, config_intact as "configIntact"
+    text: `select version, now, evictions, keys, versions, expires, metas, texts, intact, digest, service, sent,
+        config_version as "configVersion", config_intact as "configIntact"
       from loci.wm_snapshot($1, $2, $3, $4)`,
     values: [
       instanceId,
@@ -89,8 +96,8 @@ export async function readDocuments(
       databases.flatMap(({ wanted }) => wanted),
     ],
   })
-  return rows.map(({ version, now, service, sent, configIntact, evictions, ...row }) => ({
-    ...{ service, sent, configIntact, evictions },
+  return rows.map(({ version, now, service, sent, configVersion, configIntact, evictions, digest, ...row }) => ({
+    ...{ service, sent, configVersion, configIntact, evictions, digest },
     document: { version, now: now.getTime(), slots: row.keys.map((_, at) => residentOf(row, at)) },
   }))
 }
@@ -115,6 +122,8 @@ export interface PlannedSteps {
   version: number
   now: number
   steps: readonly Step[]
+  /** What was remembered of the document and planned on; undefined where it was read for this. */
+  known?: Pick<Snapshot, 'digest' | 'service' | 'configVersion'> | undefined
 }
 
 export interface Committed {
@@ -124,6 +133,8 @@ export interface Committed {
   /** One for each step. */
   versions: number[]
   digests: Buffer[]
+  /** Of the document. */
+  digest: Buffer
 }
 
 /** In a transaction of its own, with its events: durable when this returns. */
@@ -136,7 +147,8 @@ export async function commitSteps(
   try {
     const { rows } = await execute<Committed>(pool, {
       name: 'wm_commit',
-      text: 'select database, outcome, versions, digests from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+      text: `select database, outcome, versions, digests, digest
+        from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
       values: stepValues(instanceId, databasesMax, plans),
     })
     wakeEvents(pool, instanceId)
@@ -155,7 +167,8 @@ export async function writeSteps(
 ): Promise<Committed & { events: object[] }> {
   const { rows } = await sql.query<Committed & { events: object[] }>({
     name: 'wm_write',
-    text: 'select database, outcome, versions, digests, events from loci.wm_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+    text: `select database, outcome, versions, digests, digest, to_json(events) as events
+      from loci.wm_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     values: stepValues(instanceId, databasesMax, [plan]),
   })
   return rows[0] as Committed & { events: object[] }
@@ -169,7 +182,10 @@ function stepValues(instanceId: string, databasesMax: number, plans: PlannedStep
     databasesMax,
     plans.map(({ database }) => database),
     plans.map(({ version }) => version),
-    new Date(plans[0]?.now ?? 0),
+    plans.map(({ known }) => known?.digest ?? null),
+    plans.map(({ known }) => known?.service ?? null),
+    plans.map(({ known }) => known?.configVersion ?? null),
+    plans.map(({ now }) => new Date(now)),
     steps.map(({ database }) => database),
     steps.map(({ step }) => step.op),
     steps.map(({ step }) => step.key),

@@ -26,7 +26,7 @@ export function cachedFor<Value>(ms: number, make: () => Promise<Value>): () => 
   return () => {
     if (known && performance.now() - known.at < ms) return known.value
     if (waiting >= WAITING_MAX)
-      throw new ApiError('OVERLOADED', 'Too many wait for this answer already. Nothing was done; try again.')
+      throw new ApiError('OVERLOADED', 'Too many requests already wait for this answer. Nothing was done; try again.')
     waiting += 1
     making ??= renew()
     return making

@@ -122,7 +122,7 @@ export function breakOff(socket: Socket): boolean {
 }
 
 export function brokenBody(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The body is not what its headers say: its chunks cannot be read.')
+  return new ApiError('VALIDATION_ERROR', 'The chunked body cannot be read: it does not follow the chunked encoding.')
 }
 
 /** Not destroyed at once: bytes that nobody has read would make the system cut the answer off. */

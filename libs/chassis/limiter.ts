@@ -217,7 +217,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 }
 
 export function overloaded(): ApiError {
-  return new ApiError('OVERLOADED', 'The process has more work than it takes on. Nothing was done; try again.')
+  return new ApiError('OVERLOADED', 'The process is at its limit of concurrent requests. Nothing was done; try again.')
 }
 
 /** Refuses at a rate, in the order of arrival. */

@@ -95,5 +95,5 @@ function refusalOf(error: NodeJS.ErrnoException): ApiError {
     return new ApiError('HEADERS_TOO_LARGE', 'The request line and headers together are over 16 KiB.')
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new ApiError('REQUEST_TIMEOUT', `The headers did not arrive within ${HEADERS_MS / 1_000} s.`)
-  return new ApiError('VALIDATION_ERROR', 'This is not HTTP/1.1 as we read it.')
+  return new ApiError('VALIDATION_ERROR', 'The request is not valid HTTP/1.1.')
 }

@@ -301,7 +301,7 @@ function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   // Its deadline passed first, and the caller knows as much as can be known.
   options.log.warn(
     { requestId, error },
-    'a request failed after its caller had been answered (deadline or drain); nobody waits for it, error says why',
+    'a request failed after its caller was already answered (deadline or drain); see error',
   )
   conclude(options, exchange, failureOf(error, matched?.spec ?? {}, hasBegun))
 }

@@ -173,14 +173,14 @@ function cidrs(text: string): string[] {
 export function proxies(text: string): string[] {
   const entries = list(text)
   if (coversEveryone(entries))
-    throw new Error('trusts everyone: name the addresses of your own proxies, such as 10.0.3.0/24')
+    throw new Error('trusts every address: name the addresses of your own proxies, such as 10.0.3.0/24')
   return cidrs(text)
 }
 
 /** Address and token are two locks; a list that lets everybody in leaves one. */
 export function allowlist(text: string): string[] {
   if (coversEveryone(list(text)))
-    throw new Error('answers everyone: name the addresses of your operators, such as 10.0.9.0/24')
+    throw new Error('allows every address: name the addresses of your operators, such as 10.0.9.0/24')
   return cidrs(text)
 }
 
@@ -188,7 +188,7 @@ export function allowlist(text: string): string[] {
 export function pathSegment(reserved: ReadonlySet<string>): (text: string) => string {
   return (text) => {
     if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(text)) throw new Error('must be one path segment of a-z, 0-9 and -')
-    if (reserved.has(text)) throw new Error(`is '${text}', which is a path of ours already`)
+    if (reserved.has(text)) throw new Error(`is '${text}', which another path of this program uses already`)
     return text
   }
 }
@@ -251,7 +251,7 @@ export function emails(text: string): string[] {
   const entries = list(text).map((entry) => entry.toLowerCase())
   // ASCII alone, before anything is made lower case: `toLowerCase()` makes a k of the sign for Kelvin.
   const wrong = list(text).find((entry) => !/^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(entry))
-  if (wrong !== undefined) throw new Error(`has '${wrong}', which is no address`)
+  if (wrong !== undefined) throw new Error(`has '${wrong}', which is not an e-mail address`)
   return entries
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 
-const shared = {
+const act = {
   id: idOf('aud'),
   seq: z.int(),
   at: timestamp,
@@ -11,6 +11,9 @@ const shared = {
   action: z.string(),
   subject: z.string(),
   outcome: z.string(),
+}
+const shared = {
+  ...act,
   database: z.string().nullable(),
   hash: z.string(),
   redacted: z.boolean(),
@@ -35,13 +38,7 @@ export const auditEventList = z
   .object({
     entries: z.array(
       z.object({
-        id: idOf('aud'),
-        seq: z.int(),
-        at: timestamp,
-        actor: z.string(),
-        action: z.string(),
-        subject: z.string(),
-        outcome: z.string(),
+        ...act,
         request_id: z.string().nullable(),
         detail: anyObject,
         hash: z.string(),

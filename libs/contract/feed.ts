@@ -94,14 +94,16 @@ export type FeedItem = z.infer<typeof feedItem>
 /** An item before it has a seq. */
 export type FeedChange = FeedItem extends infer Item ? (Item extends FeedItem ? Omit<Item, 'seq'> : never) : never
 
+/** Up to 15 digits, more than other query integers: a feed counts every change that a cell ever had. */
+const after = z
+  .string()
+  .regex(/^[0-9]{1,15}$/)
+  .transform(Number)
+  .default(0)
+  .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } })
+
 export const feedQuery = z.object({
-  // Up to 15 digits, more than other query integers: a feed counts every change that a cell ever had.
-  after: z
-    .string()
-    .regex(/^[0-9]{1,15}$/)
-    .transform(Number)
-    .default(0)
-    .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } }),
+  after,
   urgent: z
     .string()
     .regex(/^[0-9]{1,15}$/)
@@ -131,12 +133,7 @@ export const feedResponse = z
 
 /** The deletion ledger: what the cell has reported as erased. A restored cell erases it again before it serves. */
 export const deletionsQuery = z.object({
-  after: z
-    .string()
-    .regex(/^[0-9]{1,15}$/)
-    .transform(Number)
-    .default(0)
-    .meta({ queryInteger: { type: 'integer', minimum: 0, default: 0 } }),
+  after,
 })
 
 export const deletionsResponse = z

@@ -57,33 +57,26 @@ export const entryDeleted = z
   .object({ deleted: z.literal(true), key: z.string(), version: z.int() })
   .meta({ id: 'EntryDeleted' })
 
-export const entryBatch = z
-  .object({
-    operations: z
-      .array(
-        z.discriminatedUnion('op', [
-          z.object({ op: z.literal('put'), key, value, ttlMs: ttlMs.optional() }),
-          z.object({ op: z.literal('delete'), key }),
-        ]),
-      )
-      .max(100),
-  })
-  .meta({ id: 'EntryBatch' })
+/** `body`: what a put has besides its key, of an entry or a slot. */
+export function batchOf<Body extends z.core.$ZodLooseShape>(body: Body) {
+  const operation = z.discriminatedUnion('op', [
+    z.object({ op: z.literal('put'), key, ...body }),
+    z.object({ op: z.literal('delete'), key }),
+  ])
+  return z.object({ operations: z.array(operation).max(100) })
+}
 
-export const entryBatchResult = z
-  .object({
-    results: z.array(
-      z.object({
-        op: z.enum(['put', 'delete']),
-        key: z.string(),
-        version: z.int(),
-        deleted: z.boolean().optional(),
-        expiresAt: timestamp.nullable().optional(),
-        digest: z.string().optional(),
-      }),
-    ),
-  })
-  .meta({ id: 'EntryBatchResult' })
+export const batchOutcome = z.object({
+  op: z.enum(['put', 'delete']),
+  key: z.string(),
+  version: z.int(),
+  deleted: z.boolean().optional(),
+  expiresAt: timestamp.nullable().optional(),
+  digest: z.string().optional(),
+})
+
+export const entryBatch = batchOf({ value, ttlMs: ttlMs.optional() }).meta({ id: 'EntryBatch' })
+export const entryBatchResult = z.object({ results: z.array(batchOutcome) }).meta({ id: 'EntryBatchResult' })
 
 export const kvHealth = z
   .object({

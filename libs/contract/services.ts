@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
-import { anyObject, queryInteger, queryOffset, timestamp } from './wire.ts'
+import { anyObject, queryInteger, queryOffset, slug, timestamp } from './wire.ts'
 
 export const regionName = z.string().regex(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and -')
 
@@ -12,12 +12,7 @@ export const createServiceRequest = z
   .object({
     service_type: z.string().min(1).max(100),
     name: z.string().min(1).max(100),
-    slug: z
-      .string()
-      .regex(/^[a-z0-9-]+$/)
-      .min(3)
-      .max(63)
-      .optional(),
+    slug: slug.optional(),
     plan: plan.default('free'),
     region: regionName.default('us-east-1'),
     config: anyObject.optional(),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
-import { displayName, idOf, pageQuery, pathId, timestamp } from './wire.ts'
+import { displayName, idOf, pageQuery, pathId, slug, timestamp } from './wire.ts'
 
 export const tenant = z
   .object({
@@ -28,12 +28,7 @@ export const tenantParams = z.object({ id: pathId })
 export const tenantMake = z
   .object({
     name: displayName,
-    slug: z
-      .string()
-      .regex(/^[a-z0-9-]+$/)
-      .min(3)
-      .max(63)
-      .optional(),
+    slug: slug.optional(),
   })
   .meta({ id: 'TenantMake' })
 

@@ -59,6 +59,12 @@ export const displayName = z
   // Commands take organizations and tenants by name or id, so a name must not look like an id.
   .refine((name) => !looksLikeId(name), 'must not look like an id')
 
+export const slug = z
+  .string()
+  .regex(/^[a-z0-9-]+$/)
+  .min(3)
+  .max(63)
+
 export const deleted = z.object({ deleted: z.literal(true) }).meta({ id: 'Deleted' })
 
 /** An object that we store verbatim: any JSON inside. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { configUpdateResult } from './cycles.ts'
-import { key, TTL_MS_MAX, value } from './kv.ts'
+import { batchOf, batchOutcome, key, TTL_MS_MAX, value } from './kv.ts'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 
 const TAGS_MAX = 32
@@ -110,33 +110,9 @@ export const slotDeleted = z
   .object({ deleted: z.literal(true), key: z.string(), version: z.int() })
   .meta({ id: 'SlotDeleted' })
 
-export const slotBatch = z
-  .object({
-    operations: z
-      .array(
-        z.discriminatedUnion('op', [
-          z.object({ op: z.literal('put'), key, ...slotBody }),
-          z.object({ op: z.literal('delete'), key }),
-        ]),
-      )
-      .max(100),
-  })
-  .meta({ id: 'SlotBatch' })
-
+export const slotBatch = batchOf(slotBody).meta({ id: 'SlotBatch' })
 export const slotBatchResult = z
-  .object({
-    results: z.array(
-      z.object({
-        op: z.enum(['put', 'delete']),
-        key: z.string(),
-        version: z.int(),
-        deleted: z.boolean().optional(),
-        expiresAt: timestamp.nullable().optional(),
-        digest: z.string().optional(),
-        evicted: evicted.optional(),
-      }),
-    ),
-  })
+  .object({ results: z.array(batchOutcome.extend({ evicted: evicted.optional() })) })
   .meta({ id: 'SlotBatchResult' })
 
 export const slotStatistics = z

@@ -34,3 +34,22 @@ test('a call holds as much as its sizes allow, in order, and an item that is lar
   assert.deepEqual(await Promise.all(sizes.map((size) => batches.add('svc_a', size))), sizes)
   assert.deepEqual(calls, [[4, 5], [3], [25], [9, 1], [1]])
 })
+
+// Mutant: lanesMax left out of laneOf(): the second group waits for the first.
+test('groups in different lanes do not wait for each other, and a group keeps its order', async () => {
+  const first = Promise.withResolvers<void>()
+  const done: string[] = []
+  const batches = createBatches<string, string>({
+    async run(_, items) {
+      if (items.includes('a1')) await first.promise
+      done.push(...items)
+      return items
+    },
+    ...{ runningMax: 1, batchMax: 1, lanes: 2, groupOf: ([group = '']) => group },
+  })
+  const all = Promise.all(['a1', 'a2', 'b1', 'b2'].map((item) => batches.add('svc_a', item)))
+  await batches.add('svc_a', 'b3')
+  first.resolve()
+  await all
+  assert.deepEqual(done, ['b1', 'b2', 'b3', 'a1', 'a2'])
+})

@@ -27,6 +27,8 @@ export interface BatchOptions<Item, Result> {
   sizeOf?(item: Item): number
   /** What locks together; all of it unless told otherwise. */
   groupOf?(item: Item): string
+  /** Queues of one instance, each with its own calls; a group is always in the same one. 1 unless told otherwise. */
+  lanes?: number
 }
 
 /** How long a group that was locked has calls of its own. */
@@ -55,6 +57,7 @@ export function createBatches<Item, Result>({
   batchMax,
   sizeOf = () => 1,
   groupOf = () => '',
+  lanes: lanesMax = 1,
 }: BatchOptions<Item, Result>): Batches<Item, Result> {
   /** Those that have a call on its way: one per instance, and one per group that is apart. */
   const lanes = new Map<string, Lane<Item, Result>>()
@@ -113,11 +116,12 @@ export function createBatches<Item, Result>({
   }
 
   function laneOf(instanceId: string, item: Item): string {
-    if (apart.size === 0) return instanceId
+    const shared = lanesMax === 1 ? instanceId : `${instanceId}#${hashOf(groupOf(item)) % lanesMax}`
+    if (apart.size === 0) return shared
     const own = `${instanceId}/${groupOf(item)}`
     if ((apart.get(own) ?? 0) > performance.now()) return own
     apart.delete(own)
-    return instanceId
+    return shared
   }
 
   return {
@@ -134,6 +138,12 @@ export function createBatches<Item, Result>({
       })
     },
   }
+}
+
+function hashOf(text: string): number {
+  let hash = 0
+  for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) >>> 0
+  return hash
 }
 
 function failureOf(error: unknown): 'unknown' | 'away' | 'slow' | 'locked' | 'item' {

@@ -54,7 +54,7 @@ describe('pool', { concurrency: true }, () => {
       application_name: 'pool-test',
       idle_in_transaction_session_timeout: '5000',
       lock_timeout: '1250',
-      statement_timeout: '2000',
+      statement_timeout: '1750',
     })
   })
 
@@ -63,6 +63,24 @@ describe('pool', { concurrency: true }, () => {
     const pid = await pidOf(pool)
     await assert.rejects(pool.query({ text: 'select pg_sleep(30)' }), (error) => sqlState(error) === '57014')
     assert.equal(await pidOf(pool), pid)
+  })
+
+  // A slow machine may take one refusal for silence; with SILENCE_MS below the round trip no refusal ever arrives.
+  // Mutant: SILENCE_MS = 250.
+  test('a server 300 ms away says itself that a statement ran too long', async () => {
+    await using proxy = await startTcpProxy(server)
+    await using pool = testPool({
+      url: `postgres://postgres@127.0.0.1:${proxy.port}/postgres`,
+      connectionsMax: 1,
+      connectMs: 10_000,
+      statementMs: 500,
+    })
+    await pool.query({ text: 'select 1' })
+    proxy.delay(150)
+    const told: unknown[] = []
+    while (told.length < 10 && told.at(-1) !== '57014')
+      told.push(await pool.query({ text: 'select pg_sleep(30)' }).catch((error) => sqlState(error)))
+    assert.equal(told.at(-1), '57014')
   })
 
   test('who finds every connection busy is told so after the bound', async () => {

@@ -32,7 +32,7 @@ export interface PoolOptions {
   connectionsMax: number
   /** Bounds both opening a connection and waiting for a free one. */
   connectMs?: number
-  /** How long a statement may run; 0 = without end, for migrations. */
+  /** STATEMENT_MS unless told otherwise; 0 = without end, for migrations. */
   statementMs?: number
   /** Called for broken idle connections, which are replaced, and for failed afterCommit effects. */
   onError(error: Error): void
@@ -54,8 +54,17 @@ export interface Client extends Sql {
 
 const LIFETIME_MS = 30 * 60_000
 const CLOSE_MS_MAX = 3_000
-/** Added to the server's own limit: only a server that we cannot hear any more is later than that. */
-const SILENCE_MS = 250
+/**
+ * How long a statement may run. With the silence after it and the second in which a connection is had it stays below
+ * the 3.5 s within which a store that is away is told.
+ */
+const STATEMENT_MS = 1_750
+/**
+ * Added to the server's own limit: only a server that we cannot hear any more is later than that. The server's refusal
+ * needs a round trip to arrive. With 250 ms a statement that ran into its limit on a server 300 ms away was taken for
+ * silence: a write ended as OUTCOME_UNKNOWN, and all idle connections were replaced.
+ */
+const SILENCE_MS = 500
 /**
  * Must stay above the server's deadlock_timeout (1 s). At exactly 1 s both fire together and a deadlock is reported
  * as a lock timeout, which transaction() does not retry.
@@ -81,7 +90,7 @@ export function poolOpener(
 }
 
 export function openPool(options: PoolOptions): Pool {
-  const { connectMs = 1_000, statementMs = 2_000 } = options
+  const { connectMs = 1_000, statementMs = STATEMENT_MS } = options
   const connections = new pg.Pool(connectionOptions(options, connectMs, statementMs))
   const healthOf = new WeakMap<pg.PoolClient, Health>()
   const lentOut = new Set<Client>()

@@ -1,5 +1,5 @@
 // API keys of management: `loci_sk_<id>_<secret><crc>`, 256 random bits. At rest there is an HMAC with a pepper that is
-// not in the database, so a stolen dump does not even tell whether a key that somebody found is one of ours.
+// not in the database, so with a stolen dump a found key cannot even be recognised as one of ours.
 
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'

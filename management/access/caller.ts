@@ -63,7 +63,7 @@ export interface CallerAccessOptions {
   gateways: AddressSet
   gatewaySecrets: string[]
   staffEmails: string[]
-  /** Where nobody is billed, nobody is limited to what a plan of ours would grant for nothing. */
+  /** Without billing every organization has the rates of the plan enterprise. */
   isBilled: boolean
   rates: Rates
   failures: Failures
@@ -82,10 +82,10 @@ export interface CallerAccess {
   scope(scope: Scope, kind: RateClass, limited?: Limited): Access<Caller>
   /** Any caller, whatever its scopes: what is one's own. */
   anyone(kind: RateClass): Access<Caller>
-  /** Who runs the platform; an organization's owner is not staff. */
+  /** People who run the platform; an organization's owner is not staff. */
   staff(kind: RateClass): Access<Caller>
-  /** Whether the credential that came with these headers still says what it said: for what outlives its request. */
-  isStill(caller: Caller, headers: Arrival['headers']): Promise<boolean>
+  /** Whether the credential of these headers still grants the same: for streams, which outlive their request. */
+  isStillValid(caller: Caller, headers: Arrival['headers']): Promise<boolean>
 }
 
 export function callerAccess(options: CallerAccessOptions): CallerAccess {
@@ -132,8 +132,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
         options.uses.note(caller.id, caller.organizationId)
       }
       mayCall(caller)
-      // A refusal of the body or the query comes before the limit there, and its answer tells how the limit is all the
-      // same.
+      // There a refusal of the body or the query comes before the limit; its answer has the rate headers all the same.
       if (limited === 'by the route') {
         await options.rates.show(caller, kind, arrival.answer, 'services')
         if (kind === 'write') options.rates.requireUnrefused(caller)
@@ -149,8 +148,8 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
         if (!caller.isStaff)
           throw new ApiError('FORBIDDEN', 'Platform administration only. Ask the operator of this installation.')
       }),
-    async isStill(caller, headers) {
-      // The word of a gateway is about one request and cannot be asked for again.
+    async isStillValid(caller, headers) {
+      // A gateway's proof is about one request and cannot be checked again.
       if (caller.kind === 'gateway') return (await options.findOrganizationPlan(caller.organizationId)) !== undefined
       const now = await keyCaller(String(headers[HEADER.apiKey]), options)
       return now !== undefined && now.role === caller.role && isSameReach(now, caller)
@@ -169,7 +168,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.scopes.has(scope))
     throw new ApiError(
       'FORBIDDEN',
-      `This needs the scope ${scope}, which the credential or the role of its maker lacks.`,
+      `This request needs the scope ${scope}. The credential, or the role of its maker, lacks it.`,
     )
 }
 
@@ -228,7 +227,7 @@ async function authenticate(arrival: Arrival, options: CallerAccessOptions): Pro
     throw new ApiError('CREDENTIAL_MISPLACED', `Send the API key in the header ${HEADER.apiKey}, not in Authorization.`)
   throw new ApiError(
     'UNAUTHENTICATED',
-    `This needs an API key in the header ${HEADER.apiKey}. An owner or admin of your organization makes one.`,
+    `This request needs an API key in the header ${HEADER.apiKey}. An owner or admin of your organization can make one.`,
   )
 }
 
@@ -241,8 +240,7 @@ async function keyCaller(text: string, options: CallerAccessOptions): Promise<Ca
   const isCurrent = isApiKey(text, key, options.sealingKeys)
   if (!isCurrent && !isPrevious(text, key, options.sealingKeys, now)) return undefined
   const { role } = key
-  // Who rotates a key may do so because its secret leaked: the old one must not make another secret, and so outlive its
-  // overlap.
+  // A key may be rotated because its secret leaked: during the overlap the old secret must not make a new one.
   const isKept = (scope: Scope) => isCurrent || scope !== 'keys:write'
   return {
     kind: 'key',
@@ -265,10 +263,10 @@ function isPrevious(text: string, key: StoredKey, sealingKeys: SealingKey[], now
   return isApiKey(text, { digest, pepper }, sealingKeys)
 }
 
-/** It selects among the caller's own, and a key or a gateway's caller has one. */
+/** The header selects one of the caller's organizations; an API key and a gateway's caller have one. */
 function withOrganization(caller: Caller, { headers }: Arrival): Caller {
   const named = headers[HEADER.organization]
   if (named !== undefined && named !== caller.organizationId)
-    throw new ApiError('FORBIDDEN', `The credential is not of the organization that ${HEADER.organization} names.`)
+    throw new ApiError('FORBIDDEN', `The credential belongs to another organization than ${HEADER.organization} names.`)
   return caller
 }

@@ -83,5 +83,5 @@ test('a key that is taken out ends at once, one that is put in is known at once'
   assert.equal(await outcome(tokenOf(id, second.privateJwk)), id)
   cells.delete(id)
   assert.equal(await outcome(tokenOf(id, second.privateJwk)), 'unknown_key')
-  assert.equal(access.shareOf?.({ cellId: id, jti: '', speaker: '', address: '' }), id)
+  assert.equal(access.shareOf?.({ cellId: id, jti: '', replica: '', address: '' }), id)
 })

@@ -16,12 +16,11 @@ const CELL_TOKEN_TYPE = 'loci-cell+jwt'
 const LIFE_S_MAX = 60
 const TOLERANCE_S = 30
 const LOG_MS = 60_000
-/** Lines a minute, of all: a stranger can name any number of cells. */
+/** Lines a minute in all: an unauthenticated client can name any number of cells. */
 const LOGGED_MAX = 100
 /**
- * How often the database is asked for what no known cell has signed. 900 connections of a stranger, each with a token
- * of a cell that he had invented, held the slots that are reserved for cells: no revocation reached a cell within 9 s
- * (measured).
+ * How often the database is asked about tokens that no known cell has signed. Without this, 900 connections with tokens
+ * of invented cells held the slots that are reserved for cells: no revocation reached a cell within 9 s (measured).
  */
 const STRANGERS_PER_SECOND = 20
 const STRANGERS_AT_ONCE_MAX = 20
@@ -30,8 +29,8 @@ export interface CellCaller {
   cellId: string
   /** Of the token: a report is taken once for each. */
   jti: string
-  /** Which process of the cell speaks, as it says itself; its address where it does not. */
-  speaker: string
+  /** The replica of the cell that calls, as it names itself, and its address. */
+  replica: string
   address: string
 }
 
@@ -61,12 +60,12 @@ export function cellAccess({
   const mayAsk = createAllowance()
   let known = new Map<string, string[]>()
 
-  /** Why not, or undefined. What the cells that we know have signed is looked up; what they have not, only so often. */
+  /** Undefined: accepted. The database is asked about an unknown cell or key only so often. */
   async function refusalOfKey(cellId: string, text: string): Promise<CellRefusal | undefined> {
     if (!isSigned(text, known.get(cellId)) && mayAsk()) known = await listCellKeys()
     const remembered = known.get(cellId)
     if (!remembered) return 'unknown_cell'
-    // One that was taken out since ends at once.
+    // A key that was removed meanwhile is refused at once.
     return isSigned(text, remembered) && isSigned(text, await findCellKeys(cellId)) ? undefined : 'unknown_key'
   }
 
@@ -74,13 +73,13 @@ export function cellAccess({
     class: 'cell',
     schemes: [['cell']],
     lane: 'cell',
-    // Who has the key of one cell must not hold what the others need.
+    // The holder of one cell's key must not take the slots of other cells.
     shareOf: ({ cellId }) => cellId,
     challenge: 'Bearer realm="loci cell"',
     errors: ['UNAUTHENTICATED', 'RATE_LIMITED', 'STORE_UNAVAILABLE'],
     async authorize({ headers, peer, requestId }) {
       const refused = (refusal: CellRefusal, cellId?: string): unknown => {
-        // What names no cell at all is a stranger, and has its access line.
+        // A request that names no cell has its request line and no other.
         if (cellId && isNews(`${peer} ${cellId} ${refusal}`)) {
           const reason = `${cellId}: ${REFUSALS[refusal]}`
           log.warn({ requestId, address: peer, code: refusal, reason }, 'a cell was refused')
@@ -91,7 +90,7 @@ export function cellAccess({
       const token = text === undefined ? undefined : decodeJws(text)
       if (!token || !isHeader(token.header)) throw refused('token')
       const { iss, aud, iat, exp, jti, rep } = token.claims
-      // Everything that costs nothing first; the database is asked only about what could be a cell's.
+      // Cheap checks first: the database is asked only about a token that could be a cell's.
       if (typeof iss !== 'string' || !isId('cell', iss)) throw refused('token')
       if (typeof jti !== 'string' || jti.length < 1 || jti.length > 100) throw refused('token', iss)
       if (aud !== publicUrl) throw refused('audience', iss)
@@ -100,8 +99,8 @@ export function cellAccess({
       const wrong = await refusalOfKey(iss, token.text)
       if (wrong) throw refused(wrong, iss)
       const address = clientAddress(peer, headers, trustedProxies) ?? peer
-      const speaker = typeof rep === 'string' && rep.length <= 100 ? `${rep} ${address}` : address
-      return { cellId: iss, jti, speaker, address }
+      const replica = typeof rep === 'string' && rep.length <= 100 ? `${rep} ${address}` : address
+      return { cellId: iss, jti, replica, address }
     },
   }
 }
@@ -141,9 +140,9 @@ function timeOf(iat: unknown, exp: unknown, now: number): 'good' | 'clock' | 'to
 }
 
 const REFUSALS: Record<CellRefusal, string> = {
-  token: 'its token is not one of a cell: another life or no id',
+  token: 'its token is not a cell token: wrong lifetime, or no cell id or jti',
   audience: 'its LOCI_MANAGEMENT_URL is not our LOCI_PUBLIC_URL',
-  clock: 'its clock and ours differ',
+  clock: 'the clocks of the cell and of management differ by more than 30 s',
   unknown_cell: 'there is no cell with this id; `management cells list` shows those there are',
   unknown_key: 'signed with a key that is not registered for this cell; `management cells keys` changes them',
 }
@@ -154,15 +153,15 @@ const REFUSALS: Record<CellRefusal, string> = {
  * (docs/decisions/2026-11-15-cells-are-told-why.md).
  */
 function refusalOf(reason: CellRefusal, publicUrl: string): ApiError {
-  const told: Record<CellRefusal, string> = {
+  const messages: Record<CellRefusal, string> = {
     token: `This route needs Authorization: Bearer with a ${CELL_TOKEN_TYPE} of a registered cell, good for at most ${LIFE_S_MAX} s.`,
     audience: `The token is for another management. This one is ${publicUrl}: set LOCI_MANAGEMENT_URL of the cell to that.`,
-    clock: 'The token is not of this time: compare the clock of the cell with the Date of this answer.',
+    clock: 'The token has expired or is not valid yet: compare the clock of the cell with the Date of this answer.',
     unknown_cell: 'There is no cell with this id. Compare LOCI_CELL_ID of the cell with: management cells list',
     unknown_key: 'The key that signed is not registered for this cell. Register it with: management cells keys',
   }
   const details = { reason, ...(reason === 'audience' ? { public_url: publicUrl } : {}) }
-  return new ApiError('UNAUTHENTICATED', told[reason], { details })
+  return new ApiError('UNAUTHENTICATED', messages[reason], { details })
 }
 
 /** At most one line a minute for the same refusal of the same peer: a cell that is refused asks every few seconds. */

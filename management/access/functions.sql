@@ -62,8 +62,7 @@ $$;
 revoke all on function loci.api_key_of(text) from public;
 grant execute on function loci.api_key_of(text) to loci_app;
 
--- How many keys in use have a pepper that the settings no longer have: they open nothing, and nobody is told but by
--- this.
+-- How many keys in use have a pepper that the settings no longer have: they are refused with 401.
 create or replace function loci.count_api_keys_beyond(p_peppers text[])
 returns bigint language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select count(*) from loci.api_keys k

@@ -1,6 +1,5 @@
-// A trusted gateway may say who calls (seed, Authentication 8). Its word counts only when the socket's
-// peer is one of the configured addresses AND the proof verifies; in every other case the x-consumer-* headers are as
-// if they had not been sent.
+// A trusted gateway may name the caller (seed, Authentication 8). It counts only when the socket's peer is one of the
+// configured addresses AND the proof verifies; else the x-consumer-* headers are ignored.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AddressSet } from '@loci/chassis/addresses.ts'
@@ -32,7 +31,7 @@ export function consumerOf(
   if (!secrets.some((secret) => isProof(proof, secret, signed))) return undefined
   const named = roles.split(',').map((role) => role.trim())
   const role = ROLES.find((one) => named.includes(one))
-  // Staff are people whose address is configured: a gateway vouches for a role in an organization and for nothing more.
+  // Never staff: a gateway names a role in an organization and nothing more.
   return role && { id, organizationId, role }
 }
 

@@ -11,15 +11,12 @@ export function requireOwnOrganization(caller: Caller, id: string): void {
     throw new ApiError('FORBIDDEN', 'This organization is not yours. GET /api/v1/organizations lists those that are.')
 }
 
-/**
- * A key that is limited to tenants must not reach past them by way of what they have in common: an owner whom it
- * invites, or a tenant that it makes, would be outside its limit.
- */
+/** A key that is limited to tenants could reach past them by a member it invites or a tenant it makes. */
 export function requireWholeOrganization({ tenantIds }: Caller): void {
   if (tenantIds !== null)
     throw new ApiError(
       'FORBIDDEN',
-      'This API key is limited to some tenants, and this is about the whole organization: use a key without that limit.',
+      'This API key is limited to some tenants; this request needs the whole organization. Use a key without that limit.',
     )
 }
 
@@ -33,12 +30,12 @@ export function requireMayGive({ scopes }: Caller, role: Role): void {
     )
 }
 
-/** The id of the person. A gateway vouches for what somebody may do, not for who it is. */
+/** The id of the person. A gateway names an organization and a role, not a person. */
 export function requirePerson({ userId }: Caller): string {
   if (userId === null)
     throw new ApiError(
       'FORBIDDEN',
-      'This needs a person behind the caller, and a gateway names none: use an API key that a member of the organization made.',
+      'This request needs a person, and a gateway names none. Use an API key that a member of the organization made.',
     )
   return userId
 }

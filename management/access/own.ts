@@ -1,6 +1,5 @@
-// What is the caller's. A tenant that is not is 403, a service that is not is 404, and each
-// is answered with the same words whether it exists or not. To a key that is limited to tenants the others of its
-// organization are strangers.
+// What belongs to the caller. Another's tenant is 403, another's service 404, in the same words whether it exists or
+// not. For a key that is limited to tenants the other tenants of its organization are another's.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId } from '@loci/contract/ids.ts'

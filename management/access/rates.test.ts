@@ -146,7 +146,7 @@ const caller = (id: string) => ({ id, organizationId: 'org', plan: 'free' as con
 
 test('while the store does not answer each process limits caller and organization for itself', async () => {
   const down = () => Promise.reject(new Error('no store'))
-  const rates = createRates({ take: down, look: down }, () => 0)
+  const rates = createRates({ take: down, peek: down }, () => 0)
   const granted = async (id: string) => {
     for (let at = 0; ; at += 1) {
       const isGranted = await rates.take(caller(id), 'write', nothing).then(
@@ -170,7 +170,7 @@ test('while the store does not answer each process limits caller and organizatio
 // Mutant: `|| 1_000` in the refusal instead of leaving the time out.
 test('a limit whose evaluation has no time says to come back in 60 seconds', async () => {
   const rate = { remaining: 0, resetMs: 0, waitMs: 0, isShared: false }
-  const rates = createRates({ take: async () => rate, look: async () => rate })
+  const rates = createRates({ take: async () => rate, peek: async () => rate })
   const refusal = await rates.take(caller('key'), 'read', nothing).catch((error) => error)
   assert.deepEqual([refusal.code, refusal.retryAfterMs], ['RATE_LIMITED', 60_000])
 })

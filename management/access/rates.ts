@@ -1,10 +1,10 @@
-// How much a caller may ask of management: GCRA, reads and writes apart. The services routes have
-// the rates of the organization's plan, for each authentication context alone: no other caller can use them up (seed,
-// Limits). All other routes have one rate for every plan, so high that no person meets it; what all callers of an
-// organization write there in a day is bounded by its plan, because every write leaves an audit entry and events
-// behind, and an organization may have many keys; together they read as much as five of them. The buckets are in
-// Postgres, so all replicas grant a rate once together. While that table cannot be written (a fail-over, a read-only
-// server) each process limits for itself at a part of the rate: reads go on and nobody is let loose.
+// How much a caller may ask of management: GCRA, reads and writes apart. The services routes have the rates of the
+// organization's plan, per authentication context: no other caller can use them up (seed, Limits). All other routes
+// have one rate for every plan, so high that no person meets it. An organization may have many keys, so all its callers
+// together read as much as five, and their writes of a day are bounded by the plan: each leaves an audit entry and
+// events behind. The buckets are in PostgreSQL, shared by all replicas. While that table cannot be written (a
+// fail-over, a read-only server) each process limits by itself at a part of the rate: reads go on and no caller is
+// without a limit.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { AnswerHeaders } from '@loci/chassis/route.ts'
@@ -14,9 +14,9 @@ export type RateClass = 'read' | 'write'
 
 /**
  * The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the
- * other's. What ends a credential or needs no scope takes nothing of the organization's day (`alone`): whoever stole a
- * key could else use up the day with it, and its owner could not delete the key. Revocations by jti leave something
- * behind, so they have a day of their own.
+ * other's. What ends a credential or needs no scope takes nothing of the organization's day (`alone`): else a thief
+ * could use up the day, and the owner could not delete the stolen key. Revocations by jti are stored, so they have a
+ * daily bound of their own.
  */
 export type RatedRoutes = 'services' | 'others' | 'alone' | 'revocations'
 
@@ -41,7 +41,7 @@ export interface RateStore {
   /** One request of every bucket, or of none; throws when the store does not answer. */
   take(limit: RateLimit): Promise<Rate>
   /** How full the caller's bucket is; takes nothing. */
-  look(limit: RateLimit): Promise<Omit<Rate, 'waitMs' | 'isShared'>>
+  peek(limit: RateLimit): Promise<Omit<Rate, 'waitMs' | 'isShared'>>
 }
 
 type RatedCaller = { id: string; organizationId: string; plan: PlanName }
@@ -98,7 +98,7 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
     }
   }
 
-  function lookAlone({ bucket, perMinute, burst }: RateLimit) {
+  function peekAlone({ bucket, perMinute, burst }: RateLimit) {
     const resetMs = Math.max(0, (alone.get(bucket) ?? 0) - now())
     return { remaining: Math.floor(burst - (resetMs * perMinute * ALONE_PART) / 60_000), resetMs }
   }
@@ -112,7 +112,7 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
     },
     async show(caller, kind, answer, of = 'others') {
       const limit = limitOf(caller, kind, of)
-      writeHeaders(answer, kind, limit, await store.look(limit).catch(() => lookAlone(limit)))
+      writeHeaders(answer, kind, limit, await store.peek(limit).catch(() => peekAlone(limit)))
     },
     noteRefused(caller, bytes) {
       const { bucket, perMinute } = limitOf(caller, 'write', 'alone')

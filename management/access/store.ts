@@ -53,7 +53,7 @@ export async function findApiKey(sql: Sql, id: string): Promise<StoredKey | unde
 export async function lockCallersKey(sql: Sql, organizationId: string, id: string): Promise<boolean> {
   const { rowCount } = await sql.query({
     name: 'access_lock_key',
-    // `key share`: whoever notes that the key was used need not wait, whoever deletes it must.
+    // `key share`: noting a use of the key need not wait, deleting it must.
     text: 'select from loci.api_keys where organization_id = $1 and id = $2 and revoked_at is null for key share',
     values: [organizationId, id],
   })
@@ -99,9 +99,9 @@ export async function takeRate(sql: Sql, { bucket, shared, perMinute, burst }: R
 }
 
 /** How full the bucket is, by the database's clock as everything about it. */
-export async function lookAtRate(sql: Sql, { bucket, perMinute, burst }: RateLimit) {
+export async function readRate(sql: Sql, { bucket, perMinute, burst }: RateLimit) {
   const { rows } = await sql.query<{ resetMs: number }>({
-    name: 'access_look_at_rate',
+    name: 'access_read_rate',
     text: `select greatest(0, coalesce(max(tat), 0) - extract(epoch from clock_timestamp()) * 1000)::float8 as "resetMs"
       from loci.rate_limits where bucket = $1`,
     values: [bucket],
@@ -117,7 +117,7 @@ export async function forgetRates(sql: Sql): Promise<void> {
   })
 }
 
-/** Keys in use that no pepper of the settings verifies any more. */
+/** API keys that cannot be verified any more: the sealing key they were made under is not in the settings. */
 export async function countApiKeysBeyond(sql: Sql, peppers: string[]): Promise<number> {
   const { rows } = await sql.query<{ count: number }>({
     text: 'select loci.count_api_keys_beyond($1) as count',

@@ -24,7 +24,7 @@ export function webhookAccess(secrets: readonly string[]): Access<undefined> {
   }
 }
 
-/** One text for every reason: a stranger must not learn how far he got. */
+/** One text for every reason: an attacker must not learn which check failed. */
 export function unauthentic(): ApiError {
   return new ApiError(
     'UNAUTHENTICATED',

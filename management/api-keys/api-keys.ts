@@ -1,6 +1,6 @@
-// Keys that programs call management with. The text is shown once; what is kept is an HMAC of it. A key is bounded
-// twice: when it is made, by whoever makes it (scopes, tenants, time), and whenever it is used, by what the person
-// behind it may do that day.
+// Keys that programs call management with. The text is shown once; an HMAC of it is stored. A key is limited twice:
+// when it is made, by what its maker has (scopes, tenants, time), and at each use, by what the person behind it may do
+// then.
 
 import type { Act } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -29,7 +29,7 @@ const KEYS_MAX = 100
 
 export interface KeyRequest {
   organizationId: string
-  /** Who makes it; it never does more than this person may do on the day it is used. */
+  /** The person who makes it. */
   userId: string
   name: string
   scopes: string[]
@@ -64,9 +64,13 @@ export async function issueApiKey(
 export async function requireRoom(sql: Sql, organizationId: string): Promise<void> {
   const used = await countKeysInUse(sql, organizationId)
   if (used <= KEYS_MAX) return
-  throw new ApiError('QUOTA_EXCEEDED', `The organization has all ${KEYS_MAX} API keys that it may have: delete one.`, {
-    details: { limit: KEYS_MAX, used: used - 1 },
-  })
+  throw new ApiError(
+    'QUOTA_EXCEEDED',
+    `The organization has reached its limit of ${KEYS_MAX} API keys: delete one first.`,
+    {
+      details: { limit: KEYS_MAX, used: used - 1 },
+    },
+  )
 }
 
 export async function rotateApiKey(
@@ -82,8 +86,8 @@ export async function rotateApiKey(
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   const previousUntil = overlapSeconds === 0 ? null : new Date(now.getTime() + overlapSeconds * 1_000)
-  // Who has the new secret may be a thief who rotated it: it ends with the key that asked for it. Unless that is one of
-  // its own: two keys that made each other would end with nobody.
+  // The holder of the new secret may be a thief who rotated it, so the key counts as made by the key that asked. Unless
+  // that one was made by this key: two keys that made each other would outlive both their makers.
   const own = await lockKeysMadeBy(sql, organizationId, [subject])
   const madeBy = own.includes(act.actor) ? key.madeBy : act.actor
   await replaceDigest(sql, key, { digest, pepper }, previousUntil, madeBy)
@@ -94,9 +98,8 @@ export async function rotateApiKey(
 }
 
 /**
- * With what it made, unless that is to be kept. One that was deleted before, whoever did it, can still be asked for
- * what it made: a thief deletes the key that was stolen, with `made=keep`, by the one that he made with it. False when
- * nothing was left to end.
+ * With what it made, unless `made` is `keep`. What a deleted key made can still be ended by deleting it again: a thief
+ * may have deleted the stolen key with `made=keep`. False when nothing was left to end.
  */
 export async function deleteApiKey(
   sql: Sql,
@@ -123,9 +126,9 @@ export async function deleteApiKey(
   return true
 }
 
-/** Keys that a caller sees: with keys:write the organization's, else its own person's; within its tenants. */
+/** Keys that a caller sees: with keys:write all of the organization, else the person's own; within its tenants. */
 export function visibleKeys({ scopes, userId, tenantIds }: Caller): KeyFilter {
-  // Nobody's id is empty: a gateway's caller without the scope has no person, and so no keys.
+  // No id is empty: a caller of a gateway without the scope has no person, and so no keys.
   return { userId: scopes.has('keys:write') ? null : (userId ?? ''), tenantIds }
 }
 
@@ -150,18 +153,18 @@ export function grantOf(caller: Caller, asked: Asked, now: Date = new Date()): G
     expiresAt: asked.expiresIn === undefined ? caller.expiresAt : new Date(now.getTime() + asked.expiresIn * 1_000),
   }
   if (grant.scopes.length === 0)
-    throw new ApiError('FORBIDDEN', 'The caller has no scope to give: ask an owner or admin for a key.')
+    throw new ApiError('FORBIDDEN', 'This credential has no scope to pass on: ask an owner or admin for a key.')
   requireWithin(caller, grant)
   return grant
 }
 
-/** Of its secret the caller may have only what it could have made itself. */
+/** A caller may rotate only a key that it could have made itself. */
 export function requireMayRotate(caller: Caller, key: ApiKey): void {
   if (key.id === caller.id) return
   if (key.userId !== caller.userId)
     throw new ApiError(
       'FORBIDDEN',
-      'Its secret would act in the name of the person who made this API key: delete it, and make one of your own.',
+      'Only the person who made this API key can rotate it. Delete it and make one of your own.',
     )
   requireWithin(caller, key)
 }
@@ -171,7 +174,7 @@ function requireWithin(caller: Caller, { scopes, tenantIds, expiresAt }: Grant):
     if (scope === STAFF_SCOPE ? caller.isStaff : (caller.scopes as ReadonlySet<string>).has(scope)) continue
     throw new ApiError(
       'FORBIDDEN',
-      `The caller does not have the scope ${scope} itself and cannot give it: use a key that has it.`,
+      `This credential lacks the scope ${scope} and cannot pass it on: use one that has it.`,
     )
   }
   const isWithinTenants =
@@ -179,5 +182,8 @@ function requireWithin(caller: Caller, { scopes, tenantIds, expiresAt }: Grant):
   if (!isWithinTenants) throw notYourTenant()
   const until = caller.expiresAt
   if (until !== null && (expiresAt === null || expiresAt > until))
-    throw new ApiError('FORBIDDEN', `The caller ends at ${until.toISOString()}, and what it makes cannot last longer.`)
+    throw new ApiError(
+      'FORBIDDEN',
+      `This credential ends at ${until.toISOString()}, and what it makes cannot last longer: give an earlier end.`,
+    )
 }

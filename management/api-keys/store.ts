@@ -4,7 +4,7 @@ export interface ApiKey {
   id: string
   organizationId: string
   userId: string
-  /** `key_…`, `gateway:…` or `command:…`: who made it, or its present secret. Null: before that was noted. */
+  /** `key_…`, `gateway:…` or `command:…`: the maker of the key or of its present secret. Null: not recorded. */
   madeBy: string | null
   name: string
   scopes: string[]
@@ -104,7 +104,7 @@ export async function countKeysInUse(sql: Sql, organizationId: string): Promise<
   return rows[0]?.count ?? 0
 }
 
-/** What it was works until then; null = no longer. */
+/** The old secret works until `previousUntil`; null = no longer. */
 export async function replaceDigest(
   sql: Sql,
   { organizationId, id }: { organizationId: string; id: string },
@@ -133,8 +133,8 @@ export async function listKeysOf(sql: Sql, organizationId: string, userId: strin
 }
 
 /**
- * These, those that they made, those that these made, and so on, through deleted ones too. Locked; asked again until it
- * has locked all, because a key that is not locked yet may just be making another.
+ * These keys, those that they made, and so on, through deleted ones too. Locked; repeated until no more are found,
+ * because a key that is not locked yet may just be making another.
  */
 export async function lockKeysMadeBy(sql: Sql, organizationId: string, keyIds: string[]): Promise<string[]> {
   for (let locked = 0; ; ) {

@@ -121,9 +121,9 @@ test('staff read the audit of others and of the platform, and each look is in th
   const [look] = entries
   assert.deepEqual(
     [look?.action, look?.subject, look?.request_id, look?.detail.user_id],
-    ['audit.look', other.organizationId, theirs.headers['x-request-id'], staff.ownerId],
+    ['audit.read', other.organizationId, theirs.headers['x-request-id'], staff.ownerId],
   )
   const mine = await read(staff)
-  assert.ok(mine.entries.every(({ action }) => action !== 'audit.look'))
+  assert.ok(mine.entries.every(({ action }) => action !== 'audit.read'))
   assert.deepEqual((await read(staff, `?organization_id=${newId('org')}`)).entries, [])
 })

@@ -34,10 +34,9 @@ export function auditRoutes({ caller: access, pool }: AuditOptions): Route[] {
           pool,
           async (sql) => {
             const found = await listAudit(sql, chain, before, query.limit + 1)
-            // Whoever looks into what is somebody else's leaves a trace where the platform's people can be asked about
-            // it.
+            // Reading the audit of another organization is itself audited, in the platform's chain.
             if (!isOwn) {
-              const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'audit.look', subject: chain }
+              const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'audit.read', subject: chain }
               await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId, before } })
             }
             return found

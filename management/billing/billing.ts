@@ -1,15 +1,14 @@
-// What the payment provider says becomes the tenant's record. Everything here runs in one transaction:
-// the event is kept, all events of the tenant are folded anew under the lock of its row, and what follows is written
-// beside it: plan, status and access of the tenant, its services as due, the audit entry, the events for whoever
-// follows.
+// An event of the payment provider changes the tenant's record in one transaction: the event is stored, all events of
+// the tenant are folded under the lock of its row, and the result is written: plan, status and access of the tenant,
+// its services as due, the audit entry, the events.
 //
 //   applied, superseded, unordered   stored with the tenant (fold.ts tells them apart).
 //   parked   the tenant is not known. Moves on: the tenant appears → as if it arrived then, in the old order; 30 days
 //            → dead.
-//   dead     kept for staff to see. Moves on: the tenant appears all the same.
+//   dead     kept for staff to see. Moves on: the tenant appears after all.
 //
-// Can never happen: an event that is answered 200 and not stored; one delivery stored twice; a tenant that appears
-// between the look for it and the parking of its event (both hold the lock of its id).
+// Never: an event that is answered 200 and not stored; one delivery stored twice; a tenant that is created between the
+// search for it and the parking of its event (both hold the lock of its id).
 
 import { createHash } from 'node:crypto'
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
@@ -55,7 +54,7 @@ export interface Delivery {
 /** Of the audit: who acted. */
 const PROVIDER = 'billing-webhook'
 const CLOCK = 'clock'
-/** No id of ours is longer; a name that can be no tenant's is kept for staff to see, and need not be whole. */
+/** No id of ours is longer; any other name is kept for staff to see, and may be cut. */
 const TENANT_ID_LENGTH_MAX = 100
 /** Longer ones are known by their digest: an index takes no more than 2,700 bytes. */
 const INBOX_KEY_LENGTH_MAX = 200
@@ -93,7 +92,7 @@ export async function applyParkedOf(
   for (const event of parked) await storeEvent(sql, { organizationId, tenantId: id }, event, undefined, now)
 }
 
-/** The hook of whoever closes a tenant, in the same transaction. */
+/** Called in the transaction that closes a tenant. */
 export async function saveOrganizationPlanOf(sql: Sql, { organizationId }: { organizationId: string }): Promise<void> {
   if (await saveOrganizationPlan(sql, organizationId)) await putServicesDue(sql, organizationId, null)
 }
@@ -112,7 +111,7 @@ async function storeEvent(
 ): Promise<Received> {
   await useOrganization(sql, organizationId)
   const tenant = await lockBilledTenant(sql, organizationId, tenantId)
-  if (!tenant) throw new Error(`the tenant ${tenantId} was there a moment ago`)
+  if (!tenant) throw new Error(`the tenant ${tenantId} was found and could not be locked`)
   const before = await listEvents(sql, organizationId, tenantId)
   const countsFor = subscriptionFor(before, arrived.subscriptionId)
   const numbered = { ...arrived, arrival: tenant.arrivals + 1, countsFor }
@@ -122,8 +121,8 @@ async function storeEvent(
   )
   const event = { ...numbered, effect }
   if (!(await insertEvent(sql, organizationId, event))) return { effect: 'seen', organizationId, tenantId }
-  const heard = { ...tenant, arrivals: event.arrival, lastEventAt: event.receivedAt }
-  const { settled, notices } = await settle(sql, heard, [...before, event], now, 'always')
+  const counted = { ...tenant, arrivals: event.arrival, lastEventAt: event.receivedAt }
+  const { settled, notices } = await settle(sql, counted, [...before, event], now, 'always')
   const facts = { plan: settled.plan, status: settled.status, effect }
   await appendAudit(sql, {
     chain: organizationId,
@@ -180,7 +179,7 @@ export async function settleAfterReset(sql: Sql, tenant: BilledTenant, now: Date
 }
 
 export async function appendEvents(sql: Sql, events: EventEntry[]): Promise<void> {
-  // At the time of the database's day, not of a clock that was handed in: events are kept by day.
+  // By the database's time, not the `now` that was handed in: events are kept by day.
   for (const event of events) await appendEvent(sql, event)
 }
 
@@ -193,7 +192,7 @@ async function settle(
   write: 'always' | 'if changed',
 ): Promise<{ settled: Settled; notices: EventEntry[]; isChanged: boolean }> {
   const { id, organizationId } = tenant
-  // What is closed stays closed, and a plan that somebody was given by hand is his until the provider says something.
+  // A closed tenant stays closed, and a plan set by hand stays until the first event of the provider.
   if (tenant.deletedAt !== null || events.length === 0) {
     await putTenantClock(sql, tenant, null)
     if (write === 'always') await saveSettled(sql, tenant, tenant, now)
@@ -211,7 +210,7 @@ async function settle(
     const isAll = settled.plan !== tenant.plan && (await saveOrganizationPlan(sql, organizationId))
     await putServicesDue(sql, organizationId, isAll ? null : id)
   }
-  await putTenantClock(sql, tenant, nextLookOf(fold.records, announced.nextChangeAt))
+  await putTenantClock(sql, tenant, nextCheckOf(fold.records, announced.nextChangeAt))
   if (!isWritten) return { settled, notices: [], isChanged }
   const notices = announced.send.map(({ type, takesEffectAt }) => ({
     organizationId,
@@ -223,7 +222,7 @@ async function settle(
 }
 
 /** If any subscription depends on time, check again later: the last decision may have used a wrong clock. */
-function nextLookOf(records: readonly SubscriptionRecord[], nextChangeAt: Date | null): Date | null {
+function nextCheckOf(records: readonly SubscriptionRecord[], nextChangeAt: Date | null): Date | null {
   if (records.every(({ status }) => status === 'active')) return nextChangeAt
   return bounded(nextChangeAt ?? new Date(TIME_MAX))
 }
@@ -281,8 +280,8 @@ function eventOf({ body, bytes, webhookId }: Delivery, now: Date): WholeEvent {
 }
 
 /**
- * Each in a space of its own: an id of a delivery says nothing about an equal id of an event. Deliveries are numbered
- * by the provider, for all; what names an event may be anything that is told apart within its tenant.
+ * Two separate spaces. `webhook-id` is unique among all deliveries of the provider, `metadata.event_id` only within its
+ * tenant.
  */
 function inboxKeyOf(tenantId: string, webhookId: string | undefined, eventId: string | undefined): string | null {
   if (!webhookId && !eventId) return null

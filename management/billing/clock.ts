@@ -1,5 +1,5 @@
-// What changes without an event: a grace that ends, a period that is over, a notice that is due, an event whose tenant
-// has appeared or never did. The moment is handed in, so that a test can let days pass.
+// What changes without an event: a grace or a period ends, a notice is due, the tenant of a parked event was created or
+// never will be. The time is handed in, so that a test can let days pass.
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -53,9 +53,8 @@ export function billingJobs(pool: Pool, log: Log): Job[] {
 }
 
 /**
- * The tenants whose time has come, each in a transaction of its own. Answers how many have changed. What fails goes to
- * `onError` and is put off, so that one bad tenant never holds up the others. Whoever stops waits for one tenant, not
- * for all that are due.
+ * The tenants that are due, each in a transaction of its own. Answers how many have changed. What fails goes to
+ * `onError` and is put off, so that one bad tenant never holds up the others. A stop waits for one tenant, not for all.
  */
 export async function settleDueTenants(
   pool: Pool,
@@ -82,7 +81,7 @@ export async function settleDueTenants(
 
 async function settleDueTenant(sql: Sql, due: { id: string; organizationId: string }, now: Date): Promise<boolean> {
   await useOrganization(sql, due.organizationId)
-  // Who has it writes a new time, or is the clock of another process.
+  // The holder of the lock writes a new time, or is this job in another process.
   const tenant = await lockBilledTenant(sql, due.organizationId, due.id, { skipLocked: true })
   if (!tenant || !(await isTenantDue(sql, due.id, now))) return false
   return settleByClock(sql, tenant, now)

@@ -1,21 +1,20 @@
-// What the payment provider has said about a tenant, folded from all its events.
+// The billing record of a tenant, folded from all its events.
 //
-// One subscription: of its highest ordering (ordering.ts) the last event decides; of two in one place the more severe
-// status, then the greater body digest. An event of a lower ordering does not count. `subscription.deleted` closes a
-// named subscription; from then on only a `subscription.created` in a later place is heard, and what was before it is
-// another life: nobody gets a grace for a payment of the life before.
+// One subscription: the last event of its highest ordering (ordering.ts) decides; of two at one position the more
+// severe status, then the greater body digest. An event of a lower ordering does not count. `subscription.deleted`
+// closes a named subscription; after that only a `subscription.created` at a later position counts. It begins a new
+// life of the subscription: payments of the life before give no grace.
 //
-// The tenant: while no event has a sequence or a time, all its events are one stream, and the last that arrived
-// decides. Else each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
+// The tenant: while no event has a sequence or a time, all its events are one stream, and the last to arrive decides.
+// Else each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
 //
 // An event that names no subscription counts for an open one that is chosen when it arrives (subscriptionFor); the
 // choice is stored with the event (`countsFor`) and never made again.
 //
 // The records are a function of the SET of events wherever all events have a sequence or a time and all, or none, name
-// their subscription: no order of delivery and no repetition changes them. Two fields are exceptions. `since` is read
-// from `receivedAt` for events without `occurredAt`, because nothing else is known, and for those whose `occurredAt` is
-// later: nobody is given a longer grace by a clock that is ahead. `decidedBy` names the first delivery of the body that
-// decides.
+// their subscription: no order of delivery and no repetition changes them. Two fields are exceptions. `since` is
+// `receivedAt` for events without `occurredAt`, and for those whose `occurredAt` is later: a clock that is ahead gives
+// no longer grace. `decidedBy` names the first delivery of the body that decides.
 //
 // Where arrival decides, equal bodies are different events: a second payment looks like the first. Nothing here may
 // ever drop an event because its body was seen before.
@@ -23,7 +22,7 @@
 import assert from 'node:assert/strict'
 import { plan as planNames } from '@loci/contract/billing.ts'
 import type { PlanName } from '../plans.ts'
-import { type Marks, ORDERINGS, type Ordering, orderingOf, placeOf, readPeriod } from './ordering.ts'
+import { type Marks, ORDERINGS, type Ordering, orderingOf, positionOf, readPeriod } from './ordering.ts'
 
 export type BillingStatus = 'active' | 'past_due' | 'cancelled' | 'unpaid'
 
@@ -83,8 +82,8 @@ export function foldTenant(events: readonly BillingEvent[]): TenantFold {
 }
 
 /**
- * For whom a new event counts, given those that arrived before it: for the subscription that it names; without a name
- * for the open one whose event arrived last; '' when none is open.
+ * The subscription that a new event counts for, given those that arrived before it: the one that it names; without a
+ * name the open one whose event arrived last; '' when none is open.
  */
 export function subscriptionFor(events: readonly BillingEvent[], named: string): string {
   if (named !== '') return named
@@ -95,8 +94,8 @@ export function subscriptionFor(events: readonly BillingEvent[], named: string):
 
 /**
  * What became of one event among those of its subscription: `unordered` has a lower ordering than the one that decides,
- * `superseded` stands before the deciding one, or repeats it, or came for a closed subscription. It tells a person
- * about the event and not whether to store the fold: a superseded event can still move the start of a run.
+ * `superseded` stands before the deciding one, or repeats it, or came for a closed subscription. It is for people to
+ * read and does not say whether to store the fold: a superseded event can still move the start of a run.
  */
 export function effectOf(
   events: readonly BillingEvent[],
@@ -112,16 +111,16 @@ export function effectOf(
 export function foldSubscription(events: readonly BillingEvent[]): SubscriptionRecord {
   assert(events.length > 0, 'a subscription without events has no record')
   assert(new Set(events.map(({ countsFor }) => countsFor)).size === 1, 'fold the events of one subscription at a time')
-  const { ordering, places } = listPlaces(events)
-  const { heard, life, closed } = hear(places)
-  const decider = heard.at(-1)?.[0] as BillingEvent
+  const { ordering, positions } = listPositions(events)
+  const { counted, life, closed } = listCounted(positions)
+  const decider = counted.at(-1)?.[0] as BillingEvent
   return {
     subscriptionId: decider.countsFor,
-    customerId: customerOf(heard),
+    customerId: customerOf(counted),
     plan: decider.plan,
-    coveredPlan: coveredPlanOf(decider, life.flat(), places.flat()),
+    coveredPlan: coveredPlanOf(decider, life.flat(), positions.flat()),
     status: statusOf(decider),
-    since: startOfRun(heard),
+    since: startOfRun(counted),
     currentPeriodStart: readPeriod(decider.currentPeriodStart),
     currentPeriodEnd: readPeriod(decider.currentPeriodEnd),
     closed,
@@ -130,17 +129,17 @@ export function foldSubscription(events: readonly BillingEvent[]): SubscriptionR
   }
 }
 
-/** Events without any mark: of all subscriptions the last that is heard decides. */
+/** Events without any mark: of all subscriptions the last that is counted decides. */
 function foldByArrival(events: readonly BillingEvent[]): SubscriptionRecord[] {
   const byArrival = (one: BillingEvent, other: BillingEvent) => one.arrival - other.arrival
   const subscriptions = [...bySubscription(events).values()]
-    .map((all) => ({ all, heard: hear(listPlaces(all).places).heard.flat() }))
-    .sort((one, other) => byArrival(other.heard.at(-1) as BillingEvent, one.heard.at(-1) as BillingEvent))
-  const heard = subscriptions.flatMap((one) => one.heard).sort(byArrival)
-  const customerId = heard.findLast((event) => event.customerId !== null)?.customerId ?? null
-  const paying = listPaying(heard)
+    .map((all) => ({ all, counted: listCounted(listPositions(all).positions).counted.flat() }))
+    .sort((one, other) => byArrival(other.counted.at(-1) as BillingEvent, one.counted.at(-1) as BillingEvent))
+  const counted = subscriptions.flatMap((one) => one.counted).sort(byArrival)
+  const customerId = counted.findLast((event) => event.customerId !== null)?.customerId ?? null
+  const paying = listPaying(counted)
   const records: SubscriptionRecord[] = []
-  for (const { all, heard: own } of subscriptions) {
+  for (const { all, counted: own } of subscriptions) {
     const { arrival, countsFor } = own.at(-1) as BillingEvent
     // A status that another subscription brought counts on: a second failed payment begins no grace of its own.
     const others = paying.filter((event) => event.countsFor !== countsFor && event.arrival < arrival)
@@ -152,14 +151,14 @@ function foldByArrival(events: readonly BillingEvent[]): SubscriptionRecord[] {
 }
 
 /**
- * The events of subscriptions that owed nothing by then, or had been active. The others interrupt nobody's run: each
- * new one whose first payment fails would begin the grace of the paid one anew.
+ * The events of subscriptions that owed nothing by then, or had been active. The others interrupt no run: else each new
+ * subscription whose first payment fails would restart the grace of the paid one.
  */
-function listPaying(heard: readonly BillingEvent[]): BillingEvent[] {
+function listPaying(counted: readonly BillingEvent[]): BillingEvent[] {
   const [owing, paid, closed] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  return heard.filter((event) => {
+  return counted.filter((event) => {
     const { countsFor } = event
-    // Heard after a deletion: created anew, or deleted again.
+    // It counts after a deletion: created anew, or deleted again.
     if (closed.delete(countsFor)) paid.delete(countsFor)
     if (isClosing(event)) closed.add(countsFor)
     if (statusOf(event) === 'active') paid.add(countsFor)
@@ -173,32 +172,32 @@ function bySubscription(events: readonly BillingEvent[]): Map<string, BillingEve
 }
 
 /** Events of the highest ordering, grouped by position, earliest first; in each group the deciding one first. */
-function listPlaces(events: readonly BillingEvent[]): { ordering: Ordering; places: BillingEvent[][] } {
+function listPositions(events: readonly BillingEvent[]): { ordering: Ordering; positions: BillingEvent[][] } {
   const ordering = ORDERINGS.find((one) => events.some((event) => orderingOf(event) === one)) ?? 'arrival'
-  const byPlace = Map.groupBy(
+  const byPosition = Map.groupBy(
     events.filter((event) => orderingOf(event) === ordering),
-    placeOf,
+    positionOf,
   )
-  const places = [...byPlace].sort(([one], [other]) => one - other)
-  return { ordering, places: places.map(([, some]) => some.sort(compareInPlace)) }
+  const positions = [...byPosition].sort(([one], [other]) => one - other)
+  return { ordering, positions: positions.map(([, some]) => some.sort(compareAtPosition)) }
 }
 
 /**
- * Goes through the places in order. `heard`: without what came for a closed subscription. `life`: those since it was
- * last created anew. A place with a deletion closes whatever else stands in it, as nothing there is later.
+ * Goes through the positions in order. `counted`: without what came for a closed subscription. `life`: those since it
+ * was last created anew. A deletion closes its position, whatever else stands there: nothing there is later.
  */
-function hear(places: readonly BillingEvent[][]) {
-  const heard: BillingEvent[][] = []
+function listCounted(positions: readonly BillingEvent[][]) {
+  const counted: BillingEvent[][] = []
   let [lifeAt, closed] = [0, false]
-  for (const place of places) {
-    const closing = place.filter(isClosing)
-    const isReopening = closed && place.some(({ eventType }) => eventType === 'subscription.created')
+  for (const position of positions) {
+    const closing = position.filter(isClosing)
+    const isReopening = closed && position.some(({ eventType }) => eventType === 'subscription.created')
     if (closing.length === 0 && closed && !isReopening) continue
-    if (closing.length === 0 && isReopening) lifeAt = heard.length
-    heard.push(closing.length > 0 ? closing : place)
+    if (closing.length === 0 && isReopening) lifeAt = counted.length
+    counted.push(closing.length > 0 ? closing : position)
     closed = closing.length > 0
   }
-  return { heard, life: heard.slice(lifeAt), closed }
+  return { counted, life: counted.slice(lifeAt), closed }
 }
 
 function isClosing({ eventType, countsFor }: BillingEvent): boolean {
@@ -206,7 +205,7 @@ function isClosing({ eventType, countsFor }: BillingEvent): boolean {
   return eventType === 'subscription.deleted' && countsFor !== ''
 }
 
-function compareInPlace(one: BillingEvent, other: BillingEvent): number {
+function compareAtPosition(one: BillingEvent, other: BillingEvent): number {
   const severity = SEVERITIES.indexOf(statusOf(other)) - SEVERITIES.indexOf(statusOf(one))
   if (severity !== 0) return severity
   if (one.digest !== other.digest) return one.digest > other.digest ? -1 : 1
@@ -217,21 +216,21 @@ function statusOf({ eventType, status }: BillingEvent): BillingStatus {
   return eventType === 'subscription.deleted' ? 'cancelled' : status
 }
 
-/** Of the last place that names one. */
-function customerOf(heard: readonly BillingEvent[][]): string | null {
-  const named = heard.findLast((place) => place.some(({ customerId }) => customerId !== null)) ?? []
+/** Of the last position that names one. */
+function customerOf(counted: readonly BillingEvent[][]): string | null {
+  const named = counted.findLast((position) => position.some(({ customerId }) => customerId !== null)) ?? []
   return named.find(({ customerId }) => customerId !== null)?.customerId ?? null
 }
 
 /**
- * The earliest time in the unbroken run of places that end as the last one does. The earliest and not the first
- * place's: a repeat that is delivered late but belongs before the others would otherwise begin the grace anew.
+ * The earliest time in the unbroken run of positions that end as the last one does. The earliest and not the first
+ * position's: a repeat that is delivered late but belongs before the others would otherwise begin the grace anew.
  */
-function startOfRun(heard: readonly BillingEvent[][]): Date {
-  const last = heard.at(-1)?.[0] as BillingEvent
+function startOfRun(counted: readonly BillingEvent[][]): Date {
+  const last = counted.at(-1)?.[0] as BillingEvent
   const isSame = (event: BillingEvent) => statusOf(event) === statusOf(last) && isClosing(event) === isClosing(last)
-  const runAt = heard.findLastIndex(([decider]) => decider && !isSame(decider)) + 1
-  const run = heard.slice(runAt).flat().filter(isSame)
+  const runAt = counted.findLastIndex(([decider]) => decider && !isSame(decider)) + 1
+  const run = counted.slice(runAt).flat().filter(isSame)
   return new Date(
     Math.min(
       ...run.map(({ occurredAt, receivedAt }) => Math.min(Number(occurredAt ?? receivedAt), Number(receivedAt))),
@@ -240,8 +239,8 @@ function startOfRun(heard: readonly BillingEvent[][]): Date {
 }
 
 /**
- * The lesser of what is billed now and what was paid for last. Who owes and never paid is covered by nothing, whatever
- * comes after; a subscription of which nothing is known but that it was cancelled is believed.
+ * The lesser of what is billed now and what was paid for last. A subscription that owes and was never paid covers
+ * nothing. One of which only its cancellation is known is taken as paid.
  */
 function coveredPlanOf(
   decider: BillingEvent,
@@ -251,7 +250,7 @@ function coveredPlanOf(
   const status = statusOf(decider)
   if (status === 'active') return decider.plan
   const paid = life.filter((event) => statusOf(event) === 'active')
-  const lastPaid = paid.filter((event) => placeOf(event) === placeOf(paid.at(-1) as BillingEvent))[0]
+  const lastPaid = paid.filter((event) => positionOf(event) === positionOf(paid.at(-1) as BillingEvent))[0]
   if (lastPaid) return lesser(lastPaid.plan, decider.plan)
   return all.every((event) => statusOf(event) === 'cancelled') ? decider.plan : null
 }

@@ -27,7 +27,7 @@ export function orderingOf({ sequence, occurredAt }: Marks): Ordering {
 }
 
 /** Where an event stands in its ordering. */
-export function placeOf({ sequence, occurredAt, arrival }: Ordered): number {
+export function positionOf({ sequence, occurredAt, arrival }: Ordered): number {
   // Milliseconds: two times that differ by less are a tie, and the more severe status wins it.
   return sequence ?? occurredAt?.getTime() ?? arrival
 }

@@ -161,7 +161,7 @@ function tenantBillingRoutes({ caller: access, pool, isBilled }: BillingOptions)
   ]
 }
 
-/** Every look and act of staff is audited. */
+/** Whatever staff read or do here is audited. */
 function staffRoutes({ caller: access, act, pool }: BillingOptions): Route[] {
   return [
     route(
@@ -179,7 +179,7 @@ function staffRoutes({ caller: access, act, pool }: BillingOptions): Route[] {
         const read = await transaction(pool, async (sql) => {
           await useOrganization(sql, PLATFORM)
           const found = await pageParked(sql, query.cursor ?? LAST_ID, query.limit + 1)
-          const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'billing.look', subject: PLATFORM }
+          const entry = { chain: PLATFORM_CHAIN, actor: caller.id, action: 'billing.read_parked', subject: PLATFORM }
           await appendAudit(sql, { ...entry, requestId, detail: { user_id: caller.userId } })
           return found
         })

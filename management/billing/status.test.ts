@@ -159,7 +159,7 @@ test('staff alone see parked events, and their look is audited', async () => {
     [...body.events, ...second.events].map(({ tenant_id, effect }) => [tenant_id, effect]),
     ids.toReversed().map((id) => [id, 'parked']),
   )
-  const looks = await provider.management.sql(`select id from loci.audit where action = 'billing.look'`)
+  const looks = await provider.management.sql(`select id from loci.audit where action = 'billing.read_parked'`)
   assert.equal(looks.length, 2)
 })
 
@@ -204,7 +204,7 @@ test('a database that goes away right after the commit does not turn a reset int
   const access: Access<never> = { class: 'test', schemes: [], errors: [], authorize: () => assert.fail() }
   const grant = () => access
   const routes = billingRoutes({
-    caller: { scope: grant, anyone: grant, staff: grant, isStill: async () => true },
+    caller: { scope: grant, anyone: grant, staff: grant, isStillValid: async () => true },
     webhook: access,
     act: createCustomerActs(pool, { of: () => pool, inTurn: gone }, settings.sealingKeys).act,
     pool: Object.assign(Object.create(pool), { query: gone, client: gone }),

@@ -21,7 +21,7 @@ export interface StoredEvent extends BillingEvent {
   effect: Effect
 }
 
-/** With what only a person looks at. */
+/** With what only people read. */
 export interface WholeEvent extends StoredEvent {
   /** As it was sent. */
   metadata: Record<string, string> | null
@@ -59,13 +59,15 @@ const TENANT = `id, organization_id as "organizationId", plan, billed_plan as "b
   current_period_end as "currentPeriodEnd", grace_ends_at as "graceEndsAt", last_event_at as "lastEventAt", arrivals, notices,
   updated_at as "updatedAt", deleted_at as "deletedAt"`
 
-/** By the database's clock, which all processes share: one with a wrong clock of its own must suspend nobody. */
+/** By the database's clock, which all processes share: a process with a wrong clock must not suspend a tenant. */
 export async function readNow(sql: Sql): Promise<Date> {
   const { rows } = await sql.query<{ now: Date }>({ name: 'billing_now', text: 'select now() as now' })
   return (rows[0] as { now: Date }).now
 }
 
-/** Of the organization in use, closed ones included. Undefined too when `skipLocked` and somebody else has it. */
+/**
+ * Of the organization in use, closed ones included. Undefined too with `skipLocked` while another one has locked it.
+ */
 export async function lockBilledTenant(
   sql: Sql,
   organizationId: string,
@@ -86,7 +88,7 @@ export async function findTenant(sql: Sql, organizationId: string, id: string): 
   return rows[0]
 }
 
-/** Between parking an event and making its tenant: without it one could miss the other. */
+/** Held to park an event and to make a tenant: without it one could miss the other. */
 export async function lockTenantId(sql: Sql, tenantId: string): Promise<void> {
   await sql.query({
     name: 'billing_lock_tenant_id',
@@ -100,7 +102,7 @@ const EVENT = `id, tenant_id as "tenantId", arrival, inbox_key as "inboxKey", ev
   current_period_end as "currentPeriodEnd", sequence, occurred_at as "occurredAt", digest, effect, received_at as "receivedAt"`
 const WHOLE_EVENT = `${EVENT}, metadata`
 
-/** False when the delivery is known, to whichever organization: nothing is written then. */
+/** False when the delivery is known, in any organization: nothing is written then. */
 export async function insertEvent(sql: Sql, organizationId: string, event: WholeEvent): Promise<boolean> {
   const { rowCount } = await sql.query({
     name: 'billing_insert_event',
@@ -194,7 +196,7 @@ export async function takeParked(sql: Sql, tenantId: string): Promise<WholeEvent
   return rows.sort((one, other) => one.arrival - other.arrival)
 }
 
-/** With the platform in use: tenants that somebody has paid for, and that may exist by now. */
+/** With the platform in use: tenants with parked events, which may exist by now. */
 export async function listParkedTenants(sql: Sql, limit: number): Promise<string[]> {
   const { rows } = await sql.query<{ tenantId: string }>({
     name: 'billing_parked_tenants',
@@ -275,8 +277,8 @@ export async function saveOrganizationPlan(sql: Sql, organizationId: string): Pr
 }
 
 /**
- * Null = the clock alone changes nothing. Never more than a day ahead: what was once settled at a wrong time is looked
- * at again by the right one.
+ * Null = the clock alone changes nothing. Never more than a day ahead: what was decided at a wrong time is checked
+ * again at the right one.
  */
 export async function putTenantClock(
   sql: Sql,

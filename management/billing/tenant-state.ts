@@ -7,12 +7,12 @@
 //              after 60 the tenant is to be deleted. Each step is announced 7 days before.
 //
 // Any event that entitles again leads back to active from every one of them. A subscription that owes and was never
-// active is shown as past_due, with its grace, but gives nothing that the tenant does not have without it: neither a
-// plan, nor access while another one suspends it, nor time. Never may the clock of a suspension begin while the tenant
-// was still entitled by another subscription: an old unpaid one would then delete it without a word.
+// active is shown as past_due, with its grace, but gives the tenant nothing: no plan, no access while another one
+// suspends it, no time. A suspension never begins while another subscription still entitles the tenant: an old unpaid
+// one would then delete it without a notice.
 //
-// `delete` says that the time has come, not that it was announced: events can arrive late, with times long past. Who
-// deletes must have sent `tenant.deletion_due` at least 7 days before (notices.ts).
+// `delete` says that the time has come, not that it was announced: events can arrive late, with times long past. The
+// deletion needs a `tenant.deletion_due` sent at least 7 days before (notices.ts).
 
 import { isDeepStrictEqual } from 'node:util'
 import { plan as planNames } from '@loci/contract/billing.ts'
@@ -43,7 +43,7 @@ interface Answer {
   }
   access: TenantAccess
   suspendedSince: Date | null
-  /** Of this suspension, past ones too: whoever sends them remembers which were sent. */
+  /** Of this suspension, past ones too: the sender remembers which were sent. */
   notices: Notice[]
 }
 

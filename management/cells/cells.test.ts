@@ -151,12 +151,12 @@ test('what is no cell is 400, one that does not exist 404', async () => {
   assert.equal(kept.json<Cell>().tenant_id, staff.tenantId)
 })
 
-// Mutants: the speaker without its address; without `o.last_at > before.last_at` every fail-over is an alarm.
-test('two addresses that speak as one cell in turns raise an alarm; one that takes over does not', async () => {
+// Mutants: the replica without its address; without `o.last_at > before.last_at` every fail-over is an alarm.
+test('two addresses that call as one cell in turns raise an alarm; one that takes over does not', async () => {
   await using behind = await testManagement({ settings: { trustedProxies: ['127.0.0.1/32'] } })
   const cell = await behind.cell('watched')
   const staffOf = await behind.organization({ email: 'staff@loci.example', scopes: [...SCOPES, 'staff'] })
-  const speak = async (rep: string, address: string) => {
+  const call = async (rep: string, address: string) => {
     const authorization = `Bearer ${cell.token({ claims: { rep } })}`
     const answer = await behind.get('/cell/v1/feed', { authorization, 'x-forwarded-for': address })
     assert.equal(answer.status, 200)
@@ -168,13 +168,13 @@ test('two addresses that speak as one cell in turns raise an alarm; one that tak
     return cells.find(({ id }) => id === cell.id)?.alarm?.kind
   }
 
-  await speak('first', '10.0.0.1')
-  await speak('second', '10.0.0.2')
-  await speak('second', '10.0.0.2')
+  await call('first', '10.0.0.1')
+  await call('second', '10.0.0.2')
+  await call('second', '10.0.0.2')
   assert.equal(await alarm(), undefined, 'another process has the lease now')
-  await speak('thief', '192.0.2.7')
+  await call('thief', '192.0.2.7')
   assert.equal(await alarm(), undefined)
-  await speak('second', '10.0.0.2')
+  await call('second', '10.0.0.2')
   assert.equal(await alarm(), 'two_addresses')
   await behind.logged(({ code, reason }) => code === 'two_addresses' && /192\.0\.2\.7/.test(String(reason)))
 

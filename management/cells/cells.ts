@@ -11,7 +11,15 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { lockCell, lockCells } from '../acts/locks/store.ts'
 import { publishKeys } from '../keys/keys.ts'
 import { publishEpochs } from '../tokens/revocations/revocations.ts'
-import { type Cell, deleteCellIfEmpty, findCell, findKeyHolder, insertCell, updateCell } from './store.ts'
+import {
+  type Cell,
+  type CellHealth,
+  deleteCellIfEmpty,
+  findCell,
+  findKeyHolder,
+  insertCell,
+  updateCell,
+} from './store.ts'
 
 export async function addCell(
   sql: Sql,
@@ -22,14 +30,14 @@ export async function addCell(
   if (regions.length > 0 && !regions.includes(given.region))
     throw new ApiError(
       'VALIDATION_ERROR',
-      `Nobody can ask for the region '${given.region}': LOCI_REGIONS is ${regions.join(', ')}. Name one of these, or add it to LOCI_REGIONS first.`,
+      `The region '${given.region}' is not in LOCI_REGIONS (${regions.join(', ')}), so no service would be placed here. Name one of these, or add it to LOCI_REGIONS first.`,
     )
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(given.name))
     throw new ApiError('VALIDATION_ERROR', 'The name of a cell is 1 to 63 of a-z, 0-9 and -.')
   const cell = { ...given, id: newId('cell') }
   await lockCells(sql)
   if (!(await insertCell(sql, cell)))
-    throw new ApiError('INVALID_STATE', `There is a cell '${given.name}' already: choose another name.`)
+    throw new ApiError('INVALID_STATE', `The name '${given.name}' is taken by another cell: choose another one.`)
   await requireOwnKeys(sql, cell.id, given.publicKeys)
   await publishKeys(sql, cell.id)
   await publishEpochs(sql, cell.id)
@@ -46,7 +54,7 @@ export async function addCell(
 
 export type CellChange = Partial<Pick<Cell, 'capacity' | 'endpoint' | 'publicKeys'>>
 
-/** Keys that are not named any more open nothing from the commit on. */
+/** Keys that are left out stop working with the commit. */
 export async function changeCell(
   sql: Sql,
   id: string,
@@ -55,7 +63,7 @@ export async function changeCell(
   requestId?: string,
 ): Promise<void> {
   requireFitting(change)
-  // All of them where keys change: two changes at once must not give one key to two cells.
+  // All cells where keys change: two changes at once must not give one key to two cells.
   if (change.publicKeys) {
     await lockCells(sql)
     await requireOwnKeys(sql, id, change.publicKeys)
@@ -137,4 +145,25 @@ export async function requireCell(sql: Sql, nameOrId: string): Promise<Cell> {
 
 function isPublicKey(x: string): boolean {
   return publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x }) !== undefined
+}
+
+/** As the API and `cells list` show it. */
+export function cellJson(cell: CellHealth) {
+  return {
+    id: cell.id,
+    name: cell.name,
+    region: cell.region,
+    capacity: cell.capacity,
+    placed: cell.placed,
+    endpoint: cell.endpoint,
+    public_keys: cell.publicKeys,
+    tenant_id: cell.tenantId,
+    created_at: cell.createdAt,
+    heard_at: cell.heardAt,
+    heard_seq: cell.heardSeq,
+    feed_seq: cell.feedSeq,
+    // After a restore of the control database the cell may have applied more than we know of.
+    lag: Math.max(0, cell.feedSeq - cell.heardSeq),
+    alarm: cell.alarm,
+  }
 }

@@ -17,7 +17,7 @@ import type { Caller, CallerAccess } from '../access/caller.ts'
 import type { CellCaller } from '../access/cell.ts'
 import { findOwner } from '../access/store.ts'
 import { readEpoch } from '../acts/feed/store.ts'
-import { addCell, type CellChange, changeCell, noSuchCell } from './cells.ts'
+import { addCell, type CellChange, cellJson, changeCell, noSuchCell } from './cells.ts'
 import { type CellHealth, findCellHealth, listCells } from './store.ts'
 
 interface CellOptions {
@@ -46,7 +46,7 @@ export function cellRoutes({ caller: access, cell, pool, act, regions }: CellOpt
       async ({ query }) => {
         const read = await listCells(pool, { before: query.cursor, limit: query.limit + 1 })
         const { rows, next } = page(read, query.limit, ({ id }) => id)
-        return { cells: rows.map(shown), next_cursor: next }
+        return { cells: rows.map(cellJson), next_cursor: next }
       },
     ),
 
@@ -119,33 +119,13 @@ export function cellRoutes({ caller: access, cell, pool, act, regions }: CellOpt
   ]
 }
 
-/** Staff may be told which tenants there are. */
+/** Staff may learn which tenants exist. */
 async function requireTenant(sql: Sql, id: string): Promise<void> {
   const owner = isId('ten', id) ? await findOwner(sql, id) : undefined
   if (!owner || owner.serviceId !== null)
-    throw new ApiError('VALIDATION_ERROR', 'tenant_id names no tenant that there is.')
+    throw new ApiError('VALIDATION_ERROR', 'There is no tenant with this tenant_id.')
 }
 
 async function show(sql: Sql, id: string): Promise<object> {
-  return shown((await findCellHealth(sql, id)) as CellHealth)
-}
-
-function shown(cell: CellHealth): object {
-  return {
-    id: cell.id,
-    name: cell.name,
-    region: cell.region,
-    capacity: cell.capacity,
-    placed: cell.placed,
-    endpoint: cell.endpoint,
-    public_keys: cell.publicKeys,
-    tenant_id: cell.tenantId,
-    created_at: cell.createdAt,
-    heard_at: cell.heardAt,
-    heard_seq: cell.heardSeq,
-    feed_seq: cell.feedSeq,
-    // After a restore the cell may have applied more than we remember having told it.
-    lag: Math.max(0, cell.feedSeq - cell.heardSeq),
-    alarm: cell.alarm,
-  }
+  return cellJson((await findCellHealth(sql, id)) as CellHealth)
 }

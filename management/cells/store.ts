@@ -67,7 +67,7 @@ export async function findKeyHolder(sql: Sql, cellId: string, publicKeys: string
   return rows[0]?.name
 }
 
-/** What keeps it from being removed; it is gone when there is neither. */
+/** What keeps it from being removed; with neither it was removed. */
 export async function deleteCellIfEmpty(sql: Sql, id: string): Promise<{ services: number; quarantined: number }> {
   const { rows } = await sql.query<{ services: number; quarantined: number }>({
     name: 'cells_remove',
@@ -77,7 +77,7 @@ export async function deleteCellIfEmpty(sql: Sql, id: string): Promise<{ service
   return rows[0] as { services: number; quarantined: number }
 }
 
-/** What is undefined stays. False when there is no such cell. */
+/** Undefined fields stay as they are. False when there is no such cell. */
 export async function updateCell(
   sql: Sql,
   id: string,
@@ -137,32 +137,32 @@ export async function saveAlarm(sql: Sql, id: string, kind: CellAlarm, detail: s
 }
 
 /**
- * Notes who speaks as the cell. Answers the address of somebody else who spoke since this one did last: then both go
- * on, and one of them is not the cell. A process that takes over the lease is a new speaker, and does not come back to
- * one that goes on.
+ * Notes which replica calls as the cell. Answers the address of another one that called since this one's last call:
+ * then both go on, and one of them is not the cell. A replica that takes over the lease is new, and does not come back
+ * to one that goes on.
  */
-export async function noteSpeaker(
+export async function noteReplica(
   sql: Sql,
   cellId: string,
-  { speaker, address }: { speaker: string; address: string },
+  { replica, address }: { replica: string; address: string },
 ): Promise<string | undefined> {
   const { rows } = await sql.query<{ other: string | null }>({
-    name: 'cells_speaker',
-    text: `with before as (select last_at from loci.cell_speakers where cell_id = $1 and speaker = $2),
+    name: 'cells_replica',
+    text: `with before as (select last_at from loci.cell_replicas where cell_id = $1 and replica = $2),
       noted as (
-        insert into loci.cell_speakers (cell_id, speaker, address, last_at) values ($1, $2, $3, clock_timestamp())
-        on conflict (cell_id, speaker) do update set address = excluded.address, last_at = excluded.last_at
+        insert into loci.cell_replicas (cell_id, replica, address, last_at) values ($1, $2, $3, clock_timestamp())
+        on conflict (cell_id, replica) do update set address = excluded.address, last_at = excluded.last_at
       )
       select (
-        select o.address from loci.cell_speakers o, before where o.cell_id = $1 and o.speaker <> $2 and o.address <> $3
+        select o.address from loci.cell_replicas o, before where o.cell_id = $1 and o.replica <> $2 and o.address <> $3
           and o.last_at > before.last_at and before.last_at > clock_timestamp() - interval '10 minutes' order by o.last_at desc limit 1
       ) as other`,
-    values: [cellId, speaker, address],
+    values: [cellId, replica, address],
   })
   return rows[0]?.other ?? undefined
 }
 
-/** Those who have not spoken for a day. */
-export async function forgetSpeakers(sql: Sql): Promise<void> {
-  await sql.query({ text: `delete from loci.cell_speakers where last_at < now() - interval '1 day'` })
+/** Replicas that have not called for a day. */
+export async function forgetReplicas(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.cell_replicas where last_at < now() - interval '1 day'` })
 }

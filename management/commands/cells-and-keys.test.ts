@@ -48,14 +48,14 @@ test('cells: what can not work is refused with the setting that is wrong, and a 
     [64, 64, 1],
   )
   const [region, plain, taken] = refused.map(({ stderr }) => stderr)
-  assert.match(String(region), /'us-west-9': LOCI_REGIONS is us-east-1, eu-west-1/)
+  assert.match(String(region), /'us-west-9' is not in LOCI_REGIONS \(us-east-1, eu-west-1\)/)
   assert.match(String(plain), /must be https.*loopback only/)
   assert.match(String(taken), /is that of the cell 'one'.*daemon cell-key/)
 
   const listed = JSON.parse((await inside(env, 'cells', 'list')).stdout).cells
   assert.deepEqual(
-    listed.map((cell: Record<string, unknown>) => [cell.cell_id, cell.name, cell.placed, cell.heard_at]),
-    [[id, 'one', 0, null]],
+    listed.map((cell: Record<string, unknown>) => [cell.cell_id, cell.name, cell.placed, cell.heard_at, cell.alarm]),
+    [[id, 'one', 0, null, null]],
   )
   const changed = await inside(env, 'cells', 'keys', '--cell', 'one', '--public-key', `${keys[0]},${keys[1]}`)
   assert.deepEqual(JSON.parse(changed.stdout), { cell_id: id, name: 'one', public_keys: keys })

@@ -108,12 +108,12 @@ async function runVerb(
       err(`${error.message}\n`)
       return EXIT.configuration
     }
-    const told = toApiError(error)
-    if (told.code === 'INTERNAL_ERROR') throw error
-    err(`${told.message}\n`)
-    if (told.code === 'STORE_UNAVAILABLE') err(`${explainDatabaseError(error, 'management', 'LOCI_DATABASE_URL')}\n`)
-    if (told.status === 400) return EXIT.usage
-    return told.status === 503 ? EXIT.unavailable : EXIT.refused
+    const failure = toApiError(error)
+    if (failure.code === 'INTERNAL_ERROR') throw error
+    err(`${failure.message}\n`)
+    if (failure.code === 'STORE_UNAVAILABLE') err(`${explainDatabaseError(error, 'management', 'LOCI_DATABASE_URL')}\n`)
+    if (failure.status === 400) return EXIT.usage
+    return failure.status === 503 ? EXIT.unavailable : EXIT.refused
   } finally {
     await pool.close()
   }

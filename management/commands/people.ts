@@ -80,7 +80,7 @@ async function apiKeysMint({ pool, sealingKeys, actor }: Context, given: Given):
     if (!member)
       throw new ApiError(
         'NOT_FOUND',
-        `${email} is no member of ${organizationId}, so the key would open nothing: invite them first.`,
+        `${email} is no member of ${organizationId}, so the key would be refused: invite them first.`,
       )
     const grant = { organizationId, userId: member.userId, name, scopes, tenantIds: null, expiresAt: null }
     const { key, secret } = await issueApiKey(sql, sealingKeys, grant, { actor })

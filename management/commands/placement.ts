@@ -10,7 +10,7 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import { useOrganization } from '../access/store.ts'
 import { raiseEpoch, readEpoch } from '../acts/feed/store.ts'
 import { lockCell } from '../acts/locks/store.ts'
-import { addCell, changeCell, removeCell, requireCell } from '../cells/cells.ts'
+import { addCell, cellJson, changeCell, removeCell, requireCell } from '../cells/cells.ts'
 import { listCells } from '../cells/store.ts'
 import { findOneOrganization, makeOrganization } from '../organizations/organizations.ts'
 import { PLAN_NAMES, type PlanName } from '../plans.ts'
@@ -73,23 +73,10 @@ const LIST_MAX = 1_000
 
 async function cellsList({ pool }: Context): Promise<object> {
   const cells = await listCells(pool, { before: undefined, limit: LIST_MAX })
-  return {
-    cells: cells.map((cell) => ({
-      cell_id: cell.id,
-      name: cell.name,
-      region: cell.region,
-      capacity: cell.capacity,
-      placed: cell.placed,
-      endpoint: cell.endpoint,
-      public_keys: cell.publicKeys,
-      tenant_id: cell.tenantId,
-      heard_at: cell.heardAt?.toISOString() ?? null,
-      lag: Math.max(0, cell.feedSeq - cell.heardSeq),
-    })),
-  }
+  return { cells: cells.map(cellJson).map(({ id, ...cell }) => ({ cell_id: id, ...cell })) }
 }
 
-/** All that are to count from now on: two while a cell changes its key. */
+/** `--public-key` names all keys that are valid from now on: two while a cell changes its key. */
 async function cellsKeys({ pool, actor }: Context, given: Given): Promise<object> {
   const publicKeys = listOf(given['public-key'] as string).map(publicKeyFrom)
   return transaction(pool, async (sql) => {
@@ -150,7 +137,7 @@ async function instancesAdd({ pool, actor }: Context, given: Given): Promise<obj
 async function organizationFor(sql: Sql, given: Given, mayMake: boolean, actor: string): Promise<string> {
   const name = given.org as string
   const found = await findOneOrganization(sql, name)
-  // Customers choose the names of their organizations: a new one must not turn out to be somebody's.
+  // Customers choose the names of their organizations: a new name must not turn out to be a customer's.
   if (found && mayMake && found.id !== name)
     throw new ApiError(
       'INVALID_STATE',

@@ -12,7 +12,7 @@ export const KEYS: Group = {
 }
 
 async function keysRotate({ pool, issuer, actor }: Context): Promise<object> {
-  // What is due first: a rotation that waits only for somebody to look must not refuse the next one.
+  // What is due first: a rotation that only waits for its next step must not refuse another one.
   const isFirst = (await listKeyRows(pool)).length === 0
   if (!isFirst) await keepKeys(pool, issuer.sealer)
   return keyJson(await transaction(pool, (sql) => rotateKeys(sql, issuer.sealer, actor)))

@@ -53,7 +53,7 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
     if (page.events.length > 0 || page.truncated || wait === 0) return bodyOf(page)
     yieldSlot()
     await waiting.wait(caller.organizationId, page.next, wait * 1_000, signal)
-    if (!(await access.isStill(caller, headers)))
+    if (!(await access.isStillValid(caller, headers)))
       throw new ApiError('UNAUTHENTICATED', 'The credential was deleted or changed while the request waited.')
     return bodyOf(await read(caller, page.next, limit))
   }
@@ -73,7 +73,8 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
       },
       wait: (seq, ms, over) => waiting.wait(organizationId, seq, ms, over),
       isAllowed: async () =>
-        (caller.kind !== 'gateway' || Date.now() - openedAt < GATEWAY_STREAM_MS) && access.isStill(caller, headers),
+        (caller.kind !== 'gateway' || Date.now() - openedAt < GATEWAY_STREAM_MS) &&
+        access.isStillValid(caller, headers),
     })
   }
 

@@ -1,7 +1,7 @@
 // The keys that sign capabilities.
 //
 //   next      published to cells and in the key set, signs nothing yet
-//             → active when every cell has heard of it, or after 30 s
+//             → active when every cell has applied it, or after 30 s
 //   active    signs; exactly one, once the first was made
 //             → retiring at the moment the next one becomes active; its private half is destroyed
 //   retiring  verifies what it has signed
@@ -81,7 +81,7 @@ export async function removeKey(sql: Sql, kid: string, actor: string): Promise<S
   if (row.state === 'active')
     throw new ApiError(
       'INVALID_STATE',
-      `${kid} signs the tokens of today: rotate first (management keys rotate), then remove it once it is retiring, at most 30 s later.`,
+      `${kid} is the active signing key: rotate first (management keys rotate), then remove it once it is retiring, at most 30 s later.`,
     )
   if (row.state === 'next')
     throw new ApiError('INVALID_STATE', `${kid} is about to take over (at most 30 s) and has signed nothing yet.`)
@@ -133,8 +133,8 @@ export async function publishKeys(sql: Sql, cellId: string): Promise<void> {
 }
 
 function changeOf({ kid, x, state, retireAt }: SigningKeyRow): FeedChange {
-  const told = state === 'next' ? 'active' : state
-  return { kind: 'key', key: kid, body: { kid, x, state: told, retire_at: retireAt?.toISOString() ?? null } }
+  const published = state === 'next' ? 'active' : state
+  return { kind: 'key', key: kid, body: { kid, x, state: published, retire_at: retireAt?.toISOString() ?? null } }
 }
 
 async function audit(sql: Sql, actor: string, action: string, { kid, state }: SigningKeyRow): Promise<void> {

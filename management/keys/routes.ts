@@ -6,9 +6,9 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { listKeyRows } from './store.ts'
 
 /**
- * Here and at whoever asked, one after the other: together shorter than the time between publishing a key and signing
- * with it (see keys.ts), or a verifier meets a key it cannot know. Here, because the route is open: a stranger's
- * thousand questions are one.
+ * For the answer here and again at the client, together shorter than the time between publishing a key and signing with
+ * it (see keys.ts), or a verifier meets a key it cannot know. Here, because the route is open: a thousand requests are
+ * one read.
  */
 const CACHE_S = 1
 

@@ -66,15 +66,15 @@ create table loci.cell_report_ids (
 );
 comment on table loci.cell_report_ids is 'without row-level security: ids of the tokens of cells';
 
-create table loci.cell_speakers (
+create table loci.cell_replicas (
   cell_id text not null references loci.cells (id) on delete cascade,
   -- A process of the cell, or an address where it does not say which it is.
-  speaker text not null,
+  replica text not null,
   address text not null,
   last_at timestamptz not null,
-  primary key (cell_id, speaker)
+  primary key (cell_id, replica)
 );
-comment on table loci.cell_speakers is 'without row-level security: addresses of the processes of cells';
+comment on table loci.cell_replicas is 'without row-level security: addresses of the replicas of cells';
 
 create table loci.services (
   id text not null,

@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: ddad3714c8e2d605c29f9c29591f8adcaf278beb3f52c9384733ea5293b9e009
+-- functions: bf839e191b91c93c1fb2e55a3afde6b97394e7a524325f89899ec8d24683fc89
 
 -- chain: 'platform', or the id of an organization.
 create table loci.audit (
@@ -101,7 +101,7 @@ grant usage on schema loci to loci_app;
 grant select, insert on loci.audit, loci.events, loci.sealing_checks to loci_app;
 grant select, insert, update on loci.api_keys, loci.audit_chains, loci.cells, loci.event_heads, loci.organizations, loci.service_counts,
   loci.services, loci.signing_keys, loci.tenants, loci.users to loci_app;
-grant select, insert, update, delete on loci.billing_events, loci.cell_speakers, loci.due_services, loci.due_tenants, loci.feed_items,
+grant select, insert, update, delete on loci.billing_events, loci.cell_replicas, loci.due_services, loci.due_tenants, loci.feed_items,
   loci.idempotency, loci.invitations, loci.members, loci.operations, loci.quarantine, loci.rate_limits, loci.revocations to loci_app;
 grant select, insert, delete on loci.cell_report_ids, loci.ready_times, loci.token_children, loci.tokens, loci.usage_minutes to loci_app;
 grant select, insert on loci.deletions, loci.partner_credentials to loci_app;

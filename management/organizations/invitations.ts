@@ -1,6 +1,6 @@
 // An invitation: open → accepted (once, by the person of the invited address) | withdrawn | replaced by a newer one for
-// the same address | expired after seven days. None of the last four opens again. The token is shown once, to whoever
-// invites; what is kept is its digest.
+// the same address | expired after seven days. None of the last four opens again. The token is shown once, to the
+// inviter; its digest is stored.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Act } from '@loci/acts/audit/audit.ts'
@@ -37,7 +37,7 @@ export async function invite(
 ): Promise<{ invitation: Invitation; token: string }> {
   const email = requireEmail(given)
   if (await findMemberByEmail(sql, organizationId, email))
-    throw new ApiError('INVALID_STATE', 'Somebody with this address is a member already: change their role instead.')
+    throw new ApiError('INVALID_STATE', 'A member has this address already: change the role instead.')
   const token = randomBytes(32).toString('base64url')
   const invitation: Invitation = {
     id: newId('inv', now.getTime()),
@@ -57,7 +57,10 @@ export async function invite(
 
 export async function withdraw(sql: Sql, organizationId: string, id: string, act: Act): Promise<void> {
   if (!isId('inv', id) || !(await deleteInvitation(sql, organizationId, id)))
-    throw new ApiError('NOT_FOUND', 'There is no such invitation: it was accepted, has expired or never was.')
+    throw new ApiError(
+      'NOT_FOUND',
+      'There is no such open invitation: it was accepted or withdrawn, has expired, or never existed.',
+    )
   await appendAudit(sql, { ...act, chain: organizationId, action: 'invitation.withdraw', subject: id, detail: {} })
   await appendEvent(sql, { organizationId, type: 'invitation.withdrawn', subject: id, data: {} })
 }
@@ -72,7 +75,10 @@ export async function accept(
   if (found) await useOrganization(sql, found.organizationId)
   const invitation = found && (await lockInvitation(sql, found.organizationId, found.id))
   if (!invitation)
-    throw new ApiError('NOT_FOUND', 'This invitation was used, withdrawn or has expired: ask for a new one.')
+    throw new ApiError(
+      'NOT_FOUND',
+      'This invitation is not valid: it was used or withdrawn, or has expired. Ask for a new one.',
+    )
   if (invitation.email !== user.email)
     throw new ApiError('FORBIDDEN', 'This invitation is for another address: sign in with the one that was invited.')
   const { organizationId, id } = invitation
@@ -80,7 +86,7 @@ export async function accept(
     await requireMayOwn(sql, user.id)
   await markAccepted(sql, organizationId, id)
   await insertMember(sql, organizationId, user.id, invitation.role)
-  // Whoever had become a member in the meantime keeps the role.
+  // Someone who had become a member in the meantime keeps their role.
   const { role } = (await findMember(sql, organizationId, user.id)) as Member
   const { name } = await requireOrganization(sql, organizationId)
   const detail = { invitation_id: id, role }

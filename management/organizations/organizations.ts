@@ -69,7 +69,7 @@ export async function foundOrganization(
     isDefault: true,
   }
   await insertTenant(sql, tenant)
-  // Of both: the platform gains an organization, and the organization's own record begins with how it came to be.
+  // In both chains: the platform's, and the organization's own, which begins with it.
   const entry = { ...act, action: 'organization.make', subject: id, detail: { owner: owner.id } }
   await appendAudit(sql, { ...entry, chain: id })
   await appendAudit(sql, { ...entry, chain: PLATFORM_CHAIN })
@@ -82,7 +82,7 @@ export async function foundOrganization(
   return { id, name, tenant, owner }
 }
 
-/** For an operator, who has a name or an id. */
+/** For commands, which take a name or an id. */
 export async function findOneOrganization(sql: Sql, nameOrId: string): Promise<Organization | undefined> {
   const [found, another] = await listOrganizations(sql, nameOrId)
   if (another) throw new ApiError('INVALID_STATE', `Several organizations are called '${nameOrId}': give the id.`)
@@ -92,13 +92,13 @@ export async function findOneOrganization(sql: Sql, nameOrId: string): Promise<O
 /** How many organizations one person may own. */
 const OWNED_MAX = 5
 
-/** Before the person becomes an owner of one more; to the end of the transaction nobody else makes it one. */
+/** Before the person becomes an owner of one more. Holds a lock on the person to the end of the transaction. */
 export async function requireMayOwn(sql: Sql, userId: string): Promise<void> {
   const owned = await lockOwned(sql, userId)
   if (owned >= OWNED_MAX)
     throw new ApiError(
       'QUOTA_EXCEEDED',
-      `One person owns at most ${OWNED_MAX} organizations, and this one owns ${owned}: give one to somebody else first, or take a lesser role.`,
+      `A person can own at most ${OWNED_MAX} organizations and this one owns ${owned}. Make another member the owner of one first, or take a lesser role here.`,
       { details: { limit: OWNED_MAX, used: owned } },
     )
 }
@@ -133,7 +133,7 @@ export async function changeRole(sql: Sql, of: MemberName, role: Role, act: Act)
   return (await findMember(sql, organizationId, userId)) as Member
 }
 
-/** Their keys go too: they would come back to life with the next invitation. */
+/** Their keys are deleted too: they would work again after the next invitation. */
 export async function removeMember(sql: Sql, of: MemberName, act: Act): Promise<void> {
   const { organizationId, userId } = of
   const { role } = await lockMember(sql, of, undefined)
@@ -145,7 +145,7 @@ export async function removeMember(sql: Sql, of: MemberName, act: Act): Promise<
   await appendEvent(sql, { organizationId, type: 'member.removed', subject: userId, data: {} })
 }
 
-/** `next` is the role that it shall have, undefined when it goes. */
+/** `next`: the role to come, undefined when the member is removed. */
 async function lockMember(
   sql: Sql,
   { organizationId, userId }: MemberName,
@@ -159,27 +159,29 @@ async function lockMember(
   if (isLastOwner && next !== 'owner')
     throw new ApiError(
       'INVALID_STATE',
-      'This is the last owner of the organization: make somebody else an owner first.',
+      'This is the last owner of the organization: make another member an owner first.',
     )
   return found
 }
 
 export function requireName(name: string): string {
   if (name.trim() !== name || name.length < 1 || name.length > 100)
-    throw new ApiError('VALIDATION_ERROR', 'A name has 1 to 100 characters, none of them a blank at its ends.')
+    throw new ApiError(
+      'VALIDATION_ERROR',
+      'A name has 1 to 100 characters and neither begins nor ends with white space.',
+    )
   if (looksLikeId(name)) throw new ApiError('VALIDATION_ERROR', 'A name must not look like an id.')
   return name
 }
 
-/** As it is compared: lower case. */
 /**
- * ASCII alone: addresses are compared in lower case, and there the sign for Kelvin becomes the letter k. Whoever could
- * register the one would be taken for the other.
+ * In lower case, as addresses are compared. ASCII alone: the Kelvin sign becomes the letter k in lower case, so one
+ * person could pass for another.
  */
 export function requireEmail(text: string): string {
   if (/[^\x21-\x7e]/.test(text))
-    throw new ApiError('VALIDATION_ERROR', 'An e-mail address has letters, digits and signs of ASCII alone here.')
+    throw new ApiError('VALIDATION_ERROR', 'An e-mail address may have ASCII characters only.')
   if (text.length > 254 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+\.[^\s@\p{Cc}]+$/u.test(text))
-    throw new ApiError('VALIDATION_ERROR', `'${text.slice(0, 100)}' is no e-mail address.`)
+    throw new ApiError('VALIDATION_ERROR', `'${text.slice(0, 100)}' is not an e-mail address.`)
   return text.toLowerCase()
 }

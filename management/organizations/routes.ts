@@ -62,7 +62,7 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
         path: '/api/v1/organizations',
         access: access.anyone('read'),
         tag: 'organizations',
-        summary: 'The organizations that the caller may ask about: of an API key its one.',
+        summary: 'The organizations of the caller: for an API key its own.',
         answers: { 200: organizationList },
       },
       async ({ caller }) => {
@@ -86,14 +86,14 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
         const { caller, body } = call
         const userId = requirePerson(caller)
         requireWholeOrganization(caller)
-        // Whatever role the person has here: but a key that was narrowed does not act as the person elsewhere.
+        // The person's role here does not matter; but a narrowed key must not act as the person elsewhere.
         if (caller.kind === 'key') requireScope(caller, 'members:write')
         return act(call, async (sql, by) => {
           const owner = await requireUser(sql, userId)
           await requireMayOwn(sql, userId)
           const { id, tenant } = await foundOrganization(sql, { name: body.name, owner }, by)
           const made = await requireOrganization(sql, id)
-          // The answer is stored for the caller, whose organization is still the other one.
+          // The answer is stored for the caller, in the caller's organization.
           await useOrganization(sql, caller.organizationId)
           return { status: 201, body: { ...organizationJson(made, 'owner'), default_tenant_id: tenant.id } }
         })
@@ -108,8 +108,7 @@ function memberRoutes({ caller: access, act, pool }: OrganizationOptions): Route
       {
         method: 'GET',
         path: '/api/v1/organizations/{id}/members',
-        // Every role has tenants:read: who works with me is no secret among members. A key that its maker narrowed to
-        // less is not told.
+        // Every role has tenants:read, so all members see each other; a key that was narrowed to less does not.
         access: access.scope('tenants:read', 'read'),
         tag: 'organizations',
         summary: 'Who belongs to the organization, and in which role.',
@@ -255,8 +254,7 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         const userId = requirePerson(caller)
         return act(call, async (sql) => {
           const user = await requireUser(sql, userId)
-          // Named in the record of the organization that is joined, which knows the person and not the keys they have
-          // elsewhere.
+          // The audit of the joined organization names the person: it does not know the person's keys elsewhere.
           const by = { actor: userId, requestId }
           const { organizationId, name, role } = await accept(sql, { token: body.token, user }, by)
           await useOrganization(sql, caller.organizationId)

@@ -45,7 +45,7 @@ export async function findOrganization(sql: Sql, id: string): Promise<Organizati
   return rows[0]
 }
 
-/** The oldest; whoever asks at the same moment waits, so that only one of them can find none. */
+/** The oldest. Concurrent callers wait for each other, so that only one can find none. */
 export async function findFirstOrganization(sql: Sql): Promise<OrganizationRow | undefined> {
   await sql.query({
     name: 'organizations_lock_first',
@@ -107,7 +107,7 @@ export async function lockOwned(sql: Sql, userId: string): Promise<number> {
   return rows[0]?.owned ?? 0
 }
 
-/** Of the organization in use. Whoever is one already keeps the role. */
+/** Of the organization in use. An existing member keeps the role. */
 export async function insertMember(sql: Sql, organizationId: string, userId: string, role: Role): Promise<void> {
   await sql.query({
     name: 'members_insert',

@@ -75,7 +75,7 @@ export async function mintPartnerCredential(
   return { credential, token }
 }
 
-/** A new secret under the same id; the old one is good for nothing as soon as the cell has heard of it. */
+/** A new secret under the same id; the old one is refused as soon as the cell has applied it. */
 export async function rotatePartnerCredential(
   sql: Sql,
   service: Service,

@@ -157,7 +157,7 @@ function endOf({ expiresAt }: Caller, seconds: number | undefined): Date | undef
   return expiresAt && (!asked || asked > expiresAt) ? expiresAt : asked
 }
 
-/** A new secret is for whoever asks for it, who must not have it for longer than its own. */
+/** The caller gets a new secret, which must not outlive the caller's own credential. */
 function requireEndsBefore({ expiresAt: until }: Caller, { expiresAt }: PartnerCredential): void {
   if (until && (!expiresAt || expiresAt > until))
     throw new ApiError(

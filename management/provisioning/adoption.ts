@@ -1,9 +1,8 @@
-// Instances that a cell has and this database does not know, because it was restored or lost a row. They are somebody's
-// data: they are taken back where their tenant is here, and kept aside where it is not. Only the word of staff deletes
-// one.
+// Instances that a cell has and this database does not know, because it was restored or lost a row. They may be a
+// customer's data: they are adopted where their tenant exists, else put into quarantine. Only staff delete one.
 //
-// Whoever has the key of a cell can name instances too. So one is taken back only when a restore explains it (the epoch
-// of the feed has changed, and its id is older than that), or when staff says so; and it is `failed` (`recovered`)
+// A thief of a cell's key can name instances too. So one is adopted only when a restore explains it (the epoch of the
+// feed has changed, and its id is older than that), or when staff ask for it; and it is `failed` (`recovered`)
 // until its owner accepts it: it uses no quota, pushes no other out of the plan, and nothing is published for it.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -46,7 +45,7 @@ export async function adopt(
   return events ? 'adopted' : 'quarantined'
 }
 
-/** By the word of staff: the events that are left to append, undefined when it cannot be taken back. */
+/** On request of staff. Answers the events that are left to append; undefined when it cannot be adopted. */
 export async function adoptByStaff(
   sql: Sql,
   cellId: string,
@@ -85,7 +84,7 @@ function isBeforeRestore(svc: string, restoredAt: Date | null, now: Date): boole
   return timeOfId(svc) < restoredAt.getTime()
 }
 
-/** The events that are left to append; undefined when there is nobody here whose it is, or it lives in another cell. */
+/** The events that are left to append; undefined when its tenant is not here, or it is placed in another cell. */
 async function adoptOne(
   sql: Sql,
   cellId: string,
@@ -138,7 +137,7 @@ async function takeBack(
   if (next.state.cellId !== cellId) return undefined
   const events = await saveTransition(sql, instance.org, placed, next, now)
   await deleteQuarantined(sql, cellId, instance.svc)
-  // Told before: the cell repeats itself until it hears.
+  // Else it was adopted before: the cell repeats its report until it has the answer.
   if (placed.state.cellId !== cellId) await audit(sql, cellId, instance, 'service.adopt')
   const adopted = placed.state.cellId === cellId ? [] : [adoptedEvent(instance)]
   reconcileSoon(sql, instance.org, instance.svc)

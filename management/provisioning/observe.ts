@@ -77,5 +77,5 @@ function adopted(service: ServiceState, generation: number, state: ObservedState
     return isRevived ? { ...known, statusReason: null, deadlineAt, status: 'updating' } : known
   }
   if (status === 'failed' && desiredState === 'deleted') return known
-  return failed(known, LOST, 'Its cell has erased it, and nobody had asked for that. Retry makes an empty one.', now)
+  return failed(known, LOST, 'Its cell erased it, and no deletion was requested. Retry makes an empty one.', now)
 }

@@ -34,7 +34,7 @@ import {
 } from './store.ts'
 
 export interface Rules {
-  /** False without a billing webhook: then nobody can say what is paid for, and every plan is covered. */
+  /** False without a billing webhook: then every plan is covered. */
   isBilled: boolean
   random?: () => number
 }

@@ -174,7 +174,7 @@ function running(service: ServiceState, now: Date): ServiceState {
   return { ...service, operation: stepRunning(published, 'confirm', service.cellId, now) }
 }
 
-/** Past its deadline it is given up, unless management was down and could not hear its cell. */
+/** Past its deadline it is given up, unless management was down and could not get reports. */
 function overdue(service: ServiceState, deadlineAt: Date, now: Date): ServiceState {
   if (now.getTime() - deadlineAt.getTime() <= UNWATCHED_MS) return expired(service, now)
   return { ...service, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }

@@ -1,5 +1,5 @@
-// Looks at services: at once when this process gave the reason, and at everything that is due, whoever gave it. The
-// second is the net under the first: a process that is killed after its commit leaves the row in due_services.
+// Reconciles services: at once after a commit of this process, and everything that is due, from any process. The second
+// is the safety net: a process that is killed after its commit leaves the row in due_services.
 
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
@@ -20,7 +20,7 @@ export interface Reconciler {
 const EVERY_MS = 500
 const COUNT_MS = 60_000
 const CLAIM_MAX = 20
-/** When somebody else takes over what a killed process had claimed. */
+/** When another process takes over what a killed one had claimed. */
 const PUT_OFF_MS = 5_000
 const AT_ONCE_MAX = 4
 const QUEUE_MAX = 10_000

@@ -1,5 +1,4 @@
-// What staff does with instances: looks at those that nobody knows, deletes one of them on their word, and moves a
-// service.
+// What staff do with instances: list, adopt and delete those in quarantine, and move a service.
 
 import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
@@ -53,7 +52,7 @@ export function provisioningRoutes({ caller, pool, act, rules }: ProvisioningOpt
         path: '/api/v1/quarantine/{cell_id}/{service_id}',
         access: caller.staff('write'),
         tag: 'cells',
-        summary: 'Tell the cell to erase an instance that nobody owns. There is no way back.',
+        summary: 'Have the cell erase an instance in quarantine. This cannot be undone.',
         params: quarantinedPath,
         answers: { 200: deleted },
         errors: ['NOT_FOUND', 'INVALID_STATE'],
@@ -128,7 +127,7 @@ async function adoptQuarantined(sql: Sql, cellId: string, serviceId: string, by:
   if (!events)
     throw new ApiError(
       'INVALID_STATE',
-      'It cannot be taken back: its organization or tenant is not here, or the service lives in another cell.',
+      'The instance cannot be adopted: its organization or tenant does not exist here, or the service is placed in another cell.',
     )
   const detail = { cell_id: cellId, organization_id: org, tenant_id: ten, generation }
   await appendAudit(sql, { ...by, chain: PLATFORM_CHAIN, action: 'quarantine.adopt', subject: serviceId, detail })
@@ -142,7 +141,10 @@ function noSuchInstance(): ApiError {
 async function erase(sql: Sql, cellId: string, serviceId: string, by: Act): Promise<void> {
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
   if (room && (await findOwner(sql, serviceId))?.cellId === cellId)
-    throw new ApiError('INVALID_STATE', 'This is a service that lives in the cell. Its owner deletes it.')
+    throw new ApiError(
+      'INVALID_STATE',
+      'This is a service placed in that cell, not an unknown instance: only its owner can delete it.',
+    )
   const found = room && (await deleteQuarantined(sql, cellId, serviceId))
   if (!found) throw noSuchInstance()
   await publishInstance(sql, cellId, {
@@ -174,7 +176,7 @@ async function move(
   const room = isId('cell', cellId) ? await lockRoom(sql, cellId) : undefined
   if (!room) throw new ApiError('NOT_FOUND', 'There is no such cell. GET /api/v1/cells lists them.')
   if (room.tenantId !== null && room.tenantId !== owner.tenantId)
-    throw new ApiError('INVALID_STATE', 'The cell is kept for another tenant: choose another one.')
+    throw new ApiError('INVALID_STATE', 'The cell is reserved for another tenant: choose another cell.')
   if (room.placed >= room.capacity) throw new ApiError('QUOTA_EXCEEDED', 'The cell is full: choose another one.')
   const { organizationId } = owner
   await useOrganization(sql, organizationId)

@@ -67,8 +67,8 @@ export async function listNews(sql: Sql, organizationId: string, observed: Obser
   const { rows } = await sql.query<{ id: string }>({
     name: 'provisioning_news',
     text: `select s.id from loci.services s
-        join unnest($2::text[], $3::bigint[], $4::text[]) as told (id, generation, state) on told.id = s.id
-      where s.organization_id = $1 and (s.observed_generation, s.observed_state) is distinct from (told.generation, told.state)
+        join unnest($2::text[], $3::bigint[], $4::text[]) as reported (id, generation, state) on reported.id = s.id
+      where s.organization_id = $1 and (s.observed_generation, s.observed_state) is distinct from (reported.generation, reported.state)
       order by s.id`,
     values: [
       organizationId,
@@ -281,7 +281,7 @@ export async function insertService(sql: Sql, service: NewService): Promise<bool
   return rowCount === 1
 }
 
-/** What its owner may change without a word to the cell, and what the cell will be told. */
+/** What its owner may change; plan and config are published to the cell later. */
 export async function updateService(
   sql: Sql,
   { organizationId, id }: { organizationId: string; id: string },

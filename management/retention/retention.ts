@@ -1,5 +1,5 @@
-// What is kept for a time and then leaves by itself, whoever still asks. Partitions (events 7 days, audit
-// 400 days) are dropped by their own features; here is what leaves row by row:
+// What is kept for a time and then removed. Partitions (events 7 days, audit 400 days) are dropped by their own
+// features; here is what is removed row by row:
 //   answers for repeats          24 hours
 //   operations that are over     7 days
 //   tokens that have expired     7 days after their end

@@ -175,7 +175,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
         path: '/api/v1/services/{id}',
         access: caller.scope('services:write', 'write'),
         tag: 'services',
-        summary: 'Rename a service, or change its plan or config: 202 with an operation when its cell must be told.',
+        summary:
+          'Rename a service, or change its plan or config: 202 with an operation when the change must reach its cell.',
         params,
         body: patchServiceRequest,
         answers: { 200: serviceSchema, 202: serviceOperation },
@@ -253,7 +254,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** The body, or why it cannot be read: nobody is told that before a known key was looked for. */
+/** The body, or why it cannot be read: that is answered only after a known key was looked for. */
 function readSent(headers: Headers, bytes: Buffer): { request?: unknown; refusal?: unknown } {
   try {
     return { request: readJson(headers, bytes) }

@@ -98,7 +98,7 @@ export async function createService(
   await putDue(sql, service.organizationId, service.id, now)
   const { organizationId, id, tenantId } = service
   const facts = { plan: service.plan, service_type: service.serviceType }
-  // Published at once where the cell is known, so that the command of an operator has told the cell when it ends.
+  // Published at once where the cell is known, so that an operator's command has published it when it ends.
   const placed = cell ? await reconcileWithoutEvents(sql, rules, { organizationId, serviceId: id, now }) : []
   const readyMs = await findReadyMs(sql, service.region)
   await record(sql, { caller, requestId }, 'service.make', service, { ...facts, ...(cell && { cell_id: cell.id }) })
@@ -108,7 +108,7 @@ export async function createService(
   return { service, operation, estimatedReadyIn: Math.min(READY_S_MAX, Math.max(1, estimate)) }
 }
 
-/** Its cell keeps it, and hears it again with every full resync, together with all others'. */
+/** Its cell keeps it, and gets it again with every full resync, together with all others'. */
 function requireSmall(config: object | undefined): void {
   if (config === undefined) return
   const bytes = jsonbBytes(config)
@@ -244,7 +244,7 @@ async function lockService(
   const tenant = await lockQuota(sql, caller.organizationId, tenantId)
   const placed = (await findPlaced(sql, caller.organizationId, id, { lock: true })) as Placed
   if (placed.state.status === 'deleted')
-    throw new ApiError('INVALID_STATE', 'The service is deleted, for ever. Create a new one.')
+    throw new ApiError('INVALID_STATE', 'The service was deleted and cannot be restored. Create a new one.')
   return { tenant, placed, service: await requireVisible(sql, caller, id) }
 }
 
@@ -271,7 +271,7 @@ export async function commandService(
   const events = await saveTransition(sql, caller.organizationId, placed, next, now)
   await record(sql, actor, `service.${verb}`, service, {})
   await appendEvents(sql, events, now)
-  // A command on what is being deleted is over at once, and that is what the caller is told of.
+  // A command on what is being deleted is over at once, and the answer says so.
   const operation =
     next.state.operation === state.operation ? (next.superseded ?? state.operation) : next.state.operation
   return { operation: operation as Operation, service }
@@ -318,13 +318,13 @@ async function record(
 }
 
 /**
- * A cell is told of credentials when they change and not when a service comes to it, so there are none before it has a
- * cell: one that was taken back meanwhile would be good for ever.
+ * Credentials are published to a cell when they change, not when a service is placed there, so there are none before it
+ * has a cell: one that was revoked before would stay valid for ever.
  */
 export function requirePlaced({ cellId }: Service): void {
   if (cellId === null)
     throw new ApiError(
       'INVALID_STATE',
-      'The service has no place yet: wait until its status is active, then ask again.',
+      'The service is not placed in a cell yet: wait until its status is active, then ask again.',
     )
 }

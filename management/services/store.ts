@@ -153,9 +153,9 @@ export async function listServices(
 const TRIES_MAX = 3
 
 /**
- * The service with the row of its cell locked, for who must tell that cell something: a service that moved between the
- * look and the lock would leave its new cell without the news. Before anything else of the transaction is locked, as
- * every change of a feed.
+ * The service with the row of its cell locked, to publish something to that cell: without the lock a service that moves
+ * meanwhile would leave its new cell without it. Before anything else of the transaction is locked, as every change of
+ * a feed.
  */
 export async function lockServiceAndCell(sql: Sql, organizationId: string, id: string): Promise<Service | undefined> {
   let service = await findService(sql, organizationId, id)

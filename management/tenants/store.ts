@@ -76,7 +76,9 @@ export async function lockTenantRow(sql: Sql, organizationId: string, id: string
   return lockTenant<TenantRow>(sql, { organizationId, id, name: 'tenants_lock', columns: COLUMNS })
 }
 
-/** The organization's row stays locked: its plan cannot change, and nobody else can make a tenant meanwhile. */
+/**
+ * The organization's row stays locked: its plan cannot change, and no other transaction can make a tenant meanwhile.
+ */
 export async function lockTenantCount(sql: Sql, organizationId: string): Promise<{ plan: PlanName; tenants: number }> {
   const { plan } = await lockOrganization<PlanName>(sql, organizationId)
   const counted = await sql.query<{ tenants: number }>({

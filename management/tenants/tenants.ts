@@ -64,7 +64,7 @@ export async function makeTenant(
     detail: { plan },
   })
   await appendEvent(sql, { organizationId, type: 'tenant.created', subject: id, data: { tenant_id: id, plan } })
-  // After the event: whatever follows is told after it. The heads that it locks are ours by now.
+  // After the event, so that its own events come later; the locks it needs are held by now.
   await onTenantMade(sql, tenant)
   return (await findTenant(sql, organizationId, id)) as TenantRow
 }
@@ -102,8 +102,7 @@ export async function deleteTenant(
 ): Promise<void> {
   const tenant = await lockTenantRow(sql, organizationId, id)
   if (!tenant) throw notYourTenant()
-  if (tenant.isDefault)
-    throw new ApiError('INVALID_STATE', 'This is the default tenant of the organization, which is never without one.')
+  if (tenant.isDefault) throw new ApiError('INVALID_STATE', 'The default tenant of an organization cannot be deleted.')
   // After the lock: a service that was being made has been counted by now, and none can be made any more.
   const services = await countPresentServices(sql, organizationId, id)
   if (services > 0)

@@ -1,7 +1,7 @@
-// Links that a holder made offline and tells us about, so that they are listed and can be taken back by name. Nothing
-// depends on what is told: a child ends with its root, and to take back the root takes back everything under it. A
-// child is its service's: who else registered the same jti, nobody asks, or whoever hears of a jti first could keep its
-// owner from naming it.
+// Links that a holder made offline and registers here, so that they are listed and can be revoked by name. Nothing
+// depends on it: a child ends with its root, and revoking the root revokes everything under it. Children are kept by
+// service: the same jti may be registered for another one, or the first to learn a jti could keep its owner from
+// registering it.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -25,7 +25,7 @@ export async function registerChild(
 ): Promise<{ child: ListedChild; serviceId: string; isNew: boolean }> {
   const { organizationId, tenantId, parentJti, jti, expiresAt } = request
   const parent = await findToken(sql, organizationId, tenantId, parentJti)
-  // What management issued to another tenant is nobody else's child.
+  // A token that management issued to another tenant cannot be registered as a child.
   if (!parent || (await isTokenOfAnother(sql, tenantId, jti))) throw noSuchToken()
   if (parent.delegationDepth === 0)
     throw new ApiError('INVALID_STATE', 'This token was issued with max_delegation_depth 0: it has no children.')

@@ -209,7 +209,7 @@ function fail(error: ApiError): never {
   throw error
 }
 
-/** The API key itself, so that all that it asked for can be ended at once; a gateway's caller is nobody we know. */
+/** The API key itself, so that all that it asked for can be ended at once; a caller of a gateway has no id of ours. */
 function subOf({ kind, id, userId }: Caller): string | undefined {
   return kind === 'key' ? id : (userId ?? undefined)
 }

@@ -235,7 +235,7 @@ export async function findChild(
   return rows[0]
 }
 
-/** Two at most: whoever asks only wants to know whether there is exactly one. */
+/** Two at most: the question is whether there is exactly one. */
 export async function listUsableServices(sql: Sql, organizationId: string, tenantId: string): Promise<string[]> {
   const { rows } = await sql.query<{ id: string }>({
     name: 'tokens_usable_services',

@@ -29,17 +29,17 @@ export interface TokenRequest {
   name?: string | undefined
   /** Default: all but operator. */
   ops?: string[] | undefined
-  /** The rights of whoever asks: nobody hands out what it has not. Default: all, for commands of the operator. */
+  /** The rights of the caller, who cannot grant others. Default: all, for commands of the operator. */
   allowedOps?: readonly Operation[] | undefined
   /** Default: ["default"]; ["*"] = all. */
   databases?: string[] | undefined
   ttlSeconds?: number | undefined
   /** What the tenant's billing covers: a service may still be on a larger plan for a while. Default: all. */
   coveredPlan?: PlanName | undefined
-  /** When whoever asks ends itself: the token is cut to it. Null or default: never. */
+  /** When the caller's credential ends: the token ends no later. Null or default: never. */
   endsBy?: Date | null | undefined
   maxDelegationDepth?: number | undefined
-  /** The public key of whoever will narrow it: then only its holder can make a usable token of it. */
+  /** The public key of the holder who will narrow it: then only that holder can make a usable token of it. */
   holderKey?: unknown
   /** Who asked: `usr_…` or `key_…`. */
   sub?: string | undefined
@@ -166,7 +166,7 @@ function sign(
   return { token: seal(delegation, { jti: claims.jti }), delegation }
 }
 
-/** A daemon refuses what is over its limit, so it is refused here, where somebody can ask for less. */
+/** A daemon refuses what is over its limit, so it is refused here, where the caller can ask for less. */
 function requireUsable<Signed extends Pick<MintedToken, 'token' | 'delegation'>>(signed: Signed): Signed {
   // A chain that is to be narrowed needs room for the link that narrows it.
   const longest = Math.max(signed.token.length, (signed.delegation?.chain.length ?? 0) * 2)
@@ -196,7 +196,7 @@ function requireGrant(request: TokenRequest, service: Service, iat: number): Gra
   if (!Number.isInteger(depth) || depth < 0 || depth > DEPTH_MAX)
     throw invalid(`max_delegation_depth must be a whole number from 0 to ${DEPTH_MAX}`)
   if (ops.includes('operator') && (databases[0] !== '*' || depth > 0))
-    throw invalid('operator is granted for the whole instance and to nobody else: databases ["*"] and depth 0')
+    throw invalid('operator needs databases ["*"] and depth 0: it covers the whole instance and cannot be delegated')
   const ttlSeconds = requireTtl(request, service, iat)
   if (request.sub !== undefined && !/^(usr|key)_[0-9a-z]{26}$/.test(request.sub))
     throw invalid('sub must be the id of a user or an API key')

@@ -4,6 +4,7 @@ import { type Example, rule } from './testing/rule.ts'
 const comments: Example[] = [
   ['121 columns', { 'daemon/a.ts': `  // ${'a'.repeat(116)}` }, /a comment of 121 columns/],
   ['of a block', { 'daemon/a.ts': `/**\n * ${'a'.repeat(118)}\n */` }, /daemon\/a\.ts:2/],
+  ['of SQL', { 'daemon/kv/functions.sql': `-- ${'a'.repeat(118)}` }, /a comment of 121 columns/],
   ['120 columns', { 'daemon/a.ts': `  // ${'a'.repeat(115)}` }, undefined],
   [
     'code and generated files',

@@ -1,4 +1,4 @@
-// Comments within the columns of the code: the formatter leaves them alone.
+// Comments within the columns of the code, in SQL too: the formatter leaves them alone.
 
 import type { Problem } from './layers.ts'
 import { isGenerated } from './lines.ts'
@@ -10,9 +10,10 @@ const COLUMNS_MAX = 120
 export function checkComments(tree: Tree): Problem[] {
   const problems: Problem[] = []
   for (const [file, text] of tree) {
-    if (!/\.tsx?$/.test(file) || isGenerated(file, text)) continue
+    if (!/\.(?:tsx?|sql)$/.test(file) || isGenerated(file, text)) continue
     for (const [index, line] of text.split('\n').entries()) {
-      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line)) continue
+      if (line.length <= COLUMNS_MAX || !/^\s*(?:\/\/|\/\*|\*|--)/.test(line) || /\bhttps?:\/\/\S{60}/.test(line))
+        continue
       problems.push({
         path: file,
         line: index + 1,

@@ -3,7 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
-import { applyPage, readChanges, takeLease } from '@loci/daemon/feed/store.ts'
+import { readChanges } from '@loci/daemon/access/store.ts'
+import { applyPage, takeLease } from '@loci/daemon/feed/store.ts'
 import { revokeInCell } from '@loci/daemon/revocations/store.ts'
 import { publish, readFeed } from '@loci/management/acts/feed/store.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'

@@ -64,7 +64,10 @@ function install(): void {
 
 async function daemonSpans(report: Report, receiver: OtlpReceiver, daemon: LociProcess, tenant: WorldTenant) {
   const { traceId, spanId, span, below } = await writeEntry(receiver, daemon, tenant)
-  const logged = daemon.lines.some((line) => line.includes(`"traceId":"${traceId}"`))
+  // Log lines leave the process in batches, spans by another way.
+  const isLogged = () => daemon.lines.some((line) => line.includes(`"traceId":"${traceId}"`))
+  await until(isLogged)
+  const logged = isLogged()
   report.promise(
     "a request is a server span of its caller's trace, named by its template",
     span?.kind === SERVER && span.parentSpanId === spanId && logged && isDescribed(span, '/v1/kv/entries/{key}', 200),

@@ -241,8 +241,18 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
   for (const ref of chunk.uncounted ?? []) {
     digest.checked += 1
     digest.failed += 1
-    walk.issues.push(issueOf(walker, 'digest_mismatch', database, ref, `${ref} does not fit its digest.`))
+    walk.issues.push(
+      issueOf(
+        walker,
+        'digest_mismatch',
+        database,
+        ref,
+        `${ref} does not fit its digest, or is not what was written last.`,
+      ),
+    )
   }
+  for (const { type, ref, detail } of chunk.besides ?? [])
+    walk.issues.push(issueOf(walker, type, database, ref, detail))
   if (chunk.expiredVisible > 0)
     walk.issues.push(
       issueOf(

@@ -50,7 +50,7 @@ export function consistencyRoutes({ access, pool, keys, walkers }: ConsistencyOp
   async function positionOf(cursor: string, mode: Mode, instanceId: string): Promise<Position> {
     const position = openPosition((await keys.of(instanceId)).key, mode, cursor)
     if (!position)
-      throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours, or of another mode. Begin without one.')
+      throw new ApiError('VALIDATION_ERROR', 'The cursor is not valid, or belongs to another mode. Begin without one.')
     return position
   }
 }

@@ -10,7 +10,7 @@ export interface Sums {
   a: string
   b: string
   damaged: number
-  /** Damaged, and no row of the sums. */
+  /** Damaged or vanished, and no row of the sums. */
   uncounted: number
   unreadable: number
   damagedA: string
@@ -42,7 +42,7 @@ export function add(sums: Sums, chunk: Chunk): Sums {
     a: xor(sums.a, chunk.a),
     b: xor(sums.b, chunk.b),
     damaged: sums.damaged + chunk.damagedKeys.length,
-    uncounted: sums.uncounted + (chunk.uncounted?.length ?? 0),
+    uncounted: sums.uncounted + (chunk.uncounted?.length ?? 0) + (chunk.besides?.length ?? 0),
     unreadable: sums.unreadable + chunk.damagedStates.filter((state) => state === 'page_unreadable').length,
     damagedA: xor(sums.damagedA, chunk.damagedA),
     damagedB: xor(sums.damagedB, chunk.damagedB),

@@ -51,9 +51,11 @@ export interface Chunk {
   damagedStates: ('digest_mismatch' | 'page_unreadable')[]
   damagedA: string
   damagedB: string
-  /** Verified and in the sums above until they are swept; not counted to the owner. */
   /** Refs of what is damaged and no row of the sums: history, configuration. */
   uncounted?: string[]
+  /** What is wrong besides single rows and the sums of the head. */
+  besides?: { type: string; ref: string; detail: string }[]
+  /** Verified and in the sums above until they are swept; not counted to the owner. */
   expired: number
   expiredBytes: number
   expiredVisible: number

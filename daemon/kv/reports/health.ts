@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { covers } from '@loci/capability/keyspaces.ts'
+import { createBatches } from '@loci/postgres/batches.ts'
 import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller } from '../../access/capability-access.ts'
@@ -13,12 +14,31 @@ const DATABASES_MAX = 10_000
 const READ_ONLY = '25006'
 const NO_PROBE = { writeMs: null, commitMs: null, readMs: null }
 
-/** A store that does not answer is no report: that flies on and becomes 503. */
-export async function kvHealthOf(pool: Pool, { instance, ks }: Caller) {
+/**
+ * A store that does not answer is no report: that flies on and becomes 503. Whoever asks while a probe of the instance
+ * is on its way shares the next one: probes write one row and would wait for each other, each with a connection. On a
+ * server 300 ms away ten of them ran into the limit of a statement, and other requests found no connection.
+ */
+export function createKvHealth(pool: Pool) {
+  const reports = createBatches<undefined, Awaited<ReturnType<typeof reportOn>>>({
+    async run(instanceId, asked) {
+      const report = await reportOn(pool, instanceId)
+      return asked.map(() => report)
+    },
+    runningMax: 1,
+    batchMax: Number.POSITIVE_INFINITY,
+  })
+  return async ({ instance, ks }: Caller) => {
+    const { databases, ...report } = await reports.add(instance.id, undefined)
+    return { ...report, databases: databases.filter(({ name }) => covers(ks, 'kv', name)) }
+  }
+}
+
+async function reportOn(pool: Pool, instanceId: string) {
   const startedAt = performance.now()
   const facts = await readFacts(pool)
-  const probe = await probeOf(pool, instance.id, facts.isReadOnly)
-  const databases = (await listDatabases(pool, instance.id, DATABASES_MAX)).filter(({ name }) => covers(ks, 'kv', name))
+  const probe = await probeOf(pool, instanceId, facts.isReadOnly)
+  const databases = await listDatabases(pool, instanceId, DATABASES_MAX)
   const isSafe =
     facts.fsync === 'on' && ['on', 'remote_apply'].includes(facts.synchronousCommit) && facts.dataChecksums === 'on'
   return {

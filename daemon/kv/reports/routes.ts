@@ -4,7 +4,7 @@ import { type Route, route } from '@loci/chassis/route.ts'
 import { kvHealth } from '@loci/contract/kv.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../../access/capability-access.ts'
-import { kvHealthOf } from './health.ts'
+import { createKvHealth } from './health.ts'
 
 interface KvReportOptions {
   access: CapabilityAccess
@@ -12,6 +12,7 @@ interface KvReportOptions {
 }
 
 export function kvReportRoutes({ access, pool }: KvReportOptions): Route[] {
+  const healthOf = createKvHealth(pool)
   return [
     route(
       {
@@ -22,7 +23,7 @@ export function kvReportRoutes({ access, pool }: KvReportOptions): Route[] {
         summary: 'Write, commit and read back a probe; how durable the store is and what it holds.',
         answers: { 200: kvHealth },
       },
-      ({ caller }) => kvHealthOf(pool, caller),
+      ({ caller }) => healthOf(caller),
     ),
   ]
 }

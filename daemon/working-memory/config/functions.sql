@@ -52,7 +52,9 @@ begin
     values (p_instance, p_database, p_kind, config_write.version, p_sent,
       loci.config_digest(p_instance, p_database, p_kind, config_write.version, p_sent))
     on conflict (instance_id, database, kind) do update set version = excluded.version, sent = excluded.sent, digest = excluded.digest;
-  update loci.databases h set seq = config_write.version where h.instance_id = p_instance and h.name = p_database;
+  update loci.databases h set seq = config_write.version,
+      wm_config = case p_kind when 'working-memory' then config_write.version else h.wm_config end
+    where h.instance_id = p_instance and h.name = p_database;
   perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100));
 end
 $$;

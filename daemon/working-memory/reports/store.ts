@@ -1,5 +1,6 @@
 // All SQL of the consistency report of slots. A document is read whole, then what was appended beside it, by pages.
-// History and evictions are verified row by row; they are no part of the head's sums.
+// History and evictions are verified row by row. They are no part of the head's sums: their bytes are counted in the
+// document, by week.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
@@ -42,12 +43,21 @@ async function verifyChunk(
     })
     return { ...(rows[0] as (typeof rows)[number]), expiredVisible: 0, goOnAfter: HISTORY }
   }
-  const { rows } = await sql.query<Pick<Chunk, 'uncounted' | 'goOnAfter'>>({
-    name: 'wm_verify_history',
-    text: `select uncounted, go_on_after as "goOnAfter" from loci.wm_verify_history($1, $2, $3, $4)`,
+  const { rows } = await sql.query<{
+    uncounted: string[]
+    bytes: number
+    counted: number | null
+    goOnAfter: string | null
+  }>({
+    name: 'wm_verify_appended',
+    text: `select uncounted, bytes, counted, go_on_after as "goOnAfter" from loci.wm_verify_appended($1, $2, $3, $4)`,
     values: [instanceId, database, after === HISTORY ? null : after, limit],
   })
-  return { ...NOTHING, ...(rows[0] as (typeof rows)[number]) }
+  const { uncounted, bytes, counted, goOnAfter } = rows[0] as (typeof rows)[number]
+  const isWhole = counted === null || counted === bytes
+  const detail = `The document counts ${counted} bytes of history and evictions; ${bytes} are there.`
+  const found = { type: (counted ?? 0) > bytes ? 'missing' : 'surplus', ref: 'history', detail }
+  return { ...NOTHING, uncounted, goOnAfter, besides: isWhole ? [] : [found] }
 }
 
 /** Remembers what was found good, and makes the sums anew where they were in doubt, while nothing was written since. */

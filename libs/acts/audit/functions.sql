@@ -1,4 +1,5 @@
--- The audit of both programs. Row-level security shows the chain that the setting loci.chain names, and none without it.
+-- The audit of both programs. Row-level security shows the chain that the setting loci.chain names, and none without
+-- it.
 
 -- Makes the partitions of the months ahead and drops those that are older than 400 days: the programs, which own
 -- nothing, change tables through this one function. Called at each start and by upkeep. Locks: an advisory lock of its
@@ -36,8 +37,9 @@ $$;
 revoke all on function loci.keep_audit_partitions() from public;
 grant execute on function loci.keep_audit_partitions() to loci_app;
 
--- Appends an entry to its chain. Called by appendAudit(), late in the transaction of the act. Locks: the head of the chain, to the end
--- of the transaction, so that entries are linked in the order of their commits. Cost: one insert and one update.
+-- Appends an entry to its chain. Called by appendAudit(), late in the transaction of the act. Locks: the head of the
+-- chain, to the end of the transaction, so that entries are linked in the order of their commits. Cost: one insert and
+-- one update.
 create or replace function loci.audit_append(p_chain text, p_id text, p_at timestamptz, p_actor text, p_action text, p_subject text,
   p_outcome text, p_request_id text, p_detail jsonb, p_digest text)
 returns void language plpgsql as $$

@@ -6,6 +6,8 @@ export interface TcpProxy extends AsyncDisposable {
   /** From now on nothing passes in either direction, and nobody is told: a silent partition. */
   blackHole(): void
   heal(): void
+  /** Everything takes so much longer from now on, in each direction. */
+  delay(ms: number): void
   /** Passes what the client sends, and then cuts the line instead of passing the answer. */
   cutAnswerTo(text: string): void
 }
@@ -14,7 +16,10 @@ export interface TcpProxy extends AsyncDisposable {
 export async function startTcpProxy(to: { port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let forwarding = true
+  let delayMs = 0
   let fatalText: string | undefined
+  const pass = (to: Socket, data: Buffer) =>
+    void (delayMs > 0 ? setTimeout(() => to.write(data), delayMs) : to.write(data))
   const server = createServer((client) => {
     const upstream = connect(to.port, '127.0.0.1')
     let cutting = false
@@ -28,11 +33,11 @@ export async function startTcpProxy(to: { port: number }): Promise<TcpProxy> {
     }
     client.on('data', (data) => {
       if (fatalText !== undefined && data.includes(fatalText)) cutting = true
-      if (forwarding) upstream.write(data)
+      if (forwarding) pass(upstream, data)
     })
     upstream.on('data', (data) => {
       if (cutting) client.destroy()
-      else if (forwarding) client.write(data)
+      else if (forwarding) pass(client, data)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -43,6 +48,9 @@ export async function startTcpProxy(to: { port: number }): Promise<TcpProxy> {
     },
     heal: () => {
       forwarding = true
+    },
+    delay: (ms) => {
+      delayMs = ms
     },
     cutAnswerTo: (text) => {
       fatalText = text

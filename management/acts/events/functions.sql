@@ -11,7 +11,7 @@ begin
 end
 $$;
 
--- Days are made ahead and dropped when they are old, by whoever serves; the owner's rights are needed for both.
+-- Days are made ahead and dropped when they are old, by the serving processes; both need the owner's rights.
 create or replace function loci.keep_event_partitions()
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare

@@ -1,5 +1,4 @@
-// What happened, for whoever follows it: numbered for each organization under the lock of its head, so in the order of
-// commits.
+// Events of an organization, numbered under the lock of its head, so in the order of commits.
 
 import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'

@@ -58,8 +58,8 @@ export async function publishToAll(sql: Sql, change: FeedChange): Promise<void> 
 }
 
 /**
- * Changes whenever the numbers of the feed may have gone back: the life of the database, or the word of an operator for
- * what PostgreSQL cannot tell (loci.feed_epoch).
+ * Changes whenever the numbers of the feed may have gone back: with the life of the database, or by an operator's
+ * command where PostgreSQL cannot notice (loci.feed_epoch).
  */
 const EPOCH = `(select ${DATABASE_LIFE} || '.' || e.value from loci.feed_epoch e)`
 
@@ -181,8 +181,8 @@ function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number
 }
 
 /**
- * An item that says deleted is needed no more: its cell has read it, and the ledger, which a restored cell hears, has
- * what was erased. Ten minutes later: the last usage of the instance may still be on its way.
+ * An item that says deleted is needed no more: its cell has read it, and the ledger, which a restored cell reads,
+ * has what was erased. Ten minutes later: the last usage of the instance may still be on its way.
  */
 const CONFIRMED = `f.kind = 'instance' and f.body->>'state' = 'deleted' and c.id = f.cell_id
   and c.heard_epoch = ${EPOCH} and c.heard_seq >= f.seq

@@ -9,8 +9,8 @@ import type { Sql } from '@loci/postgres/pool.ts'
 export const LOCKS = createLockOrder(['cell', 'tenant', 'service', 'organization', 'due row'])
 
 /**
- * Locks every cell there is, in one order, so that two who publish to all cannot deadlock; and keeps new ones from
- * appearing, for a cell that is added at the same moment would be told by neither side.
+ * Locks every cell, in one order, so that two transactions that publish to all cannot deadlock; and keeps new ones from
+ * being added, because neither transaction would publish to a cell that is added at the same moment.
  */
 export async function lockCells(sql: Sql): Promise<string[]> {
   await sql.query({ name: 'locks_feeds', text: `select pg_advisory_xact_lock(${ADVISORY_LOCKS.allCells})` })
@@ -48,7 +48,7 @@ interface TenantLock extends Reading {
   /** Undefined = the default one. */
   id: string | undefined
   isClosedToo?: boolean
-  /** One that somebody else has locked is not waited for, and is as if it were not there. */
+  /** A row that another transaction has locked is not waited for, and counts as not there. */
   skipLocked?: boolean
 }
 
@@ -67,7 +67,7 @@ export async function lockTenant<Row extends { id: string }>(
   return rows[0]
 }
 
-/** Of the organization in use. Others may hold it too; nobody can change it meanwhile. */
+/** Of the organization in use. Others may hold it too; it cannot change meanwhile. */
 export async function holdTenant(sql: Sql, organizationId: string, id: string): Promise<void> {
   LOCKS.note(sql, 'tenant', id)
   await sql.query({
@@ -87,7 +87,7 @@ export async function lockService(sql: Sql, organizationId: string, id: string):
   })
 }
 
-/** Its plan cannot change, and nobody else can use up its quotas meanwhile. */
+/** Its plan cannot change, and no other transaction can use up its quotas meanwhile. */
 export async function lockOrganization<Plan extends string>(sql: Sql, id: string): Promise<{ plan: Plan }> {
   LOCKS.note(sql, 'organization', id)
   const { rows } = await sql.query<{ plan: Plan }>({

@@ -9,8 +9,8 @@ interface FeedOptions {
   cell: Access<CellCaller>
   pool: Pool
   waiting: Waiting
-  /** Who speaks as the cell. */
-  alarms: { hear(caller: CellCaller): Promise<void> }
+  /** Notes which replica calls as the cell. */
+  alarms: { noteCaller(caller: CellCaller): Promise<void> }
 }
 
 export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[] {
@@ -30,7 +30,7 @@ export function feedRoutes({ cell, pool, waiting, alarms }: FeedOptions): Route[
         failureMessage: 'The feed could not be read.',
       },
       async ({ caller, query, signal, log, requestId, yieldSlot }) => {
-        await alarms.hear(caller)
+        await alarms.noteCaller(caller)
         const asked = { cellId: caller.cellId, after: query.after, urgent: query.urgent, epoch: query.epoch }
         const page = await readFeed(pool, asked)
         // A database that only reads (a fail-over under way) still has a feed to give.

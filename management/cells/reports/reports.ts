@@ -1,6 +1,5 @@
-// What a cell says about what it holds. It is believed in what only it can know, and its word is never what somebody
-// wants: nothing that it says makes management publish `deleted`, bring a service into being, or take a place or a
-// quota.
+// Reports of a cell about its instances. A report is believed in what only the cell can know and never becomes desired
+// state: it makes management neither publish `deleted` nor create a service, and uses no capacity or quota.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { CellAlarm } from '@loci/contract/cells.ts'
@@ -20,14 +19,14 @@ export interface ReportRules {
   alarm(cellId: string, kind: CellAlarm, detail: string): Promise<void>
 }
 
-/** Of one report: the rest only counts. */
+/** Of one report; the rest is only counted. */
 const FOREIGN_NOTED_MAX = 100
 
 /**
- * First what is counted, revoked and deleted, whole or not at all; then each service of which there is news in a
- * transaction of its own: a cell that comes back tells of a thousand, and whoever works in their organizations must not
- * wait for all of them. Cut off in the midst it is told again, and the first half is old news then. A row that cannot
- * be taken is left out, and holds up no other. Answers those that are not placed in the cell: their rows were left out.
+ * First usage, revocations and deletions in one transaction; then each service whose state changed in a transaction of
+ * its own: a cell that comes back reports a thousand, and requests of their organizations must not wait for all of
+ * them. A report that is cut off is sent again, and its first part changes nothing then. A row that cannot be taken is
+ * left out and holds up no other. Answers the instances that are not placed in the cell: their rows were left out.
  */
 export async function takeReport(
   pool: Pool,
@@ -38,15 +37,17 @@ export async function takeReport(
 ): Promise<string[]> {
   const { cellId } = caller
   const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report))
-  const told = new Map(report.observed.map((one) => [one.svc, one]))
+  const reported = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
     for (const svc of observed.length > 0 ? await readNews(pool, organizationId, observed) : []) {
-      const { generation, state } = told.get(svc) as Report['observed'][number]
+      const { generation, state } = reported.get(svc) as Report['observed'][number]
       const one = { organizationId, cellId, svc, generation, state }
       const outcome = await transaction(pool, (sql) => takeObserved(sql, one, now))
-      if (outcome === 'ahead') await alarm(cellId, 'generation', `${svc} is said to be at generation ${generation}`)
-      if (outcome === 'lost') await alarm(cellId, 'erased', `${svc} is said to be erased, and nobody had asked for it`)
+      if (outcome === 'ahead')
+        await alarm(cellId, 'generation', `${svc} is reported at generation ${generation}, far ahead of ours`)
+      if (outcome === 'lost')
+        await alarm(cellId, 'erased', `${svc} is reported as erased, and no deletion was requested`)
     }
   }
   await takeForeign(pool, cellId, report, foreign, alarm)
@@ -54,11 +55,11 @@ export async function takeReport(
     const outcome = await transaction(pool, (sql) => adopt(sql, cellId, instance, now))
     if (outcome === 'quarantined') await alarm(cellId, 'unknown', `${instance.svc} is in quarantine`)
   }
-  // Of what is gone nothing has to be described.
-  return foreign.filter((svc) => told.get(svc)?.state !== 'deleted')
+  // A deleted instance needs no description from the cell.
+  return foreign.filter((svc) => reported.get(svc)?.state !== 'deleted')
 }
 
-/** Instances of other cells: what is said of them is kept aside, and their owner's audit has it. */
+/** Instances that are placed in other cells go to quarantine, with an entry in the audit of their owner. */
 async function takeForeign(
   pool: Pool,
   cellId: string,
@@ -82,14 +83,14 @@ function readNews(pool: Pool, organizationId: string, observed: Report['observed
 }
 
 interface Accounts {
-  /** Whose the instances are that it names and has. */
+  /** The organization of each instance that is named and placed in the cell. */
   placed: Map<string, string>
   foreign: string[]
 }
 
 async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report): Promise<Accounts> {
   if (!(await takeReportId(sql, cellId, jti)))
-    throw new ApiError('UNAUTHENTICATED', 'A report came with this token before. Make a new token for each report.')
+    throw new ApiError('UNAUTHENTICATED', 'This token was used for another report. Make a new token for each report.')
   const named = new Set([...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc))
   const placed = await listPlaced(sql, cellId, [...named])
   const isOwn = ({ svc }: { svc: string }) => placed.has(svc)
@@ -107,7 +108,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   }
   for (const { credential, at } of report.last_used) {
     const owner = await findOwner(sql, credential)
-    // One that was moved meanwhile, or that this database no longer has: no reason to refuse the rest.
+    // It was moved meanwhile, or this database no longer has it: no reason to refuse the rest.
     if (owner?.cellId !== cellId) continue
     await useOrganization(sql, owner.organizationId)
     await saveLastUsed(sql, credential, at)

@@ -9,8 +9,8 @@ import { listDeletions } from './store.ts'
 interface ReportOptions {
   cell: Access<CellCaller>
   pool: Pool
-  /** Who speaks as the cell, and what an honest one would not say. */
-  alarms: { hear(caller: CellCaller): Promise<void>; raise: ReportRules['alarm'] }
+  /** Notes which replica calls as the cell, and reports that an honest one would not send. */
+  alarms: { noteCaller(caller: CellCaller): Promise<void>; raise: ReportRules['alarm'] }
 }
 
 const PAGE_MAX = 1_000
@@ -31,7 +31,7 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
         failureMessage: 'The report could not be taken.',
       },
       async ({ caller, body }) => {
-        await alarms.hear(caller)
+        await alarms.noteCaller(caller)
         return { accepted: true, refused: await takeReport(pool, caller, body, { alarm: alarms.raise }) }
       },
     ),

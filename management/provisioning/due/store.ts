@@ -1,11 +1,11 @@
-// Due rows: which services somebody must look at, and when. A row is written in the transaction that gives the reason.
+// Due rows: which services must be reconciled, and when. A row is written in the transaction that gives the reason.
 
 import type { Sql } from '@loci/postgres/pool.ts'
 import { LOCKS } from '../../acts/locks/store.ts'
 
 /**
- * Somebody must look at the service; now, unless said otherwise. In the transaction of whatever gave the reason. Never
- * later than another reason has it.
+ * The service must be reconciled; now, unless said otherwise. In the transaction that gives the reason. Never later
+ * than another reason has it.
  */
 export async function putDue(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function dropDue(sql: Sql, serviceId: string): Promise<void> {
   })
 }
 
-/** The deadline that a confirmation has made needless. Whatever else somebody must look at the service for stays. */
+/** The deadline that a confirmation has made needless. Any other reason to reconcile the service stays. */
 export async function dropDeadline(sql: Sql, serviceId: string, deadlineAt: Date): Promise<void> {
   LOCKS.note(sql, 'due row', serviceId)
   await sql.query({

@@ -1,4 +1,5 @@
-// Waiting for the end of an operation: whoever follows a command, and who deletes something and lists right afterwards.
+// Waiting for the end of an operation, for callers that follow a command, or delete something and list right
+// afterwards.
 //
 // All who wait in one organization share one question: after its events have moved on, which of these operations are
 // over? Six hundred polls beside a busy customer's events are one small transaction each time, and not six hundred.
@@ -62,7 +63,7 @@ export function createOperationEnds(pool: Pool, waiting: Waiting): OperationEnds
     }
     awaited.delete(organizationId)
     asking.delete(organizationId)
-    // The process is about to end: nobody is held up.
+    // The process is about to end: answer at once.
     for (const waiters of operations.values()) for (const wake of waiters) wake()
   }
 

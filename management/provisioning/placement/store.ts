@@ -11,7 +11,7 @@ export interface Candidate {
   isHeard: boolean
 }
 
-/** Cells of the region with room that the tenant may use: its own, and those of nobody. */
+/** Cells of the region with room that the tenant may use: its own, and shared ones. */
 export async function listCandidates(sql: Sql, region: string, tenantId: string): Promise<Candidate[]> {
   const { rows } = await sql.query<Candidate>({
     name: 'provisioning_candidates',

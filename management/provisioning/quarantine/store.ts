@@ -45,9 +45,9 @@ export async function deleteSettled(sql: Sql, cellId: string, observed: Observed
   if (observed.length === 0) return
   await sql.query({
     name: 'provisioning_settled',
-    text: `delete from loci.quarantine q using loci.feed_items f, unnest($2::text[], $3::bigint[]) as told (id, generation)
-      where q.cell_id = $1 and q.service_id = told.id and f.cell_id = $1 and f.kind = 'instance' and f.key = told.id
-        and told.generation <= (f.body->>'generation')::bigint`,
+    text: `delete from loci.quarantine q using loci.feed_items f, unnest($2::text[], $3::bigint[]) as reported (id, generation)
+      where q.cell_id = $1 and q.service_id = reported.id and f.cell_id = $1 and f.kind = 'instance' and f.key = reported.id
+        and reported.generation <= (f.body->>'generation')::bigint`,
     values: [cellId, observed.map(({ svc }) => svc), observed.map(({ generation }) => generation)],
   })
 }
@@ -61,7 +61,7 @@ export async function findQuarantined(sql: Sql, cellId: string, serviceId: strin
   return rows[0]
 }
 
-/** How many a cell has there: whoever has its key can say what he likes, and must not fill the disk with it. */
+/** How many a cell has there: a thief of its key must not fill the disk with invented ones. */
 export async function countQuarantined(sql: Sql, cellId: string): Promise<number> {
   const { rows } = await sql.query<{ count: number }>({
     name: 'provisioning_count_quarantined',
@@ -75,14 +75,14 @@ export async function countQuarantined(sql: Sql, cellId: string): Promise<number
  * An instance that lives in a cell where it is not: kept aside when the feed cannot take it away, because what it says
  * there is older than what the cell has.
  */
-export async function quarantineStray(sql: Sql, cellId: string, told: ObservedRow): Promise<void> {
+export async function quarantineStray(sql: Sql, cellId: string, observed: ObservedRow): Promise<void> {
   await sql.query({
     name: 'provisioning_quarantine_stray',
     text: `insert into loci.quarantine (cell_id, service_id, organization_id, tenant_id, service_type, plan, state, generation)
       select cell_id, key, body->>'org', body->>'ten', body->>'service_type', body->>'plan', $3, $4 from loci.feed_items
         where cell_id = $1 and kind = 'instance' and key = $2 and (body->>'generation')::bigint < $4
       on conflict (cell_id, service_id) do update set state = excluded.state, generation = excluded.generation, last_seen_at = now()`,
-    values: [cellId, told.svc, told.state, told.generation],
+    values: [cellId, observed.svc, observed.state, observed.generation],
   })
 }
 

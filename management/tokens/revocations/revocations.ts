@@ -16,7 +16,7 @@ import {
   upsertRevocation,
 } from './store.ts'
 
-/** Each replica of a cell keeps them in memory, and a full resync tells them all: 10,000 are about a megabyte. */
+/** Each replica of a cell keeps them in memory, and a full resync sends them all: 10,000 are about a megabyte. */
 const BY_JTI_MAX = 10_000
 /** In one round of upkeep, a minute. */
 const ERASED_AT_ONCE_MAX = 1_000
@@ -35,8 +35,8 @@ export async function revoke(sql: Sql, revocation: Revocation, cellIds: string[]
 }
 
 /**
- * A service keeps a bounded number of revocations by jti. Beyond it the older half goes, and whoever calls puts an
- * epoch in their place: it also ends tokens of that age that nobody revoked, and none that was issued since.
+ * A service keeps a bounded number of revocations by jti. Beyond it the older half is removed, and the
+ * caller puts an epoch in their place: it also ends other tokens of that age, and none that was issued since.
  */
 export async function foldOldest(
   sql: Sql,

@@ -32,7 +32,7 @@ export async function upsertRevocation(sql: Sql, revocation: Revocation): Promis
   })
 }
 
-/** What a cell must hear of it: management's word and the cell's own, whichever reaches further. */
+/** What is published to a cell: management's revocation or the cell's own, whichever reaches further. */
 export async function findRevocation(
   sql: Sql,
   cellId: string,

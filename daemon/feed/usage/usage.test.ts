@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Sql } from '@loci/postgres/pool.ts'
-import { createRates } from '../access/rates.ts'
-import { testDaemon } from '../testing/daemon.ts'
+import { createRates } from '../../access/rates.ts'
+import { testDaemon } from '../../testing/daemon.ts'
 import { createUsage } from './usage.ts'
 
 // Mutant: put the counts back and send them with the next ones (8 instead of 5).

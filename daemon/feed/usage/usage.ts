@@ -2,7 +2,7 @@
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import type { InstanceCounts, Rates } from '../access/rates.ts'
+import type { InstanceCounts, Rates } from '../../access/rates.ts'
 import { addUsage, exchangeRates } from './store.ts'
 
 const RATES_MS = 1_000

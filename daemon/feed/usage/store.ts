@@ -1,0 +1,55 @@
+// All SQL of usage and of the rates that replicas share.
+
+import type { Sql } from '@loci/postgres/pool.ts'
+
+/**
+ * Adds this replica's counts, in the minute of the database's clock. `flush` numbers the batches of a replica: one that
+ * is sent again, because its commit was not answered, is added once.
+ */
+export async function addUsage(
+  sql: Sql,
+  replica: string,
+  flush: number,
+  counts: { instanceId: string; requests: number; writes: number }[],
+): Promise<void> {
+  await sql.query({
+    name: 'usage_add',
+    text: `with fresh as (
+        insert into loci.usage_flushes as old (replica, flush, at) values ($1, $2, clock_timestamp())
+        on conflict (replica) do update set flush = excluded.flush, at = excluded.at where old.flush < excluded.flush
+        returning replica
+      )
+      insert into loci.usage_minutes as old (instance_id, minute, replica, requests, writes)
+      select "instanceId", date_trunc('minute', clock_timestamp()), fresh.replica, requests, writes
+      from fresh, jsonb_to_recordset($3::jsonb) as c("instanceId" text, requests bigint, writes bigint)
+      on conflict (instance_id, minute, replica) do update set requests = old.requests + excluded.requests, writes = old.writes + excluded.writes`,
+    values: [replica, flush, JSON.stringify(counts)],
+  })
+}
+
+/** Stores this replica's counts of the last second and returns those of the others, by instance. */
+export async function exchangeRates(
+  sql: Sql,
+  replica: string,
+  seen: { instanceId: string; requests: number }[],
+): Promise<Map<string, number>> {
+  const { rows } = await sql.query<{ instanceId: string; others: number }>({
+    name: 'rates_exchange',
+    text: `with seen as (select "instanceId", requests from jsonb_to_recordset($2::jsonb) as s("instanceId" text, requests bigint)),
+      saved as (
+        insert into loci.instance_rates as old (instance_id, replica, requests, at)
+        select "instanceId", $1, requests, clock_timestamp() from seen
+        on conflict (instance_id, replica) do update set requests = excluded.requests, at = excluded.at
+      )
+      select r.instance_id as "instanceId", sum(r.requests)::float8 as others from loci.instance_rates r join seen on seen."instanceId" = r.instance_id
+      where r.replica <> $1 and r.at > clock_timestamp() - interval '2.5 seconds' group by r.instance_id`,
+    values: [replica, JSON.stringify(seen)],
+  })
+  return new Map(rows.map(({ instanceId, others }) => [instanceId, others]))
+}
+
+/** Rows of replicas that are gone. */
+export async function forgetReplicas(sql: Sql): Promise<void> {
+  await sql.query({ text: `delete from loci.instance_rates where at < clock_timestamp() - interval '1 hour'` })
+  await sql.query({ text: `delete from loci.usage_flushes where at < clock_timestamp() - interval '7 days'` })
+}
