@@ -147,6 +147,13 @@ export class Scorer {
     return score
   }
 
+  /** The parts of the item scored last. A loop: Array.from() of a typed array took a fifth of a search. */
+  takeParts(): number[] {
+    const parts: number[] = []
+    for (let j = 0; j < PARTS.length; j++) parts.push(this.parts[j]!)
+    return parts
+  }
+
   #contextPart(place: number): number {
     const { contextBest, contextScore } = this.#scratch
     return contextBest > 0 ? contextScore[this.#database.cellContext[place >> CELL_BITS]!]! / contextBest : 0
