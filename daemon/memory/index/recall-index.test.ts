@@ -65,8 +65,7 @@ function isRefused(code: string) {
   return (error: unknown) => error instanceof ApiError && error.code === code
 }
 
-// Mutants: messageFor() that never sends a text twice to a new engine (sentRows kept); updateTail() that keeps rows that
-// are gone; updateMask() that answers the mask before.
+// Mutants: updateTail() of engine.ts that keeps rows that are gone; updateMask() that answers the mask before.
 for (const [where, threadItemsMin] of [
   ['thread', 0],
   ['main', 1_000_000],
