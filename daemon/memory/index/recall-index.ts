@@ -58,7 +58,7 @@ export interface RecallIndexOptions {
 const THREAD_ITEMS_MIN = 2_000
 /** Texts that are analysed in the main thread, at 30 us each. */
 const MAIN_TEXTS_MAX = 64
-const SEARCH = { tasksMax: 64, deadlineMs: 2_000, hangMs: 10_000 }
+const SEARCH = { tasksMax: 64, deadlineMs: 5_000, hangMs: 10_000 }
 /** A build of 4,096 texts takes .2 s of a quiet core; its caller is due work, which comes again. */
 const BUILD = { tasksMax: 16, deadlineMs: 30_000, hangMs: 60_000 }
 
