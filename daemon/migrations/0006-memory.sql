@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6a4b815b4e345bec6cfb949e7c98153b901a6bcf0acd73364cef5ae7705df0dc
+-- functions: 1f403a0aaea66f75979b7f1851d5b5e76f1ced1c8e2495bd942b540f0ef4e53b
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

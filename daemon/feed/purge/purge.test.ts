@@ -127,7 +127,11 @@ test('a deleted instance is erased from every table, and only then reported, wit
     [{ svc: own.svc, database: undefined }],
   )
   await until(async () => (await cell.sql('select 1 from loci.deletions where reported_at is null')).length === 0)
-  assert.deepEqual(await chain(), [{ n: 4 }], 'its chain stays and says what was done: configured, cleared, a memory deleted, erased')
+  assert.deepEqual(
+    await chain(),
+    [{ n: 4 }],
+    'its chain stays and says what was done: configured, cleared, a memory deleted, erased',
+  )
   const [row] = await cell.sql('select config, databases::int from loci.instances where id = $1', [own.svc])
   assert.deepEqual(row, { config: {}, databases: 0 })
   assert.equal((await own.call(own.root(), 'GET /v1/kv/entries')).status, 401)
