@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 1f403a0aaea66f75979b7f1851d5b5e76f1ced1c8e2495bd942b540f0ef4e53b
+-- functions: c6460b2e1af605376fb4e50401f53c42ddc674f34818729150524287ff707ddb
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));
