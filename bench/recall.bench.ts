@@ -56,10 +56,12 @@ function measure(items: number, sameNames: boolean): void {
   if (msMax !== undefined && cpuMs > msMax) miss(`search takes more than ${msMax} ms of processor time`)
   measureTail(base, analysed.value.slice(-256), items)
   if (items < 10_000 || !isLocomo) return
-  const pruned = recallAt10(base, questions, undefined)
-  const whole = recallAt10(base, questions, null)
+  // Scoring every item of 10^5 takes 12 ms and more: a third of the questions then.
+  const asked = items > 50_000 ? questions.filter((_, n) => n % 3 === 0) : questions
+  const pruned = recallAt10(base, asked, undefined)
+  const whole = recallAt10(base, asked, null)
   console.log(
-    `  recall@10 ${pruned.toFixed(4)}, every item scored ${whole.toFixed(4)}, loss ${(whole - pruned).toFixed(4)}`,
+    `  recall@10 of ${asked.length} questions ${pruned.toFixed(4)}, every item scored ${whole.toFixed(4)}, loss ${(whole - pruned).toFixed(4)}`,
   )
   if (whole - pruned > LOSS_TARGET) miss(`pruning loses more than ${LOSS_TARGET} of recall@10`)
 }

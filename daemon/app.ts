@@ -49,6 +49,7 @@ import { expireEntries, readUsage } from './kv/store.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
+import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
 import { buildIndex, sweepRecords } from './memory/upkeep/indexing.ts'
 import { revocationRoutes } from './revocations/routes.ts'
@@ -121,6 +122,8 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const damage = createKnownDamage()
   const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
 
+  const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker()]
+
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
@@ -138,7 +141,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...recallRoutes({ access, pool, index }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
-    ...consistencyRoutes({ access, pool, keys, walkers: [createKvWalker(damage), createSlotWalker()] }),
+    ...consistencyRoutes({ access, pool, keys, walkers }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]
 

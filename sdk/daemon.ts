@@ -800,6 +800,7 @@ export type Record = {
   evidenceRefs: string[]
   sourceEventId: string | null
   salience: number
+  salienceHint: number
   dueAt: string | null
   metadata: { [field: string]: unknown } | null
   source: {

@@ -93,7 +93,8 @@ function explained(one: Ranked, body: RecordBody, row: Intact, now: number, weig
     contribution: round(one.parts[at] as number),
   }))
   const base = { name: 'base', weight: weights.base, contribution: round(weights.base * baseLevel([presented], now)) }
-  const parts = [...values, base]
+  const hint = { name: 'hint', weight: weights.salience, contribution: round(weights.salience * body.salienceHint) }
+  const parts = [...values, hint, base]
     .filter(({ contribution }) => contribution !== 0)
     .map(({ name, weight, contribution }) => ({ name, value: round(contribution / weight), weight, contribution }))
   const score = round(parts.reduce((sum, { contribution }) => sum + contribution, 0))

@@ -5,6 +5,9 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
+import { analyseItem } from './analysis/analyse.ts'
+import { DIGITS_SHIFT, FLAG } from './analysis/item.ts'
+import { SALIENCE_WEIGHTS } from './weights.ts'
 
 const CONTENT_BYTES_MAX = 16 * 1024
 /** As JSON; the schema knows that a body with more than all of these is damaged (record_is_intact). */
@@ -29,13 +32,15 @@ export interface RecordBody {
   media: string | null
   tags: string[]
   evidenceRefs: string[]
+  /** What the text shows, and the hint. */
   salience: number
+  salienceHint: number
   dueAt: string | null
   metadata: Record<string, unknown> | null
   source: Source
 }
 
-/** The JSON that is stored; 413 beyond a limit. */
+/** The JSON that is stored; 413 beyond a limit. Without a configuration at hand the language is told by the text. */
 export function bodyOf(write: RecordWrite, source: Source): string {
   requireBytes('content', write.content, CONTENT_BYTES_MAX)
   if (write.metadata) requireBytes('metadata', JSON.stringify(write.metadata), METADATA_BYTES_MAX)
@@ -48,7 +53,8 @@ export function bodyOf(write: RecordWrite, source: Source): string {
     media: write.media ?? null,
     tags: write.tags ?? [],
     evidenceRefs: write.evidenceRefs ?? [],
-    salience: round(write.salience ?? 0),
+    salience: round(surfaceOf(write) + (write.salience ?? 0)),
+    salienceHint: write.salience ?? 0,
     dueAt: momentOf(write.dueAt)?.toISOString() ?? null,
     metadata: write.metadata ?? null,
     source,
@@ -59,6 +65,22 @@ export function bodyOf(write: RecordWrite, source: Source): string {
 function requireBytes(name: string, text: string, max: number): void {
   if (Buffer.byteLength(text) > max)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a record may have ${max} bytes.`)
+}
+
+/** What the index will find in the text itself, but for what only its neighbours tell (novelty, an answer). */
+function surfaceOf({ content, media }: RecordWrite): number {
+  const record = { ...{ seq: 0, context: 0, position: 0, actor: null, occurredAt: 0 }, content, media: media ?? null }
+  const { flags, caps } = analyseItem(record, 'auto')
+  const weights = SALIENCE_WEIGHTS
+  const shown = (flag: number, weight: number) => (flags & flag ? weight : 0)
+  return (
+    weights.caps * Math.log1p(caps) +
+    weights.digits * ((flags >> DIGITS_SHIFT) / 3) +
+    shown(FLAG.question, weights.question) +
+    shown(FLAG.first, weights.first) +
+    shown(FLAG.time, weights.time) +
+    shown(FLAG.you, weights.you)
+  )
 }
 
 export function momentOf(text: string | undefined): Date | undefined {

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 5e4bd1b3b8563e5575941b53513fc3cba5be2a56b31fedef0caf0cd4d5a8b376
+-- functions: ab176df74247f92499c999edde160203b4b7b8f60b5942d029d9564886bbf791
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

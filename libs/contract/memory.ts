@@ -59,6 +59,7 @@ export const record = z
     evidenceRefs: z.array(z.string()),
     sourceEventId: z.string().nullable(),
     salience: z.number(),
+    salienceHint: z.number(),
     dueAt: timestamp.nullable(),
     metadata: anyObject.nullable(),
     source,

@@ -25,6 +25,7 @@ export interface RequestMaker {
 }
 
 const SLOTS = '/v1/working-memory/slots'
+const MEMORY = '/v1/memory/records'
 const SHARED_KEYS = 30
 const SHARED_REPEATS = 50
 
@@ -64,6 +65,8 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         slot,
         slot,
         look,
+        remember,
+        recall,
         anyRoute,
         broken,
       ])
@@ -210,6 +213,31 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         body: JSON.stringify({ operations: [{ op: 'put', key: ownKey(database), ...body }] }),
       },
       { program: 'daemon', method: 'POST', path: `${SLOTS}/clear${random.chance(0.8) ? '?dryRun=true' : ''}`, headers },
+    ])
+  }
+
+  /** Memory is written as entries are: own canaries, in own or shared contexts and keys. */
+  function remember(_self: Twin, other: Twin, holder: Twin, credential: Credential | undefined): Base {
+    const database = ownDatabase(holder)
+    count += 1
+    const content = credential?.canWrite ? `the launch code ${database.valueMark} ${count}` : 'nothing'
+    const record = { content, contextId: 'shared', key: ownKey(database), namespace: other.tenant.serviceId }
+    const headers = { 'x-loci-database': database.name }
+    return random.pick<Base>([
+      { program: 'daemon', method: 'POST', path: MEMORY, headers, body: JSON.stringify(record) },
+      {
+        ...{ program: 'daemon', method: 'POST', path: `${MEMORY}/batch`, headers },
+        body: JSON.stringify({ records: [record, record] }),
+      },
+    ])
+  }
+
+  function recall(self: Twin, other: Twin): Base {
+    const headers = anyDatabase(self, other)
+    const query = { query: `the launch code ${random.pick(other.databases).valueMark}`, limit: 50 }
+    return random.pick<Base>([
+      { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
+      { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
     ])
   }
 

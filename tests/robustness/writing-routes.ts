@@ -50,6 +50,14 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
     },
     'PUT /v1/working-memory/config': ({ tenant }) =>
       requestOf('PUT', '/v1/working-memory/config', { 'x-loci-capability': tenant.operator.token }, { capacity: 20 }),
+    'POST /v1/memory/records': (writers) => memory(writers, 'POST', '', { content: randomUUID() }),
+    'POST /v1/memory/records/batch': (writers) =>
+      memory(writers, 'POST', '/batch', { records: [{ content: randomUUID() }] }),
+    'DELETE /v1/memory/records/{id}': async (writers) => {
+      const store = memory(writers, 'POST', '', { content: randomUUID() })
+      const { id } = await done<{ id: string }>(writers.world.daemons[0]?.url, store)
+      return memory(writers, 'DELETE', `/${id}`)
+    },
     'POST /admin/services/disable': (writers) => admin(writers, '/admin/services/disable', { services: ['mcp'] }),
     'POST /admin/services/enable': (writers) => admin(writers, '/admin/services/enable', { services: ['mcp'] }),
     // Two that commit something of their own on the way.
@@ -165,6 +173,10 @@ function kv({ tenant }: Writers, method: string, path: string, body?: object): P
 
 function slots({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
   return requestOf(method, `/v1/working-memory${path}`, { 'x-loci-capability': tenant.capability.token }, body)
+}
+
+function memory({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
+  return requestOf(method, `/v1/memory/records${path}`, { 'x-loci-capability': tenant.capability.token }, body)
 }
 
 /** The path of one that is there. */

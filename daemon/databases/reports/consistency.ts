@@ -253,6 +253,13 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
   }
   for (const { type, ref, detail } of chunk.besides ?? [])
     walk.issues.push(issueOf(walker, type, database, ref, detail))
+  if (chunk.forgotten) walk.checks.tombstones_honoured.checked += chunk.rows
+  for (const ref of chunk.forgotten ?? []) {
+    walk.checks.tombstones_honoured.failed += 1
+    walk.issues.push(
+      issueOf(walker, 'tombstone_ignored', database, ref, 'Its content was deleted before and is there again.'),
+    )
+  }
   if (chunk.expiredVisible > 0)
     walk.issues.push(
       issueOf(
@@ -328,6 +335,7 @@ const REPAIRS: Record<string, string> = {
   page_unreadable: 'The operator restores the page from a standby or a backup. Everything else is served meanwhile.',
   missing:
     'Compare with a backup or an export and write what is missing again; the operator restores the database’s head with it.',
+  tombstone_ignored: 'Delete it again. Tell the operator: this is a fault of the program, or of a restore.',
   boundary_open: 'Tell the operator at once: row-level security is off.',
   expired_visible: 'Tell the operator: this is a fault of the program.',
 }
@@ -345,7 +353,7 @@ function issueOf({ domain }: Walker, type: string, database: string, ref: string
   }
 }
 
-/** Cycles and memories do not exist yet: their checks say that nothing was looked at. */
+/** Cycles do not exist yet: their check says that nothing was looked at. */
 function noChecks(): Checks {
   const none = () => ({ checked: 0, failed: 0 })
   return {

@@ -55,10 +55,18 @@ export interface Chunk {
   uncounted?: string[]
   /** What is wrong besides single rows and the sums of the head. */
   besides?: { type: string; ref: string; detail: string }[]
+  /** Refs of rows whose value was deleted and must not be there; undefined where a domain has no tombstones. */
+  forgotten?: string[]
   /** Verified and in the sums above until they are swept; not counted to the owner. */
   expired: number
   expiredBytes: number
   expiredVisible: number
+}
+
+/** A chunk without a row. */
+export const NOTHING = {
+  ...{ rows: 0, bytes: 0, a: '0', b: '0', versionMax: '0', damagedKeys: [], damagedStates: [] },
+  ...{ damagedA: '0', damagedB: '0', expired: 0, expiredBytes: 0, expiredVisible: 0 },
 }
 
 export interface Settled {

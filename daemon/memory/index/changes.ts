@@ -5,7 +5,7 @@
 
 import type { ActorNames } from '../analysis/item.ts'
 import { actorNames } from '../analysis/names.ts'
-import { addActor, type Base, countActors, type Database, readRuns } from './database.ts'
+import { addActor, type Base, countActors, type Database, readRuns, runsOf } from './database.ts'
 import { eachEntry, eachPosting, entryString, entryText, findTerm, found, termBytes } from './dictionary.ts'
 import type { Segment } from './format.ts'
 import { CELL, CELL_BITS, numberCells, type PlacedRun, placeRun, segmentOf } from './places.ts'
@@ -71,7 +71,7 @@ function addTail(changed: Database, base: Base, tail: Segment): void {
   for (const [run, context] of contexts.entries()) {
     const runs = grown.get(context)
     if (runs) runs.push({ segment: k, run })
-    else grown.set(context, [...runsOf(base, context), { segment: k, run }])
+    else grown.set(context, [...knownRuns(base, context), { segment: k, run }])
   }
   changed.shift = changed.shift.map((shift) => shift.slice())
   changed.shift.push(new Int32Array(tail.runStart.length))
@@ -121,8 +121,8 @@ function tailContexts(changed: Database, base: Base, tail: Segment): Int32Array 
   return contexts
 }
 
-function runsOf(base: Base, context: number): PlacedRun[] {
-  return context < base.contextId.length ? base.runs.slice(base.runFrom[context], base.runFrom[context + 1]) : []
+function knownRuns(base: Base, context: number): Iterable<PlacedRun> {
+  return context < base.contextId.length ? runsOf(base, context) : []
 }
 
 function positionOf({ segments }: Database, { segment, run }: PlacedRun): number {

@@ -42,15 +42,15 @@ export interface Database extends Places {
 }
 
 export interface Base extends Database {
-  /** Runs by context and position, and where each context's begin. */
-  runs: PlacedRun[]
+  /** Segment and number of each run, by context and position, and where each context's begin. */
+  runs: Int32Array
   runFrom: Int32Array
   firsts: FirstItems
   actorItems: Map<string, number>
 }
 
 /** The cost of remembering an actor's contexts is one number per context; cues name few actors. */
-const REMEMBERED_ACTORS_MAX = 16
+const REMEMBERED_ACTORS_MAX = 8
 
 export function openDatabase(segments: readonly Segment[], language: Language): Base {
   const itemAt = new Int32Array(segments.length)
@@ -98,8 +98,13 @@ interface Contexts {
   runDayMax: Int32Array[]
   dayMin: number
   dayMax: number
-  runs: PlacedRun[]
+  runs: Int32Array
   runFrom: Int32Array
+}
+
+/** The runs of one context, in the order of their positions. */
+export function* runsOf({ runs, runFrom }: Pick<Base, 'runs' | 'runFrom'>, context: number): Generator<PlacedRun> {
+  for (let j = runFrom[context]!; j < runFrom[context + 1]!; j++) yield { segment: runs[2 * j]!, run: runs[2 * j + 1]! }
 }
 
 function readContexts(segments: readonly Segment[]): Contexts {
@@ -171,25 +176,26 @@ function sortRuns(segments: readonly Segment[], runContext: readonly Int32Array[
   }
   for (let c = 0; c < contexts; c++) runFrom[c + 1]! += runFrom[c]!
   runs.sort((a, b) => a.context - b.context || a.position - b.position)
-  return { runs, runFrom }
+  return { runs: Int32Array.from(runs.flatMap(({ segment, run }) => [segment, run])), runFrom }
 }
 
 function numberPlaces(segments: readonly Segment[], itemAt: Int32Array, contexts: Contexts): Places {
-  const { runs, runFrom } = contexts
   const shift = segments.map((segment) => new Int32Array(segment.runStart.length))
   const cellFrom = new Int32Array(contexts.contexts)
   const cellTo = new Int32Array(contexts.contexts)
   let cells = 0
   for (let c = 0; c < contexts.contexts; c++) {
     cellFrom[c] = cells
-    cells = numberCells(segments, shift, runs.slice(runFrom[c], runFrom[c + 1]), cells)
+    cells = numberCells(segments, shift, runsOf(contexts, c), cells)
     cellTo[c] = cells
   }
   const cellContext = new Int32Array(cells)
   for (let c = 0; c < contexts.contexts; c++) cellContext.fill(c, cellFrom[c], cellTo[c])
   const placeItem = new Int32Array(cells * CELL).fill(-1)
   const places = { shift, placeItem, cellContext, cellItems: new Uint8Array(cells), cellFrom, cellTo }
-  for (const run of runs) placeRun(places, segments[run.segment]!, itemAt[run.segment]!, run, null)
+  for (let c = 0; c < contexts.contexts; c++) {
+    for (const run of runsOf(contexts, c)) placeRun(places, segments[run.segment]!, itemAt[run.segment]!, run, null)
+  }
   return places
 }
 
@@ -239,11 +245,11 @@ export function namedActors(segment: Segment, who: string): Uint8Array | null {
 function derivedBytesOf(base: Omit<Base, 'derivedBytes' | 'itemsOfActor'>): number {
   const perRun = [...base.shift, ...base.runContext, ...base.runDayMin, ...base.runDayMax]
   const others = [
-    ...[base.itemAt, base.contextId, base.contextItems, base.contextLength, base.runFrom],
+    ...[base.itemAt, base.contextId, base.contextItems, base.contextLength, base.runs, base.runFrom],
     ...[base.placeItem, base.cellContext, base.cellItems, base.cellFrom, base.cellTo, ...base.novel],
   ]
   let bytes = base.firsts.byteLength
   for (const { byteLength } of [...perRun, ...others]) bytes += byteLength
-  // An object per run, and the contexts of the actors that are remembered.
-  return bytes + base.runs.length * 40 + base.contextId.byteLength * REMEMBERED_ACTORS_MAX
+  // The contexts of the actors that are remembered.
+  return bytes + base.contextId.byteLength * REMEMBERED_ACTORS_MAX
 }

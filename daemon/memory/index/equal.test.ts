@@ -75,7 +75,7 @@ test('a merge gives the bytes of a fresh build, with and without dropped rows, w
   }
 })
 
-// Mutant: score() of parts.ts that adds 1e-5 for each part.
+// Mutant: score() of parts.ts that answers 1e-5 more than its parts.
 test('the parts of an answer sum to its score', () => {
   const chance = new Chance(7)
   const database = whole(randomItems(chance, 300))

@@ -90,7 +90,7 @@ for (const [when, isBefore] of [
   })
 }
 
-// Mutant: valueCandidates() of cells.ts that begins the sum at 0 instead of the cell's own evidence.
+// Mutant: eachDescending() of buckets.ts that begins with the lowest bucket.
 test('a record among ten thousand of one form is found by its number', () => {
   const records = Array.from({ length: 10_000 }, (_, i): RecordText => {
     const content = `Invoice ${5_000 + i} of the northern branch was paid in full.`

@@ -7,15 +7,12 @@ import type { Segment } from './format.ts'
 
 /** Terms by 64 bits of hash, each with the item of the lowest seq that has it. */
 export class FirstItems {
-  readonly #mask: number
   readonly #hash: Uint32Array
   readonly #check: Uint32Array
   readonly #item: Int32Array
 
   constructor(termsMax: number) {
-    let size = 1024
-    while (size < termsMax * 1.5) size *= 2
-    this.#mask = size - 1
+    const size = Math.ceil(termsMax * 1.25) + 8
     this.#hash = new Uint32Array(size)
     this.#check = new Uint32Array(size)
     this.#item = new Int32Array(size).fill(-1)
@@ -34,6 +31,19 @@ export class FirstItems {
     this.#item[this.#slot(text, length)] = item
   }
 
+  /** The same in a table of the size that it needs: most terms are in several segments, and room was made for each. */
+  compact(): FirstItems {
+    const smaller = new FirstItems(this.#item.reduce((count, item) => (item >= 0 ? count + 1 : count), 0))
+    for (let slot = 0; slot < this.#item.length; slot++) {
+      if (this.#item[slot]! >= 0) smaller.#put(this.#hash[slot]!, this.#check[slot]!, this.#item[slot]!)
+    }
+    return smaller
+  }
+
+  #put(hash: number, check: number, item: number): void {
+    this.#item[this.#slotOf(hash, check)] = item
+  }
+
   /** The slot of a term: its own, or an empty one marked for it. */
   #slot(text: Uint8Array, length: number): number {
     let hash = 0x811c_9dc5
@@ -44,10 +54,14 @@ export class FirstItems {
       check = (Math.imul(check, 33) + x) | 0
     }
     hash = (hash ^ (hash >>> 15)) >>> 0
-    check >>>= 0
-    let slot = hash & this.#mask
+    return this.#slotOf(hash, check >>> 0)
+  }
+
+  #slotOf(hash: number, check: number): number {
+    const size = this.#item.length
+    let slot = hash % size
     while (this.#item[slot]! >= 0 && (this.#hash[slot] !== hash || this.#check[slot] !== check)) {
-      slot = (slot + 1) & this.#mask
+      if (++slot === size) slot = 0
     }
     if (this.#item[slot]! < 0) {
       this.#hash[slot] = hash
@@ -77,5 +91,5 @@ export function findFirstItems(
     })
   }
   const novel = segments.map((segment, k) => counts.subarray(itemAt[k]!, itemAt[k]! + segment.items))
-  return { firsts, novel }
+  return { firsts: firsts.compact(), novel }
 }

@@ -87,12 +87,10 @@ export class Scorer {
   readonly #weights: Float64Array
   readonly #salience: SalienceWeights
   readonly #fit: DateFit | null
-  readonly #when: number
+  readonly #when: boolean
   readonly #asks: number
   /** Per segment: which of its actors the cue names. */
   readonly #named: (Uint8Array | null)[]
-  /** The parts of the item scored last, each times its weight. */
-  readonly parts = new Float64Array(PARTS.length)
 
   constructor(
     database: Database,
@@ -106,45 +104,56 @@ export class Scorer {
     this.#weights = Float64Array.from(PARTS, (part) => weights.parts[part])
     this.#salience = weights.salience
     this.#fit = fit
-    this.#when = cue.when ? 1 : 0
+    this.#when = cue.when
     this.#asks = cue.asks
     const who = cue.who.length === 1 ? cue.who[0] : undefined
     this.#named = database.segments.map((segment) => (who === undefined ? null : namedActors(segment, who)))
   }
 
-  /** Scores item `i` of segment `k`, which stands at `place`. */
-  score(k: number, i: number, place: number): number {
-    const { parts } = this
-    const weights = this.#weights
+  /** Scores item `i` of segment `k`, which stands at `place`. With `parts`, what each part contributes is put there. */
+  score(k: number, i: number, place: number, parts?: number[]): number {
     const scratch = this.#scratch
-    const database = this.#database
-    const segment = database.segments[k]!
+    const weights = this.#weights
+    const segment = this.#database.segments[k]!
     const flags = segment.flags[i]!
-    const cue = scratch.cue[place]!
-    const context = this.#contextPart(place)
     const asked = flags & this.#asks
+    const cue = scratch.cue[place]!
+    const inContext = this.#contextPart(place)
     const named = this.#named[k]!
-    parts[0] = this.#salienceOf(k, i, place, flags)
-    parts[1] = cue / scratch.idfTotal
-    parts[2] = cue > 0 || this.#fit !== null || context >= 0.5 ? context : 0
-    parts[3] = named === null ? 0 : named[segment.actor[i]!]!
-    parts[4] = this.#fit === null ? 0 : this.#fit.of(segment.day[i]!)
-    parts[5] = this.#when === 1 && flags & FLAG.time ? 1 : 0
-    parts[6] = scratch.answer[place]!
-    parts[7] = scratch.resolved[place]!
-    parts[8] = scratch.nearBest > 0 ? scratch.near[place]! / scratch.nearBest : 0
-    parts[9] = scratch.stem[place]! / scratch.groupTotal
-    parts[10] = asked & FLAG.place ? 1 : 0
-    parts[11] = asked & FLAG.duration ? 1 : 0
-    parts[12] = asked & FLAG.title ? 1 : 0
-    parts[13] = asked & FLAG.person ? 1 : 0
-    let score = 0
-    for (let j = 0; j < PARTS.length; j++) {
-      const part = weights[j]! * parts[j]!
-      parts[j] = part
-      score += part
-    }
-    return score
+    const fit = this.#fit
+    const salience = weights[0]! * this.#salienceOf(k, i, place, flags)
+    const said = (weights[1]! * cue) / scratch.idfTotal
+    const context = cue > 0 || fit !== null || inContext >= 0.5 ? weights[2]! * inContext : 0
+    const actor = named !== null && named[segment.actor[i]!] === 1 ? weights[3]! : 0
+    const date = fit === null ? 0 : weights[4]! * fit.of(segment.day[i]!)
+    const when = this.#when && flags & FLAG.time ? weights[5]! : 0
+    const answer = weights[6]! * scratch.answer[place]!
+    const resolved = weights[7]! * scratch.resolved[place]!
+    const near = scratch.nearBest > 0 ? (weights[8]! * scratch.near[place]!) / scratch.nearBest : 0
+    const stem = (weights[9]! * scratch.stem[place]!) / scratch.groupTotal
+    const where = asked & FLAG.place ? weights[10]! : 0
+    const duration = asked & FLAG.duration ? weights[11]! : 0
+    const title = asked & FLAG.title ? weights[12]! : 0
+    const person = asked & FLAG.person ? weights[13]! : 0
+    // In the order of PARTS. Locals, not an array: most items are scored and never shown.
+    parts?.push(
+      salience,
+      said,
+      context,
+      actor,
+      date,
+      when,
+      answer,
+      resolved,
+      near,
+      stem,
+      where,
+      duration,
+      title,
+      person,
+    )
+    const surface = salience + said + context + actor + date + when
+    return surface + answer + resolved + near + stem + where + duration + title + person
   }
 
   #contextPart(place: number): number {

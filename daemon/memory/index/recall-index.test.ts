@@ -47,7 +47,7 @@ async function withIndex(
   options: Partial<Parameters<typeof createRecallIndex>[0]>,
   use: (index: RecallIndex) => Promise<void>,
 ) {
-  const index = createRecallIndex({ bytesMax: 64 * MIB, log, ...options })
+  const index = createRecallIndex({ bytesMax: 64 * MIB, log, threads: patientThreads(), ...options })
   try {
     await use(index)
   } finally {
@@ -55,18 +55,18 @@ async function withIndex(
   }
 }
 
-function failingThreads(hangMs: number, tasksMax = 64) {
+/** Threads with time enough for a busy machine. The one that searches ends or hangs when it is asked to. */
+function patientThreads({ hangMs = 120_000, tasksMax = 64 } = {}) {
   const worker = new URL('../testing/failing-worker.ts', import.meta.url)
-  const search = createThread({ name: 'search', log, worker, tasksMax, deadlineMs: 60_000, hangMs })
-  return { search, build: createThread({ name: 'build', log, tasksMax: 4, deadlineMs: 60_000, hangMs: 60_000 }) }
+  const search = createThread({ name: 'search', log, worker, tasksMax, deadlineMs: 120_000, hangMs })
+  return { search, build: createThread({ name: 'build', log, tasksMax: 4, deadlineMs: 120_000, hangMs: 120_000 }) }
 }
 
 function isRefused(code: string) {
   return (error: unknown) => error instanceof ApiError && error.code === code
 }
 
-// Mutants: messageFor() that never sends a text twice to a new engine (sentRows kept); updateTail() that keeps rows that
-// are gone; updateMask() that answers the mask before.
+// Mutants: updateTail() of engine.ts that keeps rows that are gone; updateMask() that answers the mask before.
 for (const [where, threadItemsMin] of [
   ['thread', 0],
   ['main', 1_000_000],
@@ -101,7 +101,7 @@ test('a body that is built or merged in the thread is the one that the functions
 
 // Mutant: end() of thread.ts that does not reject what waits; createThread() that keeps the ended worker.
 test('a thread that ends refuses what waits for it with 503, and the next search is answered by a new one', async () => {
-  await withIndex({ threadItemsMin: 0, threads: failingThreads(60_000) }, async (index) => {
+  await withIndex({ threadItemsMin: 0, threads: patientThreads() }, async (index) => {
     const request = requestOf(BODIES, { tail: TAIL })
     await index.search(request)
     const waiting = [index.search({ ...request, query: 'end' }), index.search(request), index.search(request)]
@@ -112,7 +112,7 @@ test('a thread that ends refuses what waits for it with 503, and the next search
 
 // Mutant: watch() of thread.ts that does nothing.
 test('a thread that hangs is ended, and the next search is answered by a new one', async () => {
-  await withIndex({ threadItemsMin: 0, threads: failingThreads(2_000) }, async (index) => {
+  await withIndex({ threadItemsMin: 0, threads: patientThreads({ hangMs: 2_000 }) }, async (index) => {
     const request = requestOf(BODIES)
     await assert.rejects(index.search({ ...request, query: 'hang' }), isRefused('OVERLOADED'))
     let answer: unknown
@@ -124,7 +124,7 @@ test('a thread that hangs is ended, and the next search is answered by a new one
 
 // Mutant: run() of thread.ts without the comparison with tasksMax.
 test('no more searches wait than the queue has room for', async () => {
-  await withIndex({ threadItemsMin: 0, threads: failingThreads(60_000, 2) }, async (index) => {
+  await withIndex({ threadItemsMin: 0, threads: patientThreads({ tasksMax: 2 }) }, async (index) => {
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => index.search(requestOf(BODIES))))
     const refused = outcomes.filter((one) => one.status === 'rejected')
     assert.equal(refused.length, 3)
@@ -181,7 +181,7 @@ test('a body is fetched once, and again after it was forgotten', async () => {
 
 // Mutant: close() of thread.ts that does not wait.
 test('a search that waits is answered when the index is closed, and none after it', async () => {
-  const index = createRecallIndex({ bytesMax: MIB, log, threadItemsMin: 0 })
+  const index = createRecallIndex({ bytesMax: MIB, log, threadItemsMin: 0, threads: patientThreads() })
   const request = requestOf(BODIES)
   const expected = await freshAnswer(request)
   const waiting = index.search(request)

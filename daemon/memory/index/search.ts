@@ -177,7 +177,8 @@ function rank(database: Database, scratch: Scratch, scorer: Scorer, options: Sea
     const segment = segments[k]!
     const i = placeItem[place]! - itemAt[k]!
     if (isOneCopyTooMany(sketches, segment.actors[segment.actor[i]!]!, segment.sketch[i]!, copiesMax)) return true
-    ranked.push({ seq, score: scorer.score(k, i, place), parts: Array.from(scorer.parts) })
+    const parts: number[] = []
+    ranked.push({ seq, score: scorer.score(k, i, place, parts), parts })
     return ranked.length < limit
   })
   return ranked

@@ -36,10 +36,13 @@ export function packRanked(ranked: readonly Ranked[]): Float64Array {
 }
 
 export function unpackRanked(numbers: Float64Array): Ranked[] {
-  return Array.from({ length: numbers.length / WIDTH }, (_, index) => {
-    const at = index * WIDTH
-    return { seq: numbers[at]!, score: numbers[at + 1]!, parts: Array.from(numbers.subarray(at + 2, at + WIDTH)) }
-  })
+  const ranked: Ranked[] = []
+  for (let at = 0; at < numbers.length; at += WIDTH) {
+    const parts: number[] = []
+    for (let j = at + 2; j < at + WIDTH; j++) parts.push(numbers[j]!)
+    ranked.push({ seq: numbers[at]!, score: numbers[at + 1]!, parts })
+  }
+  return ranked
 }
 
 function causeOf(error: unknown): 'damage' | 'missing' | 'fault' {

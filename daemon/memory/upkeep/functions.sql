@@ -166,7 +166,7 @@ begin
       and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit p_limit);
   else
     seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
-      and loci.record_is_there(r, v_now));
+      and (loci.record_is_there(r, v_now) or not loci.record_is_intact(r, p_instance, p_database)));
   end if;
   select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database

@@ -3,7 +3,7 @@
 // document, by week.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
+import { type Chunk, type Head, NOTHING, type Settled, type Walker } from '../../databases/reports/walker.ts'
 import { withInstance } from '../../databases/store.ts'
 
 export function createSlotWalker(): Walker {
@@ -22,10 +22,6 @@ async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Pro
 
 /** Behind the document, before the first version. */
 const HISTORY = 'h'
-const NOTHING = {
-  ...{ rows: 0, bytes: 0, a: '0', b: '0', versionMax: '0', damagedKeys: [], damagedStates: [] },
-  ...{ damagedA: '0', damagedB: '0', expired: 0, expiredBytes: 0, expiredVisible: 0 },
-}
 
 async function verifyChunk(
   sql: Sql,
