@@ -23,7 +23,7 @@ function termsOf(content: string, language: Language = 'auto'): string[] {
   return [...itemOf(content, language).terms.keys()]
 }
 
-// Mutant: fold() without its replace of LATIN_MARKS keeps the accent, and 'cafe' does not find 'café'.
+// Mutant: visible() without its replace of LATIN_MARKS keeps the accent, and 'cafe' does not find 'café'.
 test('one word is one term however it is written', () => {
   assert.deepEqual(termsOf('Café'), ['cafe'])
   assert.deepEqual(termsOf('CAFE\u0301 café'), ['cafe'])
@@ -93,6 +93,8 @@ test('an item shows what its surface shows', () => {
   const told = itemOf('I stayed in Porto for two weeks with my sister, we read "The Maias".')
   const wanted = FLAG.first | FLAG.place | FLAG.duration | FLAG.title | FLAG.person | FLAG.time
   assert.equal(told.flags & wanted, wanted)
+  assert.equal(itemOf('My sister and Élodie met Željko').caps, itemOf('My sister and Elodie met Zeljko').caps)
+  assert.ok(itemOf('My sister plays the cello').flags & FLAG.first)
   assert.ok(itemOf('你去哪里了?').flags & FLAG.question)
   assert.ok(itemOf('هل وصلت؟').flags & FLAG.question)
   assert.ok(analyseItem(record('look', { media: 'a red bicycle' }), 'en').terms.has('bicycl'))

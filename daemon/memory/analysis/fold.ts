@@ -22,13 +22,14 @@ const ARABIC_LETTERS: Readonly<Record<string, string>> = {
   ئ: 'ي',
 }
 
-/** The text as it is read: compatibility forms made plain, invisible characters gone, case and accents kept. */
+/** The text as it is read: compatibility forms made plain, accents and invisible characters gone, case kept. */
 export function visible(text: string): string {
   if (!NON_ASCII.test(text)) return text
   return text
+    .normalize('NFKD')
     .replace(INVISIBLE, '')
-    .normalize('NFKC')
-    .replace(INVISIBLE, '')
+    .replace(LATIN_MARKS, '')
+    .normalize('NFC')
     .replace(/[‘’ʼ′]/g, "'")
 }
 
@@ -36,7 +37,7 @@ export function visible(text: string): string {
 export function fold(text: string): string {
   const lower = text.toLowerCase()
   if (!NON_ASCII.test(lower)) return lower
-  const bare = lower.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC').replace(/ß/g, 'ss').replace(/ς/g, 'σ')
+  const bare = lower.replace(/ß/g, 'ss').replace(/ς/g, 'σ')
   return ARABIC.test(bare) ? foldArabic(bare) : bare
 }
 

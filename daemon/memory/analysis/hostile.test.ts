@@ -84,10 +84,8 @@ test('a list of capitals and new words is worth no more than the bound of salien
   assert.ok(of(1).score > of(2).score)
 })
 
-// Mutant: a title of en.ts in quotes without a bound, [^"”]{2,}: 241 times as long.
-test('no text of 16 KiB is much dearer than prose of that length', () => {
-  const prose = 'I went to Lisbon last week with my sister, and we read "The Maias" for two days. '
-  const repeat = (text: string) => text.repeat(Math.ceil(CONTENT_BYTES_MAX / text.length)).slice(0, CONTENT_BYTES_MAX)
+// Mutant: a title of en.ts in quotes without a bound, [^"”]{2,}: 16 times as long for '“'.
+test('no text is dearer than its length: four times the text takes about four times as long', () => {
   const hostile = [
     '“',
     '“a',
@@ -107,16 +105,18 @@ test('no text of 16 KiB is much dearer than prose of that length', () => {
   ]
   const names = actorNames(['anna', '小明'], 'auto')
   for (const language of LANGUAGES) {
-    const cost = (text: string) =>
-      fastest(() => {
-        analyseItem(record(1, text), language)
-        analyseCue(text, language, names)
-      })
-    const usual = cost(repeat(prose))
     for (const text of hostile) {
-      // Quadratic patterns took 60 to 140 times as long; what is left is two to fifteen.
-      const times = cost(repeat(text)) / usual
-      assert.ok(times < 40, `${language}, ${JSON.stringify(text)}: ${times.toFixed(0)} times as long as prose`)
+      const cost = (length: number) => {
+        const content = text.repeat(Math.ceil(length / text.length)).slice(0, length)
+        return fastest(() => {
+          analyseItem(record(1, content), language)
+          analyseCue(content, language, names)
+        })
+      }
+      // A busy machine can make one measurement wrong, a quadratic pattern makes each of them 16.
+      let times = Number.POSITIVE_INFINITY
+      for (let i = 0; i < 5 && times >= 10; i++) times = cost(CONTENT_BYTES_MAX) / cost(CONTENT_BYTES_MAX / 4)
+      assert.ok(times < 10, `${language}, ${JSON.stringify(text)}: ${times.toFixed(0)} times as long`)
     }
   }
 })

@@ -83,7 +83,7 @@ export const ENGLISH: LanguageTables = {
       `${WEEKDAYS}|${MONTHS.replace('may|', '')})\\b`,
   ),
   names: /(?<![.!?]\s)\b[A-Z][a-z]+/g,
-  first: /\b(?:I|I'm|I've|my|we|our|me)\b/,
+  first: /\b(?:I|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b/,
   you: /\byour?\b/,
   greeting: /^\s*(?:hey|hi|hello|bye|thanks|thank you|take care|cool|wow|sounds good|see you|great|awesome|congrats)\b/,
   past: /\b(?:\w+ed|went|got|made|took|bought|saw|had|was|were|won|met|found|started|gave|did|came|began)\b/g,
