@@ -3,14 +3,26 @@
 // with words of similar frequency, words said once become new ones, actors get new names and dates move; frequencies,
 // lengths and the shape of sentences stay.
 
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import type { RecordText } from '@loci/daemon/memory/analysis/item.ts'
-import { type Dialogue, questionsOf, readLocomo, recordsOf } from '@loci/eval/recall/locomo.ts'
-import type { Question } from '@loci/eval/recall/questions.ts'
 
+const LOCOMO = path.join(import.meta.dirname, '..', '..', 'shared', 'data', 'locomo.json')
 const DAY_MS = 86_400_000
-const MONTHS = new Set(
-  'january february march april may june july august september october november december'.split(' '),
-)
+const MONTHS = 'january february march april may june july august september october november december'.split(' ')
+
+interface Dialogue {
+  a: string
+  b: string
+  turns: { id: string; sess: number; dt: string; sp: string; text: string; cap: string }[]
+  qa: { q: string; ev: string[] }[]
+}
+
+export interface Question {
+  text: string
+  /** Seqs of the records that answer it. */
+  gold: Set<number>
+}
 
 export interface Corpus {
   records: RecordText[]
@@ -21,7 +33,7 @@ export interface Corpus {
 /** `sameNames`: all copies share the actors of the originals. */
 export function corpusOf(size: number, { sameNames = false } = {}): Corpus {
   const chance = chanceFrom(7)
-  const given = readLocomo()
+  const given: Dialogue[] | null = existsSync(LOCOMO) ? JSON.parse(readFileSync(LOCOMO, 'utf8')) : null
   const dialogues = given ?? madeDialogues(chance)
   const records: RecordText[] = []
   const questions: Question[] = []
@@ -45,6 +57,29 @@ export function corpusOf(size: number, { sameNames = false } = {}): Corpus {
     }
   }
   return { records: records.slice(0, size), questions, isLocomo: given !== null }
+}
+
+function recordsOf({ turns }: Dialogue, seqFrom: number, contextFrom: number): RecordText[] {
+  const contexts = new Map<number, { context: number; turns: number }>()
+  return turns.map(({ sess, sp, dt, text, cap }, i) => {
+    const session = contexts.get(sess) ?? { context: contextFrom + contexts.size + 1, turns: 0 }
+    contexts.set(sess, session)
+    const at = { seq: seqFrom + i + 1, context: session.context, position: session.turns++ }
+    return { ...at, actor: sp, occurredAt: timeOf(dt), content: text, media: cap }
+  })
+}
+
+function questionsOf({ turns, qa }: Dialogue, seqFrom: number): Question[] {
+  const seqs = new Map(turns.map(({ id }, i) => [id, seqFrom + i + 1]))
+  const questions = qa.map(({ q, ev }) => ({ text: q, gold: new Set(ev.flatMap((id) => seqs.get(id) ?? [])) }))
+  return questions.filter(({ gold }) => gold.size > 0)
+}
+
+/** Such as "1:56 pm on 8 May, 2023", taken as UTC. */
+function timeOf(text: string): number {
+  const [, hour, minute, half, day, month, year] = /(\d+):(\d+) (am|pm) on (\d+) (\w+), (\d+)/.exec(text) ?? []
+  const hours = (Number(hour) % 12) + (half === 'pm' ? 12 : 0)
+  return Date.UTC(Number(year), MONTHS.indexOf(`${month}`.toLowerCase()), Number(day), hours, Number(minute))
 }
 
 function chanceFrom(seed: number): () => number {
@@ -75,7 +110,9 @@ function rareWords(dialogues: readonly Dialogue[]): [string, number][] {
   }
   const names = new Set(dialogues.flatMap(({ a, b }) => [a.toLowerCase(), b.toLowerCase()]))
   return [...df]
-    .filter(([word, n]) => n < turns.length / 100 && !names.has(word) && !MONTHS.has(word) && !word.endsWith('day'))
+    .filter(
+      ([word, n]) => n < turns.length / 100 && !names.has(word) && !MONTHS.includes(word) && !word.endsWith('day'),
+    )
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }
 
@@ -110,7 +147,7 @@ function madeDialogues(chance: () => number): Dialogue[] {
   const vocabulary = Array.from({ length: 4_000 }, () => invented(2 + Math.floor(chance() * 2), chance))
   const word = () => vocabulary[Math.floor(chance() ** 3 * vocabulary.length)] as string
   const sentence = (words: number) => Array.from({ length: words }, word).join(' ')
-  return Array.from({ length: 10 }, (_, id) => {
+  return Array.from({ length: 10 }, () => {
     const [a, b] = [invented(2, chance), invented(2, chance)]
     const turns = Array.from({ length: 588 }, (_, i) => ({
       ...{ id: `D${i}`, sess: Math.floor(i / 22), dt: `1:00 pm on ${1 + (i % 27)} May, 2023`, sp: i % 2 ? a : b },
@@ -123,6 +160,6 @@ function madeDialogues(chance: () => number): Dialogue[] {
         cat: 4,
         ev: [turn],
       }))
-    return { id: `made-${id}`, a, b, turns, qa }
+    return { a, b, turns, qa }
   })
 }

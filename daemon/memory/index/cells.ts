@@ -18,9 +18,9 @@ export interface Pruning {
 }
 
 /** Measured on LoCoMo with copies (bench/recall.bench.ts): recall@10 loses at most .003 against scoring every item. */
-export const PRUNING: Pruning = { cells: 384, open: 4_096, visit: 65_536, contexts: 8 }
+const PRUNING: Pruning = { cells: 384, open: 4_096, visit: 65_536, contexts: 8 }
 /** Where few actors share many items their names tell little, and more cells must be looked at. */
-export const PRUNING_FEW_ACTORS: Pruning = { ...PRUNING, cells: 768 }
+const PRUNING_FEW_ACTORS: Pruning = { ...PRUNING, cells: 768 }
 const FEW_ACTORS = 24
 const MANY_ITEMS = 32_768
 

@@ -1,4 +1,4 @@
-// The parts `date` and `resolved`: how well an item's day, and the days that its time words mean, fit a date in the cue.
+// The parts `date` and `resolved`: how well an item's day, and the days that its time words mean, fit a cue's date.
 
 import type { CueDate } from '../analysis/item.ts'
 import type { Database } from './database.ts'
@@ -12,8 +12,8 @@ const TABLE_TO = 109_572
 /** A time word that means more days than this names no month. */
 const MONTH_RANGE_DAYS_MAX = 40
 
-/** Months since year 0 of a day since 1970, proleptic Gregorian. Arithmetic: a Date per time word took 10 times as long. */
-export function monthOf(days: number): number {
+/** Months since year 0 of a day since 1970, proleptic Gregorian. Arithmetic: there is a call per time word. */
+function monthOf(days: number): number {
   // Days since 1 March of year 0, in eras of 400 years; the leap day is the last one of a year that begins in March.
   const shifted = days + 719_468
   const era = Math.floor(shifted / 146_097)
@@ -27,7 +27,7 @@ export function monthOf(days: number): number {
 }
 
 /** First day of a month, in days since 1970. */
-export function monthStart(month: number): number {
+function monthStart(month: number): number {
   const year = Math.floor(month / 12)
   return new Date(0).setUTCFullYear(year, month - year * 12, 1) / MS_PER_DAY
 }

@@ -151,11 +151,6 @@ export function openSegment(given: Uint8Array): Segment {
   return { ...segment, actors: readActors(segment) }
 }
 
-/** The analyser of a segment's items, without opening it. */
-export function analyserOfSegment(bytes: Uint8Array): number {
-  return new DataView(bytes.buffer, bytes.byteOffset, HEAD_BYTES).getUint32(12, true)
-}
-
 /** The number of a segment's items, without opening it. */
 export function itemsOfSegment(bytes: Uint8Array): number {
   if (bytes.byteLength < HEAD_BYTES) throw new DamagedSegmentError('too short')

@@ -32,7 +32,7 @@ export function runLength(segment: Segment, run: number): number {
   return (run + 1 < segment.runStart.length ? segment.runStart[run + 1]! : segment.items) - segment.runStart[run]!
 }
 
-/** Gives the runs of one context, in the order of their positions, cells from `cell` on. Returns the cell after them. */
+/** Gives the runs of one context, by their positions, cells from `cell` on. Returns the cell after them. */
 export function numberCells(
   segments: readonly Segment[],
   shift: readonly Int32Array[],

@@ -52,8 +52,8 @@ export interface RecallIndexOptions {
 
 /**
  * Measured per search at 1,000 items: .56 ms in the main thread; through the worker .13 ms of the main thread and .8 ms
- * in all. So a small database is searched where its request is, at a third less in all. From 2,000 items on, joining the
- * segments of a database that was not cached would hold up every other request.
+ * in all. So a small database is searched where its request is, at a third less in all. From 2,000 items on, to join
+ * the segments of a database that was not cached would hold up every other request.
  */
 const THREAD_ITEMS_MIN = 2_000
 /** Texts that are analysed in the main thread, at 30 us each. */

@@ -34,7 +34,7 @@ export function unknownIdf(items: number): number {
   return Math.min(UNKNOWN_TERM_IDF, idfOf(items, 0))
 }
 
-export function idfOf(items: number, df: number): number {
+function idfOf(items: number, df: number): number {
   return Math.log(1 + (items - df + 0.5) / (df + 0.5))
 }
 
@@ -267,7 +267,7 @@ function comparePrefix(length: number, prefix: Uint8Array): number {
   return 0
 }
 
-export function isStemMate(term: string, word: string): boolean {
+function isStemMate(term: string, word: string): boolean {
   let same = 0
   while (same < term.length && same < word.length && term[same] === word[same]) same++
   if (same === term.length && same === word.length) return false

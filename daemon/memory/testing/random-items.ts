@@ -41,9 +41,9 @@ const STEMS = [
   '海边',
   'حديقة',
 ]
-export const ACTORS = ['ada', 'bob', 'mara lind', 'guitar', '']
+const ACTORS = ['ada', 'bob', 'mara lind', 'guitar', '']
 
-export function randomWord(chance: Chance): string {
+function randomWord(chance: Chance): string {
   // Squared: low numbers are common words, high ones are said once.
   return chance.next() < 0.3 ? chance.of(STEMS) : `word${Math.floor(chance.next() ** 2 * 120)}`
 }
