@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: ab176df74247f92499c999edde160203b4b7b8f60b5942d029d9564886bbf791
+-- functions: 83f9216d497061f65918a765de91ba29aca49af267741c0ec4459db3c11d4d24
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

@@ -1,4 +1,4 @@
--- What the consistency report reads of memory, and how a list is read around pages that cannot be read.
+-- What the consistency report reads of memory.
 
 -- The heads as memory counts in them, and databases of records without a head. Called by listHeads(). No locks. Cost:
 -- one read for each head; strays: one look into an index for each database with records. state: ok, headless,
@@ -28,7 +28,7 @@ $$;
 
 -- The records numbered p_from to p_through, at most p_limit, each with what is wrong with it. A range that cannot be
 -- read is halved until the rows that are at fault stand alone; a number without a row costs one look into the index.
--- Called by itself, mem_verify and findAround(). No locks. Cost: one hash for each row.
+-- Called by itself and mem_verify. No locks. Cost: one hash for each row.
 create or replace function loci.mem_walk(p_instance text, p_database text, p_from bigint, p_through bigint, p_limit int)
 returns table (seq bigint, id text, state text, bytes bigint, is_expired boolean, is_visible boolean, is_forgotten boolean, a bigint, b bigint, version bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
