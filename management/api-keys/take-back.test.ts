@@ -206,8 +206,9 @@ test('a member who is removed loses keys, tokens and partner credentials, in thi
   assert.deepEqual(entry, { detail: { role: 'admin', keys: 1, tokens: 1, partner_credentials: 1, invitations: 0 } })
 })
 
-// A thief of a key invites himself, waits until the key is deleted, and joins as an owner. Mutants: deleteInvitationsOf()
-// not called; `accepted_at is null` left out (whoever has joined loses nothing, but the list of invitations does).
+// A thief of a key invites himself, waits until the key is deleted, and joins as an owner. Mutants:
+// deleteInvitationsOf() not called; `accepted_at is null` left out (whoever has joined loses nothing, but the list of
+// invitations does).
 test('an invitation ends with the key that made it, and with the member behind it; who has joined stays', async () => {
   const own = await party()
   const scopes = SCOPES_OF.owner

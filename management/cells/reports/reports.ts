@@ -22,8 +22,8 @@ export interface ReportRules {
 /** Of one report; the rest is only counted. */
 const FOREIGN_NOTED_MAX = 100
 /**
- * The clocks of a cell and of management differ by less. What is counted for a later minute is dropped: retention goes by
- * the minute, and rows of the year 9999 would be kept for ever.
+ * The clocks of a cell and of management differ by less. What is counted for a later minute is dropped: retention goes
+ * by the minute, and rows of the year 9999 would be kept for ever.
  */
 const AHEAD_MS_MAX = 5 * 60_000
 
