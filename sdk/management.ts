@@ -30,7 +30,7 @@ export type ManagementOperations = {
       201: ApiKeyIssued
     }
   }
-  /** Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, and what those made. */
+  /** Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, open invitations, and what those made. */
   'DELETE /api/v1/api-keys/{id}': {
     given: {
       path: {

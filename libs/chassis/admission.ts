@@ -86,9 +86,24 @@ function authorize(
   spec: Route['spec'],
   arrival: Arrival,
 ): Promise<void> | undefined {
-  const caller = spec.access.authorize(arrival)
-  if (caller instanceof Promise) return caller.then((known) => share(options, exchange, spec, known))
-  return share(options, exchange, spec, caller)
+  let caller: unknown
+  try {
+    caller = spec.access.authorize(arrival)
+  } catch (error) {
+    return refuseInTurn(exchange, error)
+  }
+  if (!(caller instanceof Promise)) return share(options, exchange, spec, caller)
+  return caller.then(
+    (known) => share(options, exchange, spec, known),
+    (error) => refuseInTurn(exchange, error),
+  )
+}
+
+/** Who is over its rate waits for that answer where many are; its slot is free meanwhile. */
+function refuseInTurn(exchange: Exchange, error: unknown): Promise<void> {
+  if (!(error instanceof ApiError && error.code === 'RATE_LIMITED' && exchange.holdsSlot)) throw error
+  exchange.yieldSlot()
+  return exchange.lane.refuse(error)
 }
 
 /** From here on it is known whose work the slot is for. Whoever has its share of the slots waits without one. */

@@ -6,9 +6,11 @@ import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { z } from 'zod'
 import { addressSet } from './addresses.ts'
 import { ApiError } from './api-error.ts'
+import { createLimiter } from './limiter.ts'
 import { open } from './probes.ts'
 import { type Access, type Method, type Route, type RouteSpec, reply, route } from './route.ts'
 import { selfSigned } from './testing/certificate.ts'
+import { eventually } from './testing/request.ts'
 import { testHttpServer } from './testing/server.ts'
 
 type Spec = Partial<RouteSpec<unknown, z.ZodType, z.ZodType, z.ZodType>>
@@ -327,4 +329,33 @@ test('a client that asks for large answers and never reads them takes no slot fr
   assert.equal((await server.ask('GET /small')).status, 200)
   assert.equal(server.limiter.running, 0)
   for (const socket of greedy) socket.destroy()
+})
+
+// How many are told at once and how long the others wait: limiter.test.ts. Mutants in refuseInTurn(): `throw error`
+// alone; the slot is not given back.
+test('who is over its rate waits its turn to be told, and holds no slot meanwhile', async () => {
+  const access: Access<unknown> = {
+    ...open,
+    authorize() {
+      throw new ApiError('RATE_LIMITED', 'm', { retryAfterMs: 3_000, headers: { ratelimit: 'r=0' } })
+    },
+  }
+  const limiter = createLimiter({ runningMax: 1, queueMax: 0, queueMs: 1_000 })
+  const inTurn = limiter.refuse
+  const waiting: ApiError[] = []
+  let goOn = () => {}
+  const turn = new Promise<void>((resolve) => (goOn = resolve))
+  limiter.refuse = async (refusal) => {
+    waiting.push(refusal)
+    await turn
+    return inTurn(refusal)
+  }
+  await using server = await testHttpServer([at('GET /over', undefined, { access }), ok], { limiter })
+  const over = server.ask('GET /over')
+  await eventually(async () => waiting.length === 1)
+  assert.equal((await server.ask('GET /ok')).status, 200)
+  goOn()
+  const { status, headers } = await over
+  assert.deepEqual([status, headers['retry-after'], headers.ratelimit], [429, '3', 'r=0'])
+  assert.equal(limiter.running, 0)
 })

@@ -51,6 +51,20 @@ test('a file changed after it was applied is refused', async () => {
   assert.equal((await schemaState(fixture.app, fixture.schema)).state, 'incompatible')
 })
 
+// Mutants: withIncluded() that reads the file alone; a checksum of the file without what it includes.
+test('an included file is part of its migration, and is not changed after it was applied either', async () => {
+  await using fixture = await emptyDatabase()
+  const shared = (column: string) => fixture.write('../shared.sql', `create table loci.shared (${column} int);\n`)
+  shared('id')
+  fixture.write(
+    '0004-shared.sql',
+    `-- serves: 0001\n-- include: ../shared.sql\ncomment on table loci.shared is 'without row-level security: a test';\n`,
+  )
+  assert.equal((await migrate(fixture.options(log))).version, 4)
+  shared('other')
+  await assert.rejects(migrate(fixture.options(log)), /0004-shared was changed after it was applied: restore/)
+})
+
 test('a gap, a bad name and a missing or impossible first line are refused', async () => {
   await using fixture = await emptyDatabase()
   fixture.write('0005-late.sql', '-- serves: 0001\n')

@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 export interface Schema {
   /** The directory of the numbered files. */
@@ -74,7 +74,7 @@ function readMigration(path: string, expected: number, functions: string[]): Mig
     const wanted = String(expected).padStart(4, '0')
     throw new Error(`${path}: expected migration ${wanted} here; restore it, or renumber this one`)
   }
-  const text = readFileSync(path, 'utf8')
+  const text = withIncluded(path)
   const serves = /^-- serves: (\d{4})\r?\n/.exec(text)?.[1]
   if (serves === undefined || Number(serves) > version) {
     throw new Error(
@@ -85,6 +85,12 @@ function readMigration(path: string, expected: number, functions: string[]): Mig
   refuseFunctions(path, text, functions)
   const checksum = createHash('sha256').update(text).digest('hex')
   return { version, name, serves: Number(serves), checksum, text, functions: [] }
+}
+
+/** `-- include: <path>` stands for the tables that both programs have: one text, part of each migration's checksum. */
+function withIncluded(path: string): string {
+  const include = (_: string, file: string) => readFileSync(join(dirname(path), file), 'utf8')
+  return readFileSync(path, 'utf8').replaceAll(/^-- include: (\S+)\r?\n/gm, include)
 }
 
 /** A migration that called a function would do something else on the day that the function is edited. */

@@ -15,6 +15,7 @@ import { readSecretToken } from '@loci/contract/secret-token.ts'
 import type { PlanName } from '../plans.ts'
 import { isApiKey } from './api-key.ts'
 import { consumerOf } from './gateway.ts'
+import { createOver } from './over.ts'
 import type { RateClass, Rates } from './rates.ts'
 import { type Role, SCOPES_OF, type Scope } from './roles.ts'
 
@@ -90,6 +91,7 @@ export interface CallerAccess {
 
 export function callerAccess(options: CallerAccessOptions): CallerAccess {
   const known = createKnownCredentials()
+  const over = createOver(options.nowMs ?? Date.now)
   const access = (
     operation: string,
     kind: RateClass,
@@ -123,6 +125,8 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     },
     async authorize(arrival) {
       const text = String(arrival.headers[HEADER.apiKey])
+      const asked = [text, arrival.headers[HEADER.organization], operation, kind, limited].join('\n')
+      over.requireNot(asked)
       const caller = await authenticate(arrival, options).catch((error) => {
         if (isUnauthenticated(error)) known.drop(text)
         throw slowed(error, arrival, options)
@@ -136,7 +140,12 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
       if (limited === 'by the route') {
         await options.rates.show(caller, kind, arrival.answer, 'services')
         if (kind === 'write') options.rates.requireUnrefused(caller)
-      } else await options.rates.take(caller, kind, arrival.answer, limited)
+        return caller
+      }
+      await options.rates.take(caller, kind, arrival.answer, limited).catch((error) => {
+        if (caller.kind === 'key') over.note(asked, error)
+        throw error
+      })
       return caller
     },
   })

@@ -107,8 +107,8 @@ export function createRates(store: RateStore, now: () => number = Date.now): Rat
     async take(caller, kind, answer, of = 'others') {
       const limit = limitOf(caller, kind, of)
       const rate = await store.take(limit).catch(() => takeAlone(limit))
-      writeHeaders(answer, kind, limit, rate)
       if (rate.waitMs !== undefined) throw refusal(caller, kind, limit, rate)
+      writeHeaders(answer, kind, limit, rate)
     },
     async show(caller, kind, answer, of = 'others') {
       const limit = limitOf(caller, kind, of)
@@ -157,28 +157,31 @@ function dayOf(plan: PlanName): { perMinute: number; burst: number } {
   return { perMinute: Math.ceil(writes_per_day / MINUTES_A_DAY), burst: writes_per_day * BURST_PART }
 }
 
-function writeHeaders(
-  answer: AnswerHeaders,
-  kind: RateClass,
-  { perMinute, burst }: RateLimit,
-  { remaining, resetMs }: Pick<Rate, 'remaining' | 'resetMs'>,
-): void {
-  answer.header('ratelimit-policy', `"${kind}";q=${perMinute};w=60;burst=${burst}`)
-  answer.header('ratelimit', `"${kind}";r=${Math.max(0, remaining)};t=${Math.ceil(resetMs / 1000)}`)
+type Shown = Pick<Rate, 'remaining' | 'resetMs'>
+
+function writeHeaders(answer: AnswerHeaders, kind: RateClass, limit: RateLimit, shown: Shown): void {
+  for (const [name, value] of Object.entries(headersOf(kind, limit, shown))) answer.header(name, value)
+}
+
+function headersOf(kind: RateClass, { perMinute, burst }: RateLimit, { remaining, resetMs }: Shown) {
+  return {
+    'ratelimit-policy': `"${kind}";q=${perMinute};w=60;burst=${burst}`,
+    ratelimit: `"${kind}";r=${Math.max(0, remaining)};t=${Math.ceil(resetMs / 1000)}`,
+  }
 }
 
 /** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (seed, Limits). */
-function refusal({ plan }: RatedCaller, kind: RateClass, { perMinute, shared }: RateLimit, rate: Rate): ApiError {
+function refusal({ plan }: RatedCaller, kind: RateClass, limit: RateLimit, rate: Rate): ApiError {
+  const { perMinute, shared } = limit
   const together =
     kind === 'write'
       ? `${PLANS[plan].organization.writes_per_day} writes a day`
       : `${shared?.perMinute} read requests a minute`
-  const limit = rate.isShared
+  const allowed = rate.isShared
     ? `All callers of the organization together may make ${together}`
     : `This caller may make ${perMinute} ${kind} requests a minute`
-  return new ApiError(
-    'RATE_LIMITED',
-    `${limit} on the plan ${plan}. Wait as long as Retry-After says.`,
-    rate.waitMs ? { retryAfterMs: rate.waitMs } : {},
-  )
+  return new ApiError('RATE_LIMITED', `${allowed} on the plan ${plan}. Wait as long as Retry-After says.`, {
+    ...(rate.waitMs ? { retryAfterMs: rate.waitMs } : {}),
+    headers: headersOf(kind, limit, rate),
+  })
 }

@@ -112,13 +112,15 @@ export async function deleteApiKey(
   if (isDeleted && made === 'keep') return false
   const taken = made === 'keep' ? undefined : await takeBack(sql, { organizationId, keyIds }, act)
   if (!taken) await revokeApiKeys(sql, organizationId, keyIds)
-  if (isDeleted && taken && taken.apiKeys + taken.tokens + taken.partnerCredentials === 0) return false
+  if (isDeleted && taken && taken.apiKeys + taken.tokens + taken.partnerCredentials + taken.invitations === 0)
+    return false
   const detail = taken
     ? {
         made,
         api_keys: taken.apiKeys - (isDeleted ? 0 : 1),
         tokens: taken.tokens,
         partner_credentials: taken.partnerCredentials,
+        invitations: taken.invitations,
       }
     : { made }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })

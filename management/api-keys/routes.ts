@@ -94,7 +94,7 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyO
         access: access.scope('keys:write', 'write', 'alone'),
         tag: 'api-keys',
         summary:
-          'Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, and what those made.',
+          'Delete an API key. It stops working at once, and what it made ends with it: API keys, tokens, partner credentials, open invitations, and what those made.',
         params: apiKeyParams,
         query: apiKeyDeleteQuery,
         answers: { 200: deleted },

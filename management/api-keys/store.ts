@@ -179,3 +179,18 @@ export async function saveKeyUses(sql: Sql, organizationId: string, uses: { id: 
     values: [organizationId, uses.map(({ id }) => id), uses.map(({ at }) => new Date(at))],
   })
 }
+
+/** Open invitations of these keys and people, which nobody can accept any more. */
+export async function deleteInvitationsOf(
+  sql: Sql,
+  organizationId: string,
+  makers: string[],
+): Promise<{ id: string; invitedBy: string }[]> {
+  const { rows } = await sql.query<{ id: string; invitedBy: string }>({
+    name: 'api_keys_delete_invitations',
+    text: `delete from loci.invitations where organization_id = $1 and invited_by = any($2) and accepted_at is null
+      returning id, invited_by as "invitedBy"`,
+    values: [organizationId, makers],
+  })
+  return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}

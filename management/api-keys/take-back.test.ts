@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { verifyCapability } from '@loci/capability/capability.ts'
 import { publicKeyOf } from '@loci/capability/jws.ts'
+import { SCOPES_OF } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import type { Service } from '../services/store.ts'
 import { type TestCell, type TestManagement, type TestParty, testManagement } from '../testing/management.ts'
@@ -121,7 +122,7 @@ test('a deleted key takes back all that it made, and what that made; others go o
   assert.deepEqual(
     entries.map(({ action, subject, detail }) => [action, subject, detail]).sort(),
     [
-      ['api_key.delete', first.id, { made: 'delete', api_keys: 2, tokens: 2, partner_credentials: 1 }],
+      ['api_key.delete', first.id, { made: 'delete', api_keys: 2, tokens: 2, partner_credentials: 1, invitations: 0 }],
       ['api_key.delete', second.id, { made_by: first.id }],
       ['api_key.delete', third.id, { made_by: second.id }],
     ].sort(),
@@ -202,7 +203,56 @@ test('a member who is removed loses keys, tokens and partner credentials, in thi
     `select detail from loci.audit where chain = $1 and action = 'member.remove' and subject = $2`,
     [own.organizationId, colleague.ownerId],
   )
-  assert.deepEqual(entry, { detail: { role: 'admin', keys: 1, tokens: 1, partner_credentials: 1 } })
+  assert.deepEqual(entry, { detail: { role: 'admin', keys: 1, tokens: 1, partner_credentials: 1, invitations: 0 } })
+})
+
+// A thief of a key invites himself, waits until the key is deleted, and joins as an owner. Mutants:
+// deleteInvitationsOf() not called; `accepted_at is null` left out (whoever has joined loses nothing, but the list of
+// invitations does).
+test('an invitation ends with the key that made it, and with the member behind it; who has joined stays', async () => {
+  const own = await party()
+  const scopes = SCOPES_OF.owner
+  const keyOf = async (secret: string) =>
+    (await maker(own, secret).call('POST /api/v1/api-keys', { name: 'made', scopes })).json<Key>()
+  const first = await keyOf(own.apiKey)
+  const second = await keyOf(first.secret)
+  const colleague = await management.member(own, 'owner')
+  const [thief, friend, other, kept] = await Promise.all(Array.from({ length: 4 }, () => management.organization()))
+  const path = `/api/v1/organizations/${own.organizationId}/invitations`
+  const emailOf = async ({ ownerId }: TestParty) => {
+    const [row] = await management.sql<{ email: string }>('select email from loci.users where id = $1', [ownerId])
+    return row?.email
+  }
+  const invite = async (secret: string, whom: TestParty) => {
+    const made = await maker(own, secret).call(`POST ${path}`, { email: await emailOf(whom), role: 'member' })
+    assert.equal(made.status, 201, made.text)
+    return { whom, ...made.json<{ id: string; token: string }>() }
+  }
+  const accept = async ({ whom, token }: { whom: TestParty; token: string }) =>
+    (await whom.ask('POST /api/v1/invitations/accept', { body: { token } })).status
+  const ofThief = await invite(second.secret, thief as TestParty)
+  const joined = await invite(second.secret, friend as TestParty)
+  const ofColleague = await invite(colleague.apiKey, other as TestParty)
+  const ofOwner = await invite(own.apiKey, kept as TestParty)
+  assert.equal(await accept(joined), 200)
+
+  assert.equal((await own.ask(`DELETE /api/v1/api-keys/${first.id}`)).status, 200)
+  const member = `/api/v1/organizations/${own.organizationId}/members/${colleague.ownerId}`
+  assert.equal((await own.ask(`DELETE ${member}`)).status, 200)
+
+  assert.deepEqual([await accept(ofThief), await accept(ofColleague), await accept(ofOwner)], [404, 404, 200])
+  const members = (await own.ask(`GET /api/v1/organizations/${own.organizationId}/members`)).json<{
+    members: { user_id: string }[]
+  }>().members
+  assert.deepEqual(
+    members.map(({ user_id }) => user_id).sort(),
+    [own.ownerId, joined.whom.ownerId, ofOwner.whom.ownerId].sort(),
+  )
+  const withdrawn = await management.sql(
+    `select subject from loci.audit where chain = $1 and action = 'invitation.withdraw' order by seq`,
+    [own.organizationId],
+  )
+  assert.deepEqual(withdrawn, [{ subject: ofThief.id }, { subject: ofColleague.id }])
 })
 
 // Without the lock a token of a year, asked for in the moment of the deletion, would outlive it. Mutant:
@@ -212,6 +262,7 @@ test('what a key is making while it is deleted is not made', async () => {
   const lines: [string, object][] = [
     [`POST /api/v1/tenants/${own.tenantId}/tokens`, { service_id: own.service.id }],
     ['POST /api/v1/api-keys', { name: 'late' }],
+    [`POST /api/v1/organizations/${own.organizationId}/invitations`, { email: 'late@example.com', role: 'viewer' }],
     [`POST /api/v1/services/${own.service.id}/partner-credentials`, { name: 'late', database: 'default' }],
   ]
   for (const [line, body] of lines) {
@@ -283,7 +334,7 @@ test('a key that was deleted before is still asked for what it made, once', asyn
   )
   assert.deepEqual(
     entries.map(({ detail }) => detail),
-    [{ made: 'keep' }, { made: 'delete', api_keys: 2, tokens: 0, partner_credentials: 0 }],
+    [{ made: 'keep' }, { made: 'delete', api_keys: 2, tokens: 0, partner_credentials: 0, invitations: 0 }],
   )
   assert.equal((await own.ask(`DELETE /api/v1/api-keys/${stolen.id}`)).status, 404)
 })

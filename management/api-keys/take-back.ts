@@ -1,6 +1,7 @@
-// What a key made ends with it: the keys it made, and those that they made, every token that one of them asked for, and
-// the partner credentials. Whoever stole a key has made more than one thing with it, and its owner cannot be expected
-// to find them all.
+// What a key made ends with it: the keys it made, and those that they made, every token that one of them asked for, the
+// partner credentials, and the invitations that are still open. Whoever stole a key has made more than one thing with
+// it, and its owner cannot be expected to find them all. Who has accepted an invitation is a member, and stays: people
+// do not leave with an old key.
 //
 // Locks: the rows of the keys first, then the cells, then the audit. Who makes something with a key holds its row too
 // (requireStillKey), so nothing that a key is making at this moment slips through.
@@ -15,7 +16,7 @@ import { hasCredentialsMadeBy } from '../partner-credentials/store.ts'
 import { lockFeeds } from '../tokens/revocations/revocations.ts'
 import { hasTokensOf, revokeTokensOf } from '../tokens/store.ts'
 import { revokeEpoch } from '../tokens/tokens.ts'
-import { lockKeysMadeBy, revokeApiKeys } from './store.ts'
+import { deleteInvitationsOf, lockKeysMadeBy, revokeApiKeys } from './store.ts'
 
 export interface Makers {
   organizationId: string
@@ -28,6 +29,7 @@ export interface TakenBack {
   apiKeys: number
   tokens: number
   partnerCredentials: number
+  invitations: number
 }
 
 /** In a transaction that has the organization in use. The keys themselves are among what is taken back. */
@@ -51,6 +53,12 @@ export async function takeBack(sql: Sql, { organizationId, keyIds, userId }: Mak
   if (userId !== undefined && !tokens.some(({ sub }) => sub === userId))
     await endTokensOf(sql, organizationId, userId, now, undefined, act)
   const partnerCredentials = await revokePartnerCredentialsOf(sql, organizationId, keys, act)
+  const invitations = await deleteInvitationsOf(sql, organizationId, subs)
+  for (const { id: subject, invitedBy } of invitations) {
+    const detail = { made_by: invitedBy }
+    await appendAudit(sql, { ...act, chain: organizationId, action: 'invitation.withdraw', subject, detail })
+    await appendEvent(sql, { organizationId, type: 'invitation.withdrawn', subject, data: {} })
+  }
   const revoked = await revokeApiKeys(sql, organizationId, keys)
   for (const { id, madeBy } of revoked.filter((key) => !keyIds.includes(key.id))) {
     const detail = { made_by: madeBy }
@@ -61,6 +69,7 @@ export async function takeBack(sql: Sql, { organizationId, keyIds, userId }: Mak
     apiKeys: revoked.length,
     tokens: tokens.reduce((sum, { count }) => sum + count, 0),
     partnerCredentials,
+    invitations: invitations.length,
   }
 }
 

@@ -37,7 +37,7 @@ export async function addCell(
   const cell = { ...given, id: newId('cell') }
   await lockCells(sql)
   if (!(await insertCell(sql, cell)))
-    throw new ApiError('INVALID_STATE', `The name '${given.name}' is taken by another cell: choose another one.`)
+    throw new ApiError('INVALID_STATE', `The name '${given.name}' is taken by another cell: choose another name.`)
   await requireOwnKeys(sql, cell.id, given.publicKeys)
   await publishKeys(sql, cell.id)
   await publishEpochs(sql, cell.id)

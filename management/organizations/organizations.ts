@@ -139,8 +139,9 @@ export async function removeMember(sql: Sql, of: MemberName, act: Act): Promise<
   const { role } = await lockMember(sql, of, undefined)
   await deleteMember(sql, organizationId, userId)
   const keyIds = await listKeysOf(sql, organizationId, userId)
-  const { apiKeys: keys, tokens, partnerCredentials } = await takeBack(sql, { organizationId, keyIds, userId }, act)
-  const detail = { role, keys, tokens, partner_credentials: partnerCredentials }
+  const taken = await takeBack(sql, { organizationId, keyIds, userId }, act)
+  const { apiKeys: keys, tokens, partnerCredentials, invitations } = taken
+  const detail = { role, keys, tokens, partner_credentials: partnerCredentials, invitations }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'member.remove', subject: userId, detail })
   await appendEvent(sql, { organizationId, type: 'member.removed', subject: userId, data: {} })
 }

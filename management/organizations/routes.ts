@@ -28,7 +28,7 @@ import {
   requirePerson,
   requireWholeOrganization,
 } from '../access/organization.ts'
-import { readForCaller } from '../access/own.ts'
+import { readForCaller, requireStillKey } from '../access/own.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { accept, invite, withdraw } from './invitations.ts'
@@ -189,6 +189,7 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
         const { organizationId } = requireWhole(caller, params.id)
         requireMayGive(caller, body.role)
         return act(call, async (sql, by) => {
+          await requireStillKey(sql, caller)
           const { invitation, token } = await invite(sql, { organizationId, ...body }, by)
           const link = new URL(`/invitations#${token}`, publicUrl).href
           return {

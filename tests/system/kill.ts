@@ -21,6 +21,8 @@ const SEED = seedOfRun()
 const WRITERS = 16
 const CRASHES = isShort ? 2 : 6
 const ACKED_MIN = isShort ? 3_000 : 30_000
+const SLOTS_MIN = 500
+const SLOTS_WITHIN_MS = 120_000
 const ACKED_WITHIN_MS = 600_000
 const random = seeded(SEED)
 
@@ -56,6 +58,9 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
       await restarted
     }
   })
+  // A slow machine takes longer, it does not fail.
+  const until = Date.now() + SLOTS_WITHIN_MS
+  while (clients.count() < SLOTS_MIN && Date.now() < until) await sleep(200)
   await clients.stop()
   const broken = [...clients.wrong]
   for (const [database, operations] of clients.histories)
@@ -63,8 +68,8 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
   for (const line of broken.slice(0, 10)) report.note(line)
   report.promise(
     'no acknowledged slot is lost, and no clear is half',
-    broken.length === 0 && clients.count() > 500,
-    `${broken.length} violations in ${clients.count()} operations`,
+    broken.length === 0 && clients.count() >= SLOTS_MIN,
+    `${broken.length} violations in ${clients.count()} operations (at least ${SLOTS_MIN})`,
   )
   for (const line of [...verdict.lost, ...verdict.tookEffect, ...ledger.contradictions].slice(0, 10)) report.note(line)
   report.note(figures(ledger))

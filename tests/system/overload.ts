@@ -337,8 +337,8 @@ async function mutants(report: Report, world: World, tenants: WorldTenant[]): Pr
   await using mutant = await plantMutant([
     {
       file: 'libs/chassis/limiter.ts',
-      from: 'if (refused.length >= REFUSALS_WAITING_MAX || (refused.length === 0 && mayRefuse(since))) throw overloaded()',
-      to: 'throw overloaded()',
+      from: 'if (refused.length >= REFUSALS_WAITING_MAX || (refused.length === 0 && mayRefuse(since))) throw refusal',
+      to: 'throw refusal',
     },
   ])
   const hasty = await mutant.startProgram('daemon', world.daemonSettings())

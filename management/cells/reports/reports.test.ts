@@ -133,6 +133,22 @@ test('a minute is counted once for each replica, and a report never lowers it', 
   )
 })
 
+// Mutant: `Date.parse(minute) < …` left out of takeAccounts().
+test('what is counted for a minute to come is not kept, and the rest of the report is', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  const counted = { svc: service.id, dedup: 'r1', requests: 5, writes: 1, records: 0, bytes: 0 }
+  const soon = new Date(Math.floor(Date.now() / 60_000) * 60_000 + 60_000).toISOString()
+  const usage = [MINUTE, soon, '9999-12-31T23:59:00.000Z'].map((minute) => ({ ...counted, minute }))
+
+  const { status, body } = await cell.report({ usage })
+
+  assert.deepEqual([status, body], [200, { accepted: true, refused: [] }])
+  const kept = await management.sql<{ minute: Date }>('select minute from loci.usage_minutes order by minute')
+  assert.deepEqual(kept.map(({ minute }) => minute.toISOString()).sort(), [MINUTE, soon].sort())
+})
+
 test('what a cell observes moves the service on, old news does not, and a higher generation is adopted', async () => {
   await using management = await testManagement()
   const cell = await management.cell()

@@ -21,6 +21,11 @@ export interface ReportRules {
 
 /** Of one report; the rest is only counted. */
 const FOREIGN_NOTED_MAX = 100
+/**
+ * The clocks of a cell and of management differ by less. What is counted for a later minute is dropped: retention goes
+ * by the minute, and rows of the year 9999 would be kept for ever.
+ */
+const AHEAD_MS_MAX = 5 * 60_000
 
 /**
  * First usage, revocations and deletions in one transaction; then each service whose state changed in a transaction of
@@ -36,7 +41,7 @@ export async function takeReport(
   now: Date = new Date(),
 ): Promise<string[]> {
   const { cellId } = caller
-  const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report))
+  const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
   const reported = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
@@ -88,7 +93,7 @@ interface Accounts {
   foreign: string[]
 }
 
-async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report): Promise<Accounts> {
+async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report, now: Date): Promise<Accounts> {
   if (!(await takeReportId(sql, cellId, jti)))
     throw new ApiError('UNAUTHENTICATED', 'This token was used for another report. Make a new token for each report.')
   const named = new Set([...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc))
@@ -101,7 +106,9 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   if (deletions.length > 0) await saveDeletions(sql, cellId, deletions)
   await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
-    const usage = report.usage.filter(({ svc }) => placed.get(svc) === organizationId)
+    const usage = report.usage.filter(
+      ({ svc, minute }) => placed.get(svc) === organizationId && Date.parse(minute) < now.getTime() + AHEAD_MS_MAX,
+    )
     if (usage.length === 0) continue
     await useOrganization(sql, organizationId)
     await saveUsage(sql, organizationId, usage)
