@@ -63,7 +63,6 @@ test('the bare address is refused as any unknown path, and the refusal names the
 
 test('a path of something that is not built yet says so, and another one does not', async () => {
   for (const [path, name] of [
-    ['/v1/memory/search', 'memory'],
     ['/v1/cognitive/cycles', 'cognitive'],
     ['/v1/partner/projections', 'projections'],
     ['/mcp', 'mcp'],
@@ -75,6 +74,6 @@ test('a path of something that is not built yet says so, and another one does no
       `${name} is not built in 0.0.0-test. /docs shows what there is, /openapi.json lists it.`,
     )
   }
-  for (const path of ['/v1/memoryless', '/v1/kv/nothing', '/v2'])
+  for (const path of ['/v1/memoryless', '/v1/kv/nothing', '/v1/memory/nothing', '/v2'])
     assert.match((await daemon.get(path)).error.message, /^There is nothing at this path/)
 })
