@@ -52,7 +52,8 @@ function cutDatabase(chance: Chance, items: readonly IndexItem[]): { rows: Index
 // Mutants: withChanges() without changeNovelty(); countItems() of terms.ts without the mask; numberCells() of places.ts
 // with `from >= last + 1`; addCandidate() of cells.ts that takes cells without items.
 test('an answer is the same however the rows are cut into segments, tail and masked rows', () => {
-  for (let seed = 1; seed <= 150; seed++) {
+  // Seed 53 found cells of another context counted as neighbours of a chosen one.
+  for (let seed = 1; seed <= 100; seed++) {
     const chance = new Chance(seed)
     const { rows, database } = cutDatabase(chance, randomItems(chance, 20 + chance.below(180)))
     if (rows.length === 0) continue
