@@ -1,7 +1,7 @@
--- Memory records. A record is stored once and never rewritten; what changes is whether it holds (valid_to, archived_at),
--- and each change has the database's next number (changed_seq). Reads and writes set the context of row-level security
--- in the same call as the work and run with the caller's rights. Records are read by their indexes and never by a scan,
--- as entries are (daemon/kv/functions.sql).
+-- Memory records. A record is stored once and never rewritten; what changes is whether it holds (valid_to,
+-- archived_at), and each change has the database's next number (changed_seq). Reads and writes set the context of
+-- row-level security in the same call as the work and run with the caller's rights. Records are read by their indexes
+-- and never by a scan, as entries are (daemon/kv/functions.sql).
 
 -- What a record counts for, beside its indexes.
 create or replace function loci.record_bytes(r loci.records) returns bigint language sql immutable parallel safe as $$

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 83f9216d497061f65918a765de91ba29aca49af267741c0ec4459db3c11d4d24
+-- functions: ffa2b25efb77b019b8c764d9e20641557e0ec3f06e1f28d66ca99a256edcb123
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

@@ -1,4 +1,4 @@
--- The index of memory (segments and the tail that stands in none) and what leaves: by erasure, or when its time is over.
+-- The index of memory (segments, and the tail that stands in none) and what leaves: by erasure, or when its time ends.
 
 -- The rows of one database as JSON for the analyser: [[seq, context, position, stored ms, body], …]. What does not fit
 -- its digest is left out.
@@ -16,8 +16,8 @@ $$;
 
 -- All that a recall needs before it searches, of one moment: the list of segments (as JSON), the numbers of the tail
 -- that hold, the texts of those of them above p_have, the numbers of the records that stand in a segment and no longer
--- hold, and the texts of those that no longer hold and did at p_as_of. Called by readIndex(): every recall and every build of
--- segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
+-- hold, and the texts of those that no longer hold and did at p_as_of. Called by readIndex(): every recall and every
+-- build of segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
   out now timestamptz, out life text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
   out tail bigint[], out texts text, out changed bigint[], out closed text, out service text, out sent text, out config_intact boolean)
