@@ -35,12 +35,13 @@ export async function floodedAccess(report: Report, world: World, isShort: boole
       from: '      if (text === undefined) return undefined\n      const share',
       to: '      if (Math) return undefined\n      const share',
     },
+    { file: 'libs/chassis/admission.ts', from: '  return exchange.lane.refuse(error)\n', to: '  throw error\n' },
   ])
   const old = await mutant.startProgram('management', settings)
   await untilReady(old.url)
   const { goodput } = await feel(sceneOf(old, 'invented', callers, connections, isShort))
   report.mutant(
-    'slots before access count for nobody',
+    'slots before access count for nobody, and nobody waits for a refusal',
     goodput < GOODPUT_MIN ? `goodput ${Math.round(goodput * 100)} %` : undefined,
   )
   await old.stop()
