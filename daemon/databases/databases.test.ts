@@ -185,30 +185,31 @@ test('whoever counts never waits for another who counts', async () => {
 // Mutants: claimDue without `skip locked`, or without moving the row.
 test('due work is claimed once, comes back when its worker dies, and one failure does not stop the rest', async () => {
   await using cell = await testDaemon()
+  // Of a kind for which the daemon has no handler of its own yet.
   const app = openPool({ url: cell.database.appUrl, applicationName: 't', connectionsMax: 3, onError: () => {} })
   const put = (database: string, kind: string) =>
     cell.sql(`insert into loci.due values ('svc', $1, $2, now() - interval '1 minute')`, [database, kind])
-  for (const database of ['a', 'b', 'c', 'd']) await put(database, 'index')
-  await put('later', 'index')
+  for (const database of ['a', 'b', 'c', 'd']) await put(database, 'forget')
+  await put('later', 'forget')
   await cell.sql(`update loci.due set at = now() + interval '1 hour' where database = 'later'`)
   await put('other', 'advice')
 
   const holder = await app.client()
   await holder.query({ text: 'begin' })
-  const first = await claimDue(holder, 'index', 2)
-  const second = await claimDue(app, 'index', 10)
+  const first = await claimDue(holder, 'forget', 2)
+  const second = await claimDue(app, 'forget', 10)
   await holder.query({ text: 'commit' })
   holder.release()
   assert.deepEqual([...first, ...second].map(({ database }) => database).sort(), ['a', 'b', 'c', 'd'])
-  assert.deepEqual(await claimDue(app, 'index', 10), [], 'nobody claims them again at once')
-  await cell.sql(`update loci.due set at = at - interval '5 seconds' where kind = 'index'`)
+  assert.deepEqual(await claimDue(app, 'forget', 10), [], 'nobody claims them again at once')
+  await cell.sql(`update loci.due set at = at - interval '5 seconds' where kind = 'forget'`)
 
   const done: string[] = []
   const handle = async (_: unknown, { database }: { database: string }) => {
     if (database === 'b') throw new Error('in trouble')
     done.push(database)
   }
-  await assert.rejects(workDue(app, { index: handle }, 1_000), /due work 'index' failed/)
+  await assert.rejects(workDue(app, { forget: handle }, 1_000), /due work 'forget' failed/)
   assert.deepEqual(done.sort(), ['a', 'c', 'd'])
   const rows = await cell.sql(`select database from loci.due where kind = 'advice' and at < now()`)
   assert.equal(rows.length, 1, 'what has no handler here is left alone')
