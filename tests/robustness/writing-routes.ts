@@ -165,7 +165,7 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
 }
 
 /** Routes that write and are not asked, with the reason. */
-export const NOT_ASKED: Record<string, string> = {}
+export const NOT_ASKED: Record<string, string> = { 'POST /v1/memory/recall': 'it reads' }
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
   return requestOf(method, `/v1/kv/entries${path}`, { 'x-loci-capability': tenant.capability.token }, body)
