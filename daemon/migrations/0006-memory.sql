@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: ffa2b25efb77b019b8c764d9e20641557e0ec3f06e1f28d66ca99a256edcb123
+-- functions: 267c9f815e8fb92d6adb71f6d1b202149ce8f64c53781c14e04364d0c2db2f32
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

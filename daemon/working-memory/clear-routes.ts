@@ -62,17 +62,20 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
             dryRun: isDryRun,
             undo: null,
           }
-          if (!committed) return { status: 200, body }
+          if (isDryRun) return { status: 200, body }
           const id = randomUUID()
-          await insertClear(sql, { ...where, now }, { id, pairs: result.cleared })
+          if (committed) await insertClear(sql, { ...where, now }, { id, pairs: result.cleared })
+          const { instance, database } = caller
           const detail = {
+            database,
             cleared: body.cleared,
             retained: body.retained,
             includePinned: query.includePinned === 'true',
           }
-          const chain = caller.instance.id
-          const subject = caller.database
-          await appendAudit(sql, { actor, requestId, chain, action: 'slots.clear', subject, detail })
+          // Also of a clear that found nothing: who asked for one wanted something gone.
+          const entry = { actor, requestId, chain: instance.id, action: 'slots.clear', subject: database, detail }
+          await appendAudit(sql, entry)
+          if (!committed) return { status: 200, body }
           const expiresAt = new Date(now + UNDO_MS).toISOString()
           return {
             status: 200,

@@ -88,13 +88,18 @@ test('a repeated clear has the same token, which is stored nowhere, and every cl
     )
     assert.equal(row?.found, 0, name)
   }
-  const audited = await daemon.sql<{ detail: { cleared: number } }>(
-    `select detail from loci.audit where chain = $1 and action = 'slots.clear' and subject = 'repeat'`,
+  for (const path of [CLEAR, CLEAR, `${CLEAR}?dryRun=true`]) assert.equal((await slots.call(path)).status, 200)
+  const audited = await daemon.sql<{ detail: { database: string; cleared: number } }>(
+    `select detail from loci.audit where chain = $1 and action = 'slots.clear' and subject = 'repeat' order by seq`,
     [tenant.instanceId],
   )
   assert.deepEqual(
-    audited.map(({ detail }) => detail.cleared),
-    [1],
+    audited.map(({ detail }) => [detail.database, detail.cleared]),
+    [
+      ['repeat', 1],
+      ['repeat', 1],
+      ['repeat', 0],
+    ],
   )
 })
 

@@ -253,7 +253,7 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
   }
   for (const { type, ref, detail } of chunk.besides ?? [])
     walk.issues.push(issueOf(walker, type, database, ref, detail))
-  if (chunk.forgotten) walk.checks.tombstones_honoured.checked += chunk.rows
+  walk.checks.tombstones_honoured.checked += chunk.tombstones ?? 0
   for (const ref of chunk.forgotten ?? []) {
     walk.checks.tombstones_honoured.failed += 1
     walk.issues.push(

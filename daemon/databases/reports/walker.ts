@@ -55,8 +55,10 @@ export interface Chunk {
   uncounted?: string[]
   /** What is wrong besides single rows and the sums of the head. */
   besides?: { type: string; ref: string; detail: string }[]
-  /** Refs of rows whose value was deleted and must not be there; undefined where a domain has no tombstones. */
+  /** Refs of rows whose value was deleted and must not be there. */
   forgotten?: string[]
+  /** Values that must not be there, and that the rows were compared with. */
+  tombstones?: number
   /** Verified and in the sums above until they are swept; not counted to the owner. */
   expired: number
   expiredBytes: number

@@ -113,3 +113,11 @@ begin
   return v_damaged;
 end
 $$;
+
+-- How many values of a database are not to be learned again. Called by verifyChunk(), after the records. No locks.
+create or replace function loci.mem_count_tombstones(p_instance text, p_database text) returns int language plpgsql as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return (select count(*) from loci.tombstones t where t.instance_id = p_instance and t.database = p_database);
+end
+$$;

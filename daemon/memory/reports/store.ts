@@ -29,12 +29,12 @@ async function verifyChunk(
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Chunk> {
   if (after === SEGMENTS) {
-    const { rows } = await sql.query<{ uncounted: string[] }>({
+    const { rows } = await sql.query<{ uncounted: string[]; tombstones: number }>({
       name: 'mem_verify_segments',
-      text: 'select loci.mem_verify_segments($1, $2) as uncounted',
+      text: 'select loci.mem_verify_segments($1, $2) as uncounted, loci.mem_count_tombstones($1, $2) as tombstones',
       values: [instanceId, database],
     })
-    return { ...NOTHING, uncounted: rows[0]?.uncounted ?? [], goOnAfter: null }
+    return { ...NOTHING, ...(rows[0] as { uncounted: string[]; tombstones: number }), goOnAfter: null }
   }
   const { rows } = await sql.query<Chunk>({
     name: 'mem_verify',
