@@ -72,7 +72,7 @@ test('an edited record is never served or recalled, never hides another, and is 
   }
 })
 
-// Mutants: mem_verify without its join of tombstones; against() without its comparison of counts.
+// Mutants: mem_walk without its lookup of tombstones; against() without its comparison of counts.
 test('a record that vanished, one behind a tombstone and a damaged segment are found', async () => {
   const memory = memoryOf(tenant, 'found')
   const stored = await memory.storeAll(Array.from({ length: 300 }, (_, n) => ({ content: `The lamp ${n} is lit` })))

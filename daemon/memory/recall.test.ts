@@ -42,7 +42,7 @@ const indexedThrough = async (db: string) =>
     (await daemon.sql('select mem_indexed_through from loci.databases where name = $1', [db]))[0]?.mem_indexed_through,
   )
 
-// Mutant: explained() without the base level among the parts: they do not sum to the score.
+// Mutant: explained() that answers the score of the index: the parts have the base level, the score has not.
 test('the memory that answers comes first, scores fall, and the parts of each sum to its score', async () => {
   const memory = fresh()
   for (const content of ['Ada rides a red bicycle', 'Ada prefers replies in Dutch', 'Late replies annoy Bob'])
@@ -60,6 +60,26 @@ test('the memory that answers comes first, scores fall, and the parts of each su
     assert.ok(at === 0 || score <= (results[at - 1]?.score ?? 0))
   }
   assert.equal((await memory.recall('Ada replies')).results[0]?.explain, null)
+})
+
+// Mutants: explained() without the hint, or without the base level, among its parts.
+test('the hint of the sender and the age are parts of their own, and move a memory up or down', async () => {
+  const memory = fresh()
+  const said = { content: 'The gate code is on the door', occurredAt: '2026-10-31T20:00:00Z' }
+  for (const salience of [-2, 0, 2]) await memory.store({ ...said, contextId: `chat ${salience}`, salience })
+  const { results } = await memory.recall({ query: 'gate code', ...OPTIONS })
+  const partOf = ({ explain }: (typeof results)[number], name: string) =>
+    explain?.parts.find((part) => part.name === name)
+  assert.deepEqual(
+    results.map((result) => [result.contextId, partOf(result, 'hint')?.value]),
+    [
+      ['chat 2', 2],
+      ['chat 0', undefined],
+      ['chat -2', -2],
+    ],
+  )
+  // Four hours to the power of −.5.
+  for (const result of results) assert.ok(Math.abs((partOf(result, 'base')?.value ?? 0) - Math.log(0.5)) < 1e-4)
 })
 
 test('who may not read is refused, a question that is none is 400, and an empty memory abstains', async () => {
@@ -95,7 +115,7 @@ test('recall is narrowed by kind, tag, actor, score, number and tokens', async (
   assert.equal((await memory.contents({ query, tokenBudget: 12 })).length, 2)
 })
 
-// Mutant: mem_index without its list of changed records: the former date comes back from its segment.
+// Mutant: mem_index without its list of changed records: as of then a record stands in segment and tail, which is 500.
 test('what was superseded is not recalled, in the tail or in a segment, unless as of a time when it held', async () => {
   const memory = fresh()
   const at = (day: number) => new Date(Date.UTC(2026, 0, day)).toISOString()
@@ -121,8 +141,7 @@ test('what was superseded is not recalled, in the tail or in a segment, unless a
   await check('Sunday')
 })
 
-// Mutants: erase() that leaves the segment as it is: the word stands in its bytes; mem_erase without its comparison of
-// the covering segments is refused by the test of two erasures below.
+// Mutant: without() that leaves the segment as it is: the word stands in its bytes.
 test('a deleted memory is gone from records and index, leaves a receipt, and is not learned again', async () => {
   const memory = fresh()
   const secret = await memory.store({ content: 'The launch code is tulipsecret', sourceEventId: 'e1' })
@@ -175,7 +194,7 @@ test('a repeat of the request that stored an erased memory shows its id alone', 
   assert.deepEqual([again.status, again.json()], [200, { id, redacted: true }])
 })
 
-// Mutant: mem_index_commit that does not look whether the list is still the one it was built from: a record is lost.
+// Mutant: without() that leaves the segment as it is: what was erased still counts until it is built again.
 test('answers do not depend on how the records are cut into segments, nor on a cache', async () => {
   const memory = fresh()
   const stored = await memory.storeAll(facts(1_200))
@@ -226,6 +245,38 @@ test('answers do not depend on how the records are cut into segments, nor on a c
   )
   await eventually(async () => (await segmentsOf(memory.db)).length > 0)
   await same('built from the records')
+})
+
+// Mutants: mem_index_commit without its comparison of the list, or of erased_at; mem_erase without its comparison of the
+// covering segments; mem_index_commit that takes the work off the list while a segment is to be built again.
+test('what was made of an index that has changed since is refused, and what was damaged meanwhile stays due', async () => {
+  const memory = fresh()
+  const [first] = await memory.storeAll(facts(300))
+  await eventually(async () => (await indexedThrough(memory.db)) > 0)
+  const [{ id = 0, from_seq: seq = 0 } = {}] = await segmentsOf(memory.db)
+  const erased = await daemon.sql(
+    `select outcome from loci.mem_erase($1, $2, array[$3::bigint], true, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
+    [tenant.instanceId, memory.db, seq],
+  )
+  assert.deepEqual([erased, (await memory.get(first?.id ?? '')).status], [[{ outcome: 'moved' }], 200])
+  /** An empty build, as of now but for what is told. */
+  const commit = (ids: string, erasedAt: string) =>
+    `loci.mem_index_commit(h.instance_id, h.name, ${ids}, ${erasedAt}, h.mem_indexed_at, h.mem_indexed_through,
+      '{}', '{}', '{}', '{}', '{}', '{}', '{}')`
+  const committed = await daemon.sql(
+    `select ${commit(`'{}'`, 'h.mem_erased_at')} as list, ${commit(`array[${id}]::bigint[]`, 'h.mem_erased_at - 1')} as erasure
+     from loci.databases h where h.name = $1`,
+    [memory.db],
+  )
+  assert.deepEqual(committed, [{ list: 'moved', erasure: 'moved' }])
+  // In one transaction: the build began before the segment was found damaged, and ends after it.
+  await daemon.sql(`do $$ declare h loci.databases; begin
+    select * into h from loci.databases d where d.name = '${memory.db}';
+    perform loci.mem_drop_segments(h.instance_id, h.name, array[${id}]);
+    assert ${commit(`array[${id}]::bigint[]`, 'h.mem_erased_at')} = 'done';
+    assert exists (select from loci.due d where d.database = h.name and d.kind = 'index'), 'the index is not due';
+  end $$`)
+  await eventually(async () => (await segmentsOf(memory.db)).every(({ format }) => format !== 0))
 })
 
 test('two erasures and a build at once leave neither record behind', async () => {

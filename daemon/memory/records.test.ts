@@ -95,8 +95,8 @@ test('a batch is stored in order, or not at all', async () => {
   const memory = fresh()
   const records = [{ content: 'one' }, { content: 'two', supersedes: newId('mem') }]
   const refused = await memory.call('POST /v1/memory/records/batch', { records })
-  assert.deepEqual([refused.status, refused.error.code, refused.error.details], [404, 'NOT_FOUND', { index: 1 }])
   assert.deepEqual((await memory.list()).records, [])
+  assert.deepEqual([refused.status, refused.error.code, refused.error.details], [404, 'NOT_FOUND', { index: 1 }])
   const stored = await memory.storeAll(Array.from({ length: 100 }, (_, n) => ({ content: `thing ${n}` })))
   assert.deepEqual(
     stored.map(({ content }) => content),
@@ -138,7 +138,7 @@ test('a repeat with the same key is answered as the first, also after the record
   assert.equal((await memory.list()).records.length, 5)
 })
 
-// Mutant: mem_close that does not look for the key's current record: both hold.
+// Mutant: mem_write_open that does not look for the key's current record: all three hold.
 test('a record that supersedes another ends it, and a key names one current fact', async () => {
   const memory = fresh()
   const monday = await memory.store({ content: 'on Monday', occurredAt: '2026-03-01T10:00:00Z' })

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 267c9f815e8fb92d6adb71f6d1b202149ce8f64c53781c14e04364d0c2db2f32
+-- functions: 20170979bce2ad1e3759350dc749d9511427e9018b79cf625b72387d99825ac2
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

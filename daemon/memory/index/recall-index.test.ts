@@ -132,7 +132,7 @@ test('no more searches wait than the queue has room for', async () => {
   })
 })
 
-// Mutant: entryFor() that keeps the entry after an error.
+// Mutant: searchOnce() that keeps the entry after an error: no search finds segment 1 again.
 test('a damaged body is an error, never an answer, and a sound one is read after it', async () => {
   const damaged = BODIES[0]!.slice()
   damaged[damaged.length - 9]! ^= 16

@@ -106,7 +106,8 @@ comment on function loci.mem_replace_segments is 'without enter_database: called
 
 -- Publishes segments that were built outside, while the index is still the one that they were built from: moved, when
 -- another list, or an erasure, came first. p_at: the database's number when it was read; what changed since is not in
--- the segments. Called by commitIndex(), due kind `index`. Locks: the head, rows, the due row, totals.
+-- the segments. A segment that was found damaged meanwhile is still due. Called by commitIndex(), due kind `index`.
+-- Locks: the head, rows, the due row, totals.
 create or replace function loci.mem_index_commit(p_instance text, p_database text, p_ids bigint[], p_erased_at bigint, p_at bigint, p_new_through bigint,
   p_replaced bigint[], p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[]) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -131,7 +132,8 @@ begin
     + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
       and r.changed_seq <> r.seq and r.seq <= p_new_through);
   perform loci.mem_save_head(v_entered.head, v_head, null);
-  if v_head.mem_tail < loci.mem_tail_max() then
+  if v_head.mem_tail < loci.mem_tail_max() and not exists (select from loci.segments s
+      where s.instance_id = p_instance and s.database = p_database and s.format = 0) then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
   else
     update loci.due d set at = clock_timestamp() where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
