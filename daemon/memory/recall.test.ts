@@ -250,8 +250,8 @@ test('answers do not depend on how the records are cut into segments, nor on a c
   await same('built from the records')
 })
 
-// Mutants: mem_index_commit without its comparison of the list, or of erased_at; mem_erase without its comparison of the
-// covering segments; mem_index_commit that takes the work off the list while a segment is to be built again.
+// Mutants: mem_index_commit without its comparison of the list, or of erased_at; mem_erase without its comparison of
+// the covering segments; mem_index_commit that takes the work off the list while a segment is to be built again.
 test('what was made of an index that has changed since is refused, and what was damaged meanwhile stays due', async () => {
   const memory = fresh()
   const [first] = await memory.storeAll(facts(300))

@@ -30,7 +30,7 @@ export interface TestRecord {
 }
 
 export interface TestRecall {
-  results: (Pick<TestRecord, 'id' | 'content' | 'version' | 'validTo'> & {
+  results: (Pick<TestRecord, 'id' | 'content' | 'contextId' | 'version' | 'validTo'> & {
     score: number
     explain: Explanation | null
   })[]
