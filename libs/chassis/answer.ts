@@ -83,6 +83,12 @@ export function write(
   if (isStream(payload)) {
     delete head['content-length']
     response.writeHead(status, head)
+    if (exchange.isBrokenOff) {
+      // A client that only closed its own side would be sent events for ever, and the stream counted as open.
+      ;(payload as Readable).destroy()
+      response.end()
+      return
+    }
     pipeline(payload as Readable, response, (error) => error && log.debug({ requestId, error }, 'a stream ended early'))
     return
   }

@@ -36,6 +36,8 @@ export interface Exchange extends AnswerHeaders {
   isLast: boolean
   /** The parser could not read its body to the end. */
   isBroken: boolean
+  /** The parser met what it cannot read before this was answered: nothing more is heard of the client. */
+  isBrokenOff: boolean
   /** Set when the handler is called: from then on the outcome of a write may be unknown. */
   hasBegun: boolean
   /** Of the limiter, as its route has it. */
@@ -111,6 +113,7 @@ export function breakOff(socket: Socket): boolean {
   exchange.isLast = true
   if (!response.headersSent) {
     // Access is decided all the same: who may not come in is told that, and not what is wrong with the body.
+    exchange.isBrokenOff = true
     exchange.isBroken = !request.complete
     if (exchange.isBroken) body?.refuse(brokenBody())
     return true
@@ -168,6 +171,7 @@ class OpenExchange implements Exchange {
   awaitsContinue = false
   isLast: boolean
   isBroken = false
+  isBrokenOff = false
   hasBegun = false
   lane: Limiter
   share: string | undefined = undefined

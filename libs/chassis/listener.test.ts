@@ -1,12 +1,13 @@
 // What the HTTP parser refuses by itself, over bare sockets.
 
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { isId } from '@loci/contract/ids.ts'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import { open } from './probes.ts'
-import { type Access, route } from './route.ts'
+import { type Access, reply, route } from './route.ts'
 import { selfSigned } from './testing/certificate.ts'
 import { eventually, sendBytes } from './testing/request.ts'
 import { testHttpServer } from './testing/server.ts'
@@ -199,6 +200,24 @@ test('what cannot be read after a request under way is not answered in its place
   const text = await sendBytes(server.url, `${head('POST /slow', 'content-length: 0')}this is no HTTP\r\n\r\n`)
   assert.deepEqual(statusesIn(text), [200])
   assert.match(text, /connection: close/i)
+})
+
+// Mutant: without `isBrokenOff` in answer.ts (the connection stays open, and the test never ends).
+test('a stream that is asked for with what cannot be read ends as soon as it begins', async () => {
+  let made: Readable | undefined
+  const stream = route({ ...spec, method: 'GET', path: '/stream', deadline: 'stream' }, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    made = new Readable({ read: () => undefined })
+    return reply(200, made, { 'content-type': 'text/event-stream' })
+  })
+  await using server = await testHttpServer([stream])
+  for (const bytes of [
+    `${head('GET /stream', 'transfer-encoding: chunked')}zz\r\n`,
+    `${head('GET /stream')}this is no HTTP\r\n\r\n`,
+  ]) {
+    assert.deepEqual(statusesIn(await sendBytes(server.url, bytes)), [200])
+    assert.ok(made?.destroyed)
+  }
 })
 
 // Mutant: isLast = false in exchange.ts. Node's parser reads nothing after such a request: what follows was dropped in
