@@ -8,6 +8,50 @@ export type ManagementOperations = {
       200: CapabilityKeys
     }
   }
+  /** Sign in with the code that the provider gave the browser; sets the cookies of a session. */
+  'POST /api/auth/exchange': {
+    given: {
+      body: ExchangeRequest
+    }
+    answers: {
+      200: ExchangeResponse
+    }
+  }
+  /** The session with its access token, or null. Not for other sites. */
+  'GET /api/auth/get-session': {
+    given: {}
+    answers: {
+      200: SessionWhole
+    }
+  }
+  /** Sign out: ends the session here and its refresh token at the provider, clears the cookies. */
+  'POST /api/auth/logout': {
+    given: {}
+    answers: {
+      200: SessionEnded
+    }
+  }
+  /** New tokens by the refresh cookie. Tabs that ask at once get the same ones. */
+  'POST /api/auth/refresh': {
+    given: {}
+    answers: {
+      200: ExchangeResponse
+    }
+  }
+  /** Who is signed in, as the sign-in provider tells it now (kept for ten seconds at most). */
+  'GET /api/auth/session': {
+    given: {}
+    answers: {
+      200: SessionShown
+    }
+  }
+  /** The access token of the session, for integrations in the browser. Not for other sites. */
+  'GET /api/auth/token': {
+    given: {}
+    answers: {
+      200: SessionToken
+    }
+  }
   /** Lists API keys: all of the organization with `keys:write`, otherwise your own. */
   'GET /api/v1/api-keys': {
     given: {
@@ -106,6 +150,54 @@ export type ManagementOperations = {
       200: Cell
     }
   }
+  /** Begin to sign in on a command line: show the code and the address, then poll. */
+  'POST /api/v1/cli-logins': {
+    given: {
+      body?: CliLoginBegin | undefined
+    }
+    answers: {
+      201: CliLoginBegun
+    }
+  }
+  /** Approve the sign-in of a command line, whose code the person has compared. */
+  'POST /api/v1/cli-logins/{id}/approve': {
+    given: {
+      path: {
+        id: string
+      }
+      body: CliLoginDecision
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: CliLoginDecided
+    }
+  }
+  /** Deny the sign-in of a command line, whose code the person has compared. */
+  'POST /api/v1/cli-logins/{id}/deny': {
+    given: {
+      path: {
+        id: string
+      }
+      body: CliLoginDecision
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: CliLoginDecided
+    }
+  }
+  /** What became of a sign-in: 202 while nobody has decided, the API key once, 403 when it was denied. */
+  'POST /api/v1/cli-logins/{id}/poll': {
+    given: {
+      path: {
+        id: string
+      }
+      body: CliLoginPoll
+    }
+    answers: {
+      200: CliLoginKey
+      202: CliLoginPending
+    }
+  }
   /** What happened in the organization, in the order of its commits, kept seven days. With `after` a page, else server-sent events (text/event-stream) from now on, or from `Last-Event-ID`. */
   'GET /api/v1/events': {
     given: {
@@ -143,7 +235,7 @@ export type ManagementOperations = {
       200: Operation
     }
   }
-  /** The organizations of the caller: for an API key its own. */
+  /** The organizations of the caller: for an API key its own, for a session every one. */
   'GET /api/v1/organizations': {
     given: {}
     answers: {
@@ -419,6 +511,73 @@ export type ManagementOperations = {
     }
     answers: {
       200: PartnerCredentialIssued
+    }
+  }
+  /** GET of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  'GET /api/v1/services/{id}/proxy/{path}': {
+    given: {
+      path: {
+        id: string
+        path: string
+      }
+    }
+    answers: {
+      200: unknown
+    }
+  }
+  /** POST of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  'POST /api/v1/services/{id}/proxy/{path}': {
+    given: {
+      path: {
+        id: string
+        path: string
+      }
+      body?: unknown | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: unknown
+    }
+  }
+  /** PUT of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  'PUT /api/v1/services/{id}/proxy/{path}': {
+    given: {
+      path: {
+        id: string
+        path: string
+      }
+      body?: unknown | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: unknown
+    }
+  }
+  /** PATCH of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  'PATCH /api/v1/services/{id}/proxy/{path}': {
+    given: {
+      path: {
+        id: string
+        path: string
+      }
+      body?: unknown | undefined
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: unknown
+    }
+  }
+  /** DELETE of the service itself, for pages of the console: what stands under /v1, by the role of who is signed in. */
+  'DELETE /api/v1/services/{id}/proxy/{path}': {
+    given: {
+      path: {
+        id: string
+        path: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: unknown
     }
   }
   /** Take writes again. */
@@ -705,6 +864,44 @@ export type ManagementOperations = {
       200: CellSelf
     }
   }
+  /** Where a person approves a command line. */
+  'GET /cli-login': {
+    given: {
+      query?: {
+        user_code?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Approves or denies a command line. */
+  'POST /cli-login': {
+    given: {
+      body: unknown
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** An older path of the dashboard: leads to sign-in. */
+  'GET /dashboard': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** An older path of the dashboard: leads to sign-in. */
+  'GET /dashboard/{path}': {
+    given: {
+      path: {
+        path: string
+      }
+    }
+    answers: {
+      200: string
+    }
+  }
   /** The documentation as a page. */
   'GET /docs': {
     given: {}
@@ -754,6 +951,65 @@ export type ManagementOperations = {
       200: unknown
     }
   }
+  /** Where a person signs in. */
+  'GET /sign-in': {
+    given: {
+      query?: {
+        return_to?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Leads to the sign-in provider. */
+  'GET /sign-in/start': {
+    given: {
+      query?: {
+        return_to?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Where a person signs out. */
+  'GET /sign-out': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** Signs out, as POST /api/auth/logout does. */
+  'POST /sign-out': {
+    given: {
+      body?: unknown | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** Where the sign-in provider leads a browser back to. Leads on at once: its address has the code. */
+  'GET /signed-in': {
+    given: {
+      query?: {
+        code?: string | undefined
+        state?: string | undefined
+        iss?: string | undefined
+        error?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: string
+    }
+  }
+  /** After a sign-in that leads nowhere else. */
+  'GET /signed-in/done': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
 }
 
 /** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
@@ -763,6 +1019,8 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'POST /api/v1/api-keys/{id}/rotate',
   'POST /api/v1/cells',
   'PATCH /api/v1/cells/{id}',
+  'POST /api/v1/cli-logins/{id}/approve',
+  'POST /api/v1/cli-logins/{id}/deny',
   'POST /api/v1/invitations/accept',
   'POST /api/v1/organizations',
   'POST /api/v1/organizations/{id}/invitations',
@@ -778,6 +1036,10 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'POST /api/v1/services/{id}/partner-credentials',
   'DELETE /api/v1/services/{id}/partner-credentials/{credential_id}',
   'POST /api/v1/services/{id}/partner-credentials/{credential_id}/rotate',
+  'POST /api/v1/services/{id}/proxy/{path}',
+  'PUT /api/v1/services/{id}/proxy/{path}',
+  'PATCH /api/v1/services/{id}/proxy/{path}',
+  'DELETE /api/v1/services/{id}/proxy/{path}',
   'POST /api/v1/services/{id}/resume',
   'POST /api/v1/services/{id}/retry',
   'POST /api/v1/services/{id}/suspend',
@@ -960,6 +1222,40 @@ export type CellSelf = {
   instances: number
 }
 
+export type CliLoginBegin = { [field: string]: unknown }
+
+export type CliLoginBegun = {
+  id: string
+  user_code: string
+  device_code: string
+  verification_url: string
+  interval: number
+  expires_in: number
+}
+
+export type CliLoginDecided = {
+  id: string
+  status: 'approved' | 'denied' | Other
+}
+
+export type CliLoginDecision = {
+  user_code: string
+}
+
+export type CliLoginKey = {
+  api_key: string
+  organization_id: string
+  expires_at: string
+}
+
+export type CliLoginPending = {
+  status: 'pending'
+}
+
+export type CliLoginPoll = {
+  device_code: string
+}
+
 export type CreateServiceRequest = {
   service_type: string
   name: string
@@ -1010,6 +1306,18 @@ export type Events = {
   events: Event[]
   next: number
   truncated?: true
+}
+
+export type ExchangeRequest = {
+  code: string
+  redirect_uri: string
+  code_verifier: string
+}
+
+export type ExchangeResponse = {
+  authenticated: true
+  expires_at: string
+  expires_in: number
 }
 
 export type FeedResponse = {
@@ -1402,6 +1710,49 @@ export type Service = {
   operation_id: string | null
   updated_at: string
 }
+
+export type SessionEnded = {
+  logged_out: true
+  sign_out_url: string | null
+  revoked: {
+    session: boolean
+    refresh_token: boolean
+  }
+}
+
+export type SessionShown = {
+  authenticated: true
+  user: {
+    id: string
+    email: string
+    name: string | null
+    picture: string | null
+  }
+  organizations: ({
+    id: string
+    name: string
+    role: 'owner' | 'admin' | 'member' | 'viewer' | Other
+  })[]
+  expires_at: string
+}
+
+export type SessionToken = {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  expires_at: string
+}
+
+export type SessionWhole = {
+  user: {
+    id: string
+    email: string
+    name: string | null
+  }
+  access_token: string
+  token_type: 'Bearer'
+  expires_at: string
+} | null
 
 export type StartupResponse = {
   status: 'ok'

@@ -34,10 +34,11 @@ export function refuse(options: AnswerOptions, exchange: Exchange, error: unknow
   exchange.code = refusal.code
   const facts = { requestId, code: refusal.code, route: exchange.route, error: refusal.cause ?? refusal }
   if (hasBegun && isOutcomeUnknown(error) && matched?.spec.method !== 'GET')
-    options.log.error(facts, 'the outcome of a write is unknown; the caller was told so')
+    options.log.error(facts, `the outcome of a write is unknown; the caller got ${refusal.code}`)
   // 5xx of our own making are bugs or damage; what the load did is in the access line already.
   else if (refusal.status === 500) options.log.error(facts, 'request failed')
-  else if (refusal.code === 'STORE_UNAVAILABLE') options.log.warn(facts, 'PostgreSQL did not answer')
+  else if (refusal.code === 'STORE_UNAVAILABLE')
+    options.log.warn(facts, 'what a request needs did not answer; error says what')
   else if (isSchemaGap(refusal))
     options.log.error(facts, 'the database refused input that passed the schema of the route: a bug, mend the schema')
   const isFlat = options.flatPaths.has(exchange.route)

@@ -29,6 +29,7 @@ const MASK = '••••••'
 export function loadConfig<Table extends SettingsTable>({
   settings,
   together,
+  onlyWith = {},
   warningsOf,
   argv,
   env,
@@ -69,6 +70,8 @@ export function loadConfig<Table extends SettingsTable>({
   const known = values as Partial<ValuesOf<Table>>
   const config = { values: known, problems, warnings: warningsOf?.(known) ?? [], shown, rest, mode }
   checkGroups([['LOCI_TLS_CERT', 'LOCI_TLS_KEY'], ...(together ?? [])], given, problems)
+  for (const [env, other] of Object.entries(onlyWith))
+    if (given.has(env) && !given.has(other)) problems.push(`${env} means nothing without ${other}, which is missing`)
   checkListeners(values as ListenerValues, config)
   return config
 }

@@ -188,7 +188,7 @@ function errorFields(error: unknown): object {
 /** Anything that looks like a credential, wherever it stands. */
 const SECRETS = [
   /eyJ[\w-]{8,}(\.[\w-]*){1,4}(~eyJ[\w.~-]*)*/g,
-  /loci_(sk|ptr|adm)_[\w-]+/g,
+  /loci_(sk|ptr|adm|sh)_[\w-]+/g,
   /whsec_[\w+/=-]+/g,
   /\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi,
   /((?:postgres(?:ql)?|https?|rediss?):\/\/[^\s:/@"\\]*:)[^\s@"\\]+@/gi,
@@ -198,7 +198,7 @@ const SECRETS = [
 
 // One test decides for nearly every line, so that a request pays for a single pass.
 const SUSPICIOUS =
-  /eyJ|loci_(?:sk|ptr|adm)_|whsec_|bearer|basic|:\/\/[^\s"]*@|password|passwd|secret|token|api[_-]?key|PRIVATE KEY/i
+  /eyJ|loci_(?:sk|ptr|adm|sh)_|whsec_|bearer|basic|:\/\/[^\s"]*@|password|passwd|secret|token|api[_-]?key|PRIVATE KEY/i
 
 export function scrub(line: string): string {
   if (!SUSPICIOUS.test(line)) return line

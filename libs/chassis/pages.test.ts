@@ -56,7 +56,7 @@ test('a page has a policy that allows nothing but what it names', async () => {
     `frame-ancestors 'none'`,
     `img-src 'self'`,
   ])
-  assert.deepEqual([headers['referrer-policy'], headers['x-content-type-options']], ['no-referrer', 'nosniff'])
+  assert.deepEqual([headers['referrer-policy'], headers['x-content-type-options']], ['same-origin', 'nosniff'])
 })
 
 // Mutant: OWN_PATH without its look at the second character (//evil.example is followed).

@@ -18,7 +18,8 @@ export function html(text: string, policy: Policy, headers: HeaderValues = {}, s
   return reply(status, text, {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': directives.join('; '),
-    'referrer-policy': 'no-referrer',
+    // Not `no-referrer`: with it a browser sends the forms of the page with `Origin: null`, as another site's would be.
+    'referrer-policy': 'same-origin',
     ...headers,
   })
 }

@@ -259,7 +259,7 @@ function drainOnSignal(serving: Serving, { log, drainGraceMs, drainMs, exit }: D
   let draining = false
   const stop = async (signal: string) => {
     if (draining) {
-      log.warn({ signal }, 'second signal: ending at once')
+      log.warn({ signal }, 'second signal while draining: ending at once, running requests are cut')
       log.flush()
       exit(EXIT.failed)
       return
@@ -271,7 +271,11 @@ function drainOnSignal(serving: Serving, { log, drainGraceMs, drainMs, exit }: D
     // notice.
     if (wasServing) await new Promise((resolve) => setTimeout(resolve, drainGraceMs))
     const cut = (await Promise.all(servers.map((server) => server.close(drainMs)))).reduce((sum, one) => sum + one, 0)
-    await serving.close().catch((error) => log.warn({ error }, 'closing failed'))
+    await serving
+      .close()
+      .catch((error) =>
+        log.warn({ error }, 'stopping jobs, threads or connections failed; the process ends all the same'),
+      )
     lifecycle.move('stopped', 'drained')
     log.info({ count: cut }, cut === 0 ? 'drained, nothing was cut' : 'drained, some requests were cut at the deadline')
     log.flush()

@@ -104,6 +104,52 @@ export function secureUrl(text: string): string {
   return url.origin
 }
 
+/** As it stands in the tokens of the provider: to the letter, so nothing of it is normalised. */
+export function issuerUrl(text: string): string {
+  const url = readUrl(text)
+  if (!url || url.search || url.hash) throw new Error('must be a URL such as https://id.example/realms/loci')
+  requireTls(url)
+  return text
+}
+
+/** Compared to the letter too. */
+export function redirectUris(text: string): string[] {
+  const entries = list(text)
+  if (entries.length === 0) throw new Error('must name at least one URL')
+  for (const entry of entries) {
+    const url = readUrl(entry)
+    if (!url || url.hash)
+      throw new Error(`has '${entry.slice(0, 100)}', which is no URL such as https://loci.example/signed-in`)
+    requireTls(url)
+  }
+  return entries
+}
+
+/** `openid`, without which there is no person; the others as the provider names them. */
+export function scopes(text: string): string {
+  const named = text.split(/\s+/).filter((one) => one !== '')
+  if (!named.every((one) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(one)) || !named.includes('openid'))
+    throw new Error('must be scopes with blanks between, openid among them')
+  return named.join(' ')
+}
+
+/** One that cannot be guessed: whoever has it is this installation to the provider. */
+export function clientSecret(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error('must be visible ASCII characters')
+  if (text.length < SECRET_LENGTH_MIN || new Set(text).size < 10)
+    throw new Error('can be guessed: let the provider make a longer one')
+  return text
+}
+
+function readUrl(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && /^https?:$/.test(url.protocol) && !url.username && !url.password ? url : undefined
+}
+
+function requireTls({ protocol, hostname }: URL): void {
+  if (protocol === 'http:' && !isLoopback(hostname)) throw new Error('must be https: plain http is for loopback only')
+}
+
 /** TLS with a verified certificate is not optional: off this machine it is the only way (see libs/postgres). */
 export function databaseUrl(text: string): string {
   // libpq's form for a unix socket has no host at all (postgres://role@/database?host=/directory), which no URL may

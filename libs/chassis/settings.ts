@@ -39,6 +39,8 @@ export interface Registry<Table extends SettingsTable = SettingsTable> {
   settings: Table
   /** Variables that are given together or not at all. */
   together?: readonly (readonly string[])[]
+  /** Variables that mean nothing without another one. */
+  onlyWith?: Readonly<Record<string, string>>
   /** About more than one of its own settings. */
   warningsOf?(values: Partial<ValuesOf<Table>>): string[]
 }

@@ -17,6 +17,15 @@ export const HEADER = {
  * The prefix stands before the seed's names: `<prefix>_access_token`, `<prefix>_refresh_token`.
  */
 export function cookieNames(publicUrl: string): { access: string; refresh: string } {
-  const prefix = publicUrl.startsWith('https:') ? '__Host-loci' : 'loci'
+  const prefix = cookiePrefix(publicUrl)
   return { access: `${prefix}_access_token`, refresh: `${prefix}_refresh_token` }
+}
+
+/** Of a sign-in that is under way. */
+export function signInCookie(publicUrl: string): string {
+  return `${cookiePrefix(publicUrl)}_sign_in`
+}
+
+function cookiePrefix(publicUrl: string): string {
+  return publicUrl.startsWith('https:') ? '__Host-loci' : 'loci'
 }

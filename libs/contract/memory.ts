@@ -113,7 +113,9 @@ export const recallRequest = z
     kinds: narrowed.optional(),
     tags: narrowed.optional().meta({ description: 'Those that have all of them.' }),
     actors: narrowed.optional(),
-    asOf: moment.optional().meta({ description: 'What was valid then; also the moment that ages are counted to.' }),
+    asOf: moment.optional().meta({
+      description: 'What was valid then, of the 1,000 best candidates; also the moment that ages are counted to.',
+    }),
     tokenBudget: z.int().min(1).max(1_000_000).optional(),
     explain: z.boolean().default(false),
   })
@@ -142,7 +144,9 @@ export const recallResult = z
       }),
     ),
     abstained: z.boolean().meta({ description: 'Nothing scored enough to be an answer.' }),
-    total: z.int().meta({ description: 'Results before limit and tokenBudget.' }),
+    total: z
+      .int()
+      .meta({ description: 'Results before limit and tokenBudget, of the 200 best candidates; with asOf of 1,000.' }),
     asOfSeq: z.int(),
     tookMs: z.number(),
     damaged: damaged.optional(),

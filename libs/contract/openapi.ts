@@ -32,7 +32,8 @@ export interface RouteDescription {
   flatErrors?: boolean
 }
 
-export type Answer = z.ZodType | { contentType: string; description: string }
+/** `contentType`: one of several, or none at all, as of a redirect. */
+export type Answer = z.ZodType | { contentType: string | readonly string[]; description: string }
 
 export interface DocumentOptions {
   title: string
@@ -173,7 +174,7 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
             ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
             content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas) } },
           }
-        : { description: answer.description, content: { [answer.contentType]: {} } }
+        : { description: answer.description, ...contentOf(answer.contentType) }
   }
   const byStatus = Map.groupBy(route.errors, (code) => ERRORS[code].status)
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
@@ -192,6 +193,11 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
     }
   }
   return all
+}
+
+function contentOf(contentType: string | readonly string[]): Json {
+  const types = [contentType].flat()
+  return types.length === 0 ? {} : { content: Object.fromEntries(types.map((type) => [type, {}])) }
 }
 
 function answerHeadersOf(headers: Record<string, string>): Json {

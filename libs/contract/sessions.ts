@@ -1,21 +1,78 @@
-// Seed, "Management: browser session routes".
+// Seed, "Management: browser session routes": sign-in by code exchange, and what a page may know about it. Tokens of
+// the provider stay with us, but for the access token, which two routes tell.
 
 import { z } from 'zod'
+import { ROLES } from './organizations.ts'
+import { errorBody, idOf, timestamp } from './wire.ts'
 
 export const exchangeRequest = z
-  .object({
-    code: z.string().min(1),
-    redirect_uri: z.url(),
-    // RFC 7636, section 4.1.
+  .strictObject({
+    code: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,2048}$/, 'must be 1 to 2048 visible ASCII characters')
+      .meta({ description: 'As the provider gave it to the redirect_uri. Good once.' }),
+    redirect_uri: z.string().max(2_000).meta({ description: 'Exactly one of LOCI_OIDC_REDIRECT_URIS.' }),
     code_verifier: z
       .string()
-      .min(43)
-      .max(128)
-      .regex(/^[A-Za-z0-9\-._~]+$/),
+      .regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 characters of A-Z, a-z, 0-9, -, ., _ and ~')
+      .meta({ description: 'Of PKCE (RFC 7636).' }),
   })
   .meta({ id: 'ExchangeRequest' })
 
 /** State and expiry; never the refresh token (seed, Session routes response facts). */
 export const exchangeResponse = z
-  .strictObject({ authenticated: z.literal(true), expires_at: z.string(), expires_in: z.int() })
-  .meta({ id: 'ExchangeResponse' })
+  .strictObject({ authenticated: z.literal(true), expires_at: timestamp, expires_in: z.int().min(0) })
+  .meta({ id: 'ExchangeResponse', description: 'When the access token expires. Both tokens are in cookies.' })
+
+const user = z.object({
+  id: idOf('usr'),
+  email: z.string(),
+  name: z.string().nullable(),
+  picture: z.string().nullable(),
+})
+
+export const sessionShown = z
+  .object({
+    authenticated: z.literal(true),
+    user,
+    organizations: z.array(z.object({ id: idOf('org'), name: z.string(), role: z.enum(ROLES) })),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'SessionShown' })
+
+export const sessionMissing = z
+  .object({ authenticated: z.literal(false), ...errorBody('snake').shape })
+  .meta({ id: 'SessionMissing' })
+
+export const sessionWhole = z
+  .object({
+    user: user.omit({ picture: true }),
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_at: timestamp,
+  })
+  .nullable()
+  .meta({ id: 'SessionWhole', description: 'null without a session.' })
+
+export const sessionToken = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().min(0),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'SessionToken' })
+
+export const sessionEnded = z
+  .object({
+    logged_out: z.literal(true),
+    sign_out_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'Ends the session at the provider too; null where the provider has no such address.' }),
+    revoked: z.object({
+      session: z.boolean(),
+      refresh_token: z.boolean().meta({ description: 'False: there was none, or the provider is asked again later.' }),
+    }),
+  })
+  .meta({ id: 'SessionEnded' })

@@ -26,4 +26,6 @@ export const ADVISORY_LOCKS = {
   testTemplate: 7_026_300_010,
   /** keep_slot_partitions(). */
   slotPartitions: 7_026_300_012,
+  /** With issuer and subject: who signs in for the first time. */
+  person: 7_026_300_020,
 } as const

@@ -73,7 +73,8 @@ test('a deadlock is tried again', async () => {
 
   await Promise.all([both(1, 2), both(2, 1)])
 
-  assert.equal(attempts, 3)
+  // One of the two is refused; on a busy machine it comes back while the other has not gone on, and once more.
+  assert.ok(attempts === 3 || attempts === 4, `${attempts} attempts`)
   assert.deepEqual(await values(), [2, 2])
 })
 

@@ -15,6 +15,7 @@ export type Expectation =
   | `${number} ${ErrorCode}`
   | `${number} without a code`
   | '302'
+  | '303'
   | 'admitted'
   | 'admitted or 404'
   | 'as none'

@@ -5,6 +5,8 @@ export interface TcpProxy extends AsyncDisposable {
   port: number
   /** From now on nothing passes in either direction, and nobody is told: a silent partition. */
   blackHole(): void
+  /** Every connection is cut, and new ones as soon as they are made. */
+  refuse(): void
   heal(): void
   /** Everything takes so much longer from now on, in each direction. */
   delay(ms: number): void
@@ -16,11 +18,13 @@ export interface TcpProxy extends AsyncDisposable {
 export async function startTcpProxy(to: { port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let forwarding = true
+  let isRefusing = false
   let delayMs = 0
   let fatalText: string | undefined
   const pass = (to: Socket, data: Buffer) =>
     void (delayMs > 0 ? setTimeout(() => to.write(data), delayMs) : to.write(data))
   const server = createServer((client) => {
+    if (isRefusing) return void client.on('error', () => {}).destroy()
     const upstream = connect(to.port, '127.0.0.1')
     let cutting = false
     for (const socket of [client, upstream]) {
@@ -46,8 +50,13 @@ export async function startTcpProxy(to: { port: number }): Promise<TcpProxy> {
     blackHole: () => {
       forwarding = false
     },
+    refuse: () => {
+      isRefusing = true
+      for (const socket of sockets) socket.destroy()
+    },
     heal: () => {
       forwarding = true
+      isRefusing = false
     },
     delay: (ms) => {
       delayMs = ms

@@ -1,0 +1,9 @@
+// The console's way to a daemon, through management.
+
+import { z } from 'zod'
+import { pathId } from './wire.ts'
+
+export const proxyParams = z.object({ id: pathId, path: z.string().max(4_000) })
+/** As the daemon takes it. */
+export const proxyQuery = z.record(z.string(), z.string())
+export const proxyBody = z.unknown().meta({ description: 'JSON, as the daemon takes it.' })
