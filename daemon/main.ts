@@ -33,7 +33,7 @@ const code = await runProgram({
         const settings = requireSettings(config, REGISTRY.settings)
         const create: typeof createDaemon = (options) => {
           logBrokenLockOrder(options.log)
-          return createDaemon(options)
+          return createDaemon({ ...options, isWarmed: true })
         }
         return runServer({ program: 'daemon', version: manifest.version, config, settings, create, exit })
       },

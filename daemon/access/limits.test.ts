@@ -67,7 +67,9 @@ test('an instance gets its burst, then its rate, then 429 with Retry-After; anot
     for (;;) {
       const answer = await busy.call(granted % 2 ? token : busy.root(), LIST)
       const filled = 2 * ((performance.now() - startedAt) / 1_000)
-      if (answer.status !== 200) return answer
+      if (answer.status === 429) return answer
+      // Let in by the rate, and then perhaps by no slot in time: on a busy machine.
+      assert.ok(answer.status === 200 || answer.status === 503, answer.text)
       granted += 1
       assert.ok(granted <= 4 + filled, `${granted} granted after ${performance.now() - startedAt} ms`)
     }

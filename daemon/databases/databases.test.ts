@@ -8,7 +8,7 @@ import { expireEntries } from '../kv/store.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, path, putAll } from '../testing/tenant.ts'
-import { workDue } from './due.ts'
+import { backingOff, workDue } from './due.ts'
 import { claimDue, listTotals } from './store.ts'
 
 let daemon: TestDaemon
@@ -129,7 +129,13 @@ test('nobody writes into a database that is being erased, and other databases go
 test('the number of databases and the totals are exact, whoever writes at once', async () => {
   const tenant = await addTenant(daemon, { databases: 3 })
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
-  const write = (db: string, key: string) => tenant.call(`PUT ${path(key)}`, { value: key, ttlMs: 60_000 }, { db })
+  // On a busy machine some of eighteen wait longer than they may, and ask again as they are told to.
+  const write = async (db: string, key: string) => {
+    for (;;) {
+      const answer = await tenant.call(`PUT ${path(key)}`, { value: key, ttlMs: 60_000 }, { db })
+      if (answer.status !== 503) return answer
+    }
+  }
   const made = await Promise.all(names.flatMap((db) => ['1', '2', '3'].map((key) => write(db, key))))
   const open = await daemon.sql<{ name: string }>('select name from loci.databases where instance_id = $1 order by 1', [
     tenant.instanceId,
@@ -214,6 +220,36 @@ test('due work is claimed once, comes back when its worker dies, and one failure
   const rows = await cell.sql(`select database from loci.due where kind = 'advice' and at < now()`)
   assert.equal(rows.length, 1, 'what has no handler here is left alone')
   await app.close()
+})
+
+// Mutants: backingOff() without postponeDue(): always 5 s; without failures.delete(): 10 min after the success.
+test('dear work that fails is due later each time, up to ten minutes, and after a success soon again', async () => {
+  const tenant = await addTenant(daemon)
+  let isBroken = true
+  const forget = backingOff('forget', async () => {
+    if (isBroken) throw new Error('in trouble')
+  })
+  const put = `insert into loci.due (instance_id, database, kind, at) values ($1, 'a', 'forget', now())
+    on conflict (instance_id, database, kind) do update set at = now()`
+  const delays: number[] = []
+  for (let n = 0; n < 11; n += 1) {
+    isBroken = n !== 9
+    await daemon.sql(put, [tenant.instanceId])
+    // One round: with no time left it claims once.
+    const worked = workDue(pool, { forget }, 0)
+    if (isBroken) await assert.rejects(worked, /due work 'forget' failed/)
+    else await worked
+    const [row] = await daemon.sql<{ inS: number }>(
+      `select extract(epoch from at - now())::float8 as "inS" from loci.due where instance_id = $1 and kind = 'forget'`,
+      [tenant.instanceId],
+    )
+    delays.push(row?.inS ?? 0)
+  }
+  // Read a moment later: never more than it was put to, and less by what the machine took.
+  for (const [n, most] of [5, 10, 20, 40, 80, 160, 320, 600, 600, 5, 5].entries()) {
+    const delay = delays[n] ?? 0
+    assert.ok(delay <= most && (most < 40 || delay > most / 2), `failure ${n + 1}: ${delay} s`)
+  }
 })
 
 // Mutant: kv_expire that only deletes the due row.

@@ -5,18 +5,47 @@
 
 import type { Job } from '@loci/chassis/jobs.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { claimDue, type Due } from './store.ts'
+import { claimDue, type Due, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
 type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots' | 'records'
 
-type DueHandlers = Partial<Record<DueKind, (sql: Sql, due: Due) => Promise<unknown>>>
+type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
+type DueHandlers = Partial<Record<DueKind, DueHandler>>
 
 const DUE_MS = 1_000
 /** Per DUE_MS; half of the time is left to others. A million entries that expire together take about a minute. */
 const WORK_MS = 500
 /** Few, so that replicas share what is due, and a claim is over before its 5 s are. */
 const CLAIMED_MAX = 20
+
+const BACK_OFF_MS = 5_000
+const BACK_OFF_MS_MAX = 10 * 60_000
+/** Databases whose failures are counted; beyond them counting begins again. */
+const FAILING_MAX = 10_000
+
+/**
+ * For work whose failure is dear: a database where it fails again is due later each time, up to ten minutes. Counted by
+ * each replica for itself, and no more after a success.
+ */
+export function backingOff(kind: DueKind, handle: DueHandler): DueHandler {
+  const failures = new Map<string, number>()
+  return async (sql, due) => {
+    const name = `${due.instanceId}/${due.database}`
+    try {
+      await handle(sql, due)
+      failures.delete(name)
+    } catch (error) {
+      const before = failures.get(name) ?? 0
+      if (failures.size >= FAILING_MAX) failures.clear()
+      failures.set(name, before + 1)
+      const ms = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS * 2 ** before)
+      // Where this fails too, the claim's 5 s hold; what is told is why the work failed.
+      await postponeDue(sql, kind, due, ms).catch(() => {})
+      throw error
+    }
+  }
+}
 
 export function dueJobs(sql: Sql, handlers: DueHandlers): Job[] {
   return [{ name: 'due work', everyMs: DUE_MS, run: () => workDue(sql, handlers, WORK_MS) }]
@@ -32,7 +61,7 @@ export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number): 
     for (const [kind, handle] of Object.entries(handlers)) {
       for (const due of await claimDue(sql, kind, CLAIMED_MAX)) {
         claimed += 1
-        // One database in trouble must not keep the others waiting; its row is due again in 5 s.
+        // One database in trouble must not keep the others waiting; its row is due again in 5 s, or later (backingOff).
         await handle(sql, due).catch((error) => {
           failure ??= new Error(`due work '${kind}' failed`, { cause: error })
         })

@@ -70,6 +70,16 @@ export async function claimDue(sql: Sql, kind: string, limit: number): Promise<D
   return rows
 }
 
+/** From now on, so many milliseconds; a row that is gone stays gone. */
+export async function postponeDue(sql: Sql, kind: string, { instanceId, database }: Due, ms: number): Promise<void> {
+  await sql.query({
+    name: 'due_postpone',
+    text: `update loci.due set at = now() + $4 * interval '1 millisecond'
+      where instance_id = $1 and database = $2 and kind = $3`,
+    values: [instanceId, database, kind, ms],
+  })
+}
+
 export interface SealedKey {
   instanceId: string
   sealed: string

@@ -263,9 +263,13 @@ test('partitions are made for a day ahead, and dropped when their last event is 
     await daemon.sql(`create table loci.${name} (like loci.events including all); alter table loci.${name} owner to loci_owner;
       alter table loci.events attach partition loci.${name} for values from ('${from}') to ('${to}')`)
   }
-  assert.deepEqual(await hoursOf(), [-6, 0, 6, 12, 18, 24])
-  for (const ago of [12, 18, 24, 36, 42]) await partition(ago)
-  await authority.pool.query({ text: 'select loci.keep_event_partitions()' })
+  const keep = () => authority.pool.query({ text: 'select loci.keep_event_partitions()' })
+  // The database was made some minutes ago, perhaps in the six hours before these: then one more is older.
+  await keep()
+  const made = await hoursOf()
+  assert.deepEqual(made.slice(made.indexOf(-6)), [-6, 0, 6, 12, 18, 24])
+  for (const ago of [12, 18, 24, 36, 42]) if (!made.includes(-ago)) await partition(ago)
+  await keep()
   assert.deepEqual(await hoursOf(), [-24, -18, -12, -6, 0, 6, 12, 18, 24])
 })
 

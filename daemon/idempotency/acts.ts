@@ -1,5 +1,5 @@
 // Acts of an agent whose work is several statements: claim, work, answer and what follows are one transaction. A route
-// that writes by one call makes its claim in there (kv_write_acts).
+// that writes by one call makes its claim in there (kv_write_acts, wm_commit_acts, mem_write_acts).
 
 import { type Answers, createActs, type RunAct, tooManyAnswers } from '@loci/acts/idempotency/idempotency.ts'
 import type { Pool } from '@loci/postgres/pool.ts'

@@ -1,62 +1,54 @@
 -- Claims on Idempotency-Keys of one route, inside the function that does the work. The arrays have
 -- one element per claim, in the same order wherever two calls have the same keys. No row: each claim is the first. Else
 -- nothing may be done: `known`: the key was used within 24 hours. `answers`: the instance keeps as many as it may.
--- `expired`: its answer was removed, ask again. Called by kv_write_acts, before its work. Locks: an advisory lock for
--- each key, so that a second request waits here until the first has committed or gone; the instance's row where an
--- answer is removed, and then no other lock. Cost: one index lookup for each.
+-- `expired`: its answer was removed, ask again. Called by kv_write_acts, wm_commit_acts and mem_write_acts, before
+-- their work. Locks: an advisory lock for each key, so that a second request waits here until the first has committed
+-- or gone; the instance's row where an answer is removed, and then no other lock. Cost: one index lookup for each.
 create or replace function loci.claim_keys(p_instance text, p_route text, p_answers_max bigint, p_database text[],
   p_holder text[], p_key text[])
-returns table (claim int, outcome text) language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+returns table (claim int, outcome text)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-  v_is_full boolean;
-  v_created_at timestamptz;
-  v_bytes int;
-  v_expired_bytes int[] := '{}';
+  v_day timestamptz := clock_timestamp() - interval '24 hours';
 begin
-  select i.keyed_answers >= p_answers_max into v_is_full from loci.instances i where i.id = p_instance;
   perform pg_advisory_xact_lock(
       hashtextextended(concat_ws(E'\x1f', p_instance, c.database, p_route, c.holder, c.key), 7026300011))
     from unnest(p_database, p_holder, p_key) as c(database, holder, key);
-  -- Statements of their own, after the locks: their snapshots have what the first ones committed. One by one: before
-  -- the first analyze a join read every answer of the instance.
-  for i in 1 .. cardinality(p_key) loop
-    select o.created_at into v_created_at from loci.idempotency o
-      where o.instance_id = p_instance and o.database = p_database[i] and o.route = p_route and o.holder = p_holder[i]
-        and o.key = p_key[i];
-    continue when not found and not v_is_full;
-    claim := i;
-    outcome := case when not found then 'answers' when v_created_at < clock_timestamp() - interval '24 hours'
-      then 'expired' else 'known' end;
-    return next;
-    if outcome = 'expired' then
-      delete from loci.idempotency o
-        where o.instance_id = p_instance and o.database = p_database[i] and o.route = p_route and o.holder = p_holder[i]
-          and o.key = p_key[i]
-        returning o.bytes into v_bytes;
-      v_expired_bytes := v_expired_bytes || v_bytes;
-    end if;
-  end loop;
-  if v_expired_bytes <> '{}' then
-    update loci.instances i set keyed_answers = i.keyed_answers - (select count(b) from unnest(v_expired_bytes) b),
-        keyed_bytes = i.keyed_bytes - (select coalesce(sum(b), 0) from unnest(v_expired_bytes) b)
-      where i.id = p_instance;
+  -- Statements of their own, after the locks: their snapshots have what the first ones committed. limit: one lookup by
+  -- the key for each; before the first analyze a join read every answer of the instance.
+  return query select c.n::int, case when o.created_at is null then 'answers' when o.created_at < v_day then 'expired' else 'known' end
+    from unnest(p_database, p_holder, p_key) with ordinality as c(database, holder, key, n)
+      left join lateral (select k.created_at from loci.idempotency k where k.instance_id = p_instance and k.database = c.database
+        and k.route = p_route and k.holder = c.holder and k.key = c.key limit 1) o on true
+    where o.created_at is not null or (select i.keyed_answers >= p_answers_max from loci.instances i where i.id = p_instance);
+  if not found then
+    return;
   end if;
+  with expired as (
+    delete from loci.idempotency e where e.instance_id = p_instance and e.ctid = any (array(
+      select o.ctid from unnest(p_database, p_holder, p_key) as c(database, holder, key)
+        cross join lateral (select k.ctid, k.created_at from loci.idempotency k where k.instance_id = p_instance
+          and k.database = c.database and k.route = p_route and k.holder = c.holder and k.key = c.key limit 1) o
+      where o.created_at < v_day))
+    returning e.bytes
+  )
+  update loci.instances i set keyed_answers = i.keyed_answers - e.count, keyed_bytes = i.keyed_bytes - e.bytes
+    from (select count(*) as count, coalesce(sum(x.bytes), 0) as bytes from expired x) e where i.id = p_instance and e.count > 0;
 end
 $$;
 
 comment on function loci.claim_keys is 'without enter_database: reads, and removes what has expired, for kv_write_acts';
 
 -- Stores the answers of claims that were the first, and counts them once for all. A key that stands twice among them
--- fails the call: the caller then claims each alone. Called by kv_write_acts, after its work. Locks: the new rows; then
--- the instance's row, last. Cost: one insert for each, one update.
+-- fails the call: the caller then claims each alone. Called by those that claim, after their work. Locks: the new rows;
+-- then the instance's row, last. Cost: one insert for each, one update.
 create or replace function loci.keep_answers(p_instance text, p_route text, p_sealed_with text, p_database text[],
   p_holder text[], p_key text[], p_fingerprint text[], p_answer text[])
-returns void language plpgsql as $$
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   -- The key's columns stand in the row and in the index; 250 = headers, fingerprint, times and the second index
   -- (measured by a test).
   v_each int := 250 + 2 * (octet_length(p_instance) + octet_length(p_route));
-  v_bytes bigint;
 begin
   with kept as (
     insert into loci.idempotency
@@ -67,10 +59,9 @@ begin
     from unnest(p_database, p_holder, p_key, p_fingerprint, p_answer) as c(database, holder, key, fingerprint, answer)
     returning bytes
   )
-  select sum(k.bytes) into v_bytes from kept k;
-  update loci.instances i set keyed_answers = i.keyed_answers + cardinality(p_key),
-      keyed_bytes = i.keyed_bytes + v_bytes, keyed_since = coalesce(i.keyed_since, now())
-    where i.id = p_instance and i.state <> 'deleted';
+  update loci.instances i set keyed_answers = i.keyed_answers + k.count, keyed_bytes = i.keyed_bytes + k.bytes,
+      keyed_since = coalesce(i.keyed_since, now())
+    from (select count(*) as count, sum(x.bytes) as bytes from kept x) k where i.id = p_instance and i.state <> 'deleted';
   if not found then
     raise exception 'the instance is gone' using errcode = 'LC001', detail = '0 gone 0';
   end if;

@@ -1,10 +1,16 @@
-import type { Claim, StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
+import { type Claim, inProgress, type StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 
-/** As the functions take claims of one route: databases, holders, keys, fingerprints. */
+/**
+ * As the functions take claims of one route, sealed with one key: databases, holders, keys, fingerprints. Others would
+ * be filed where no repeat looks for them; a shared call that has them fails here, and each of it is then tried alone.
+ */
 export function claimValues(claims: Claim[]): string[][] {
+  const [first] = claims
+  const isOther = ({ scope, sealedWith }: Claim) => scope[2] !== first?.scope[2] || sealedWith !== first?.sealedWith
+  if (claims.some(isOther)) throw new Error('claims of different routes or keys in one call')
   const column = (at: number) => claims.map(({ scope }) => scope[at] as string)
   return [column(1), column(3), column(4), claims.map(({ fingerprint }) => fingerprint.toString('hex'))]
 }
@@ -54,6 +60,17 @@ export async function claimKey(
     values: [claim.scope[0], claim.scope[2], answersMax, databases, holders, keys],
   })
   return rows[0]?.outcome
+}
+
+/** Of a key whose first request may still be at work: waits for it. For one that would be refused without an answer. */
+export function settledAnswer(pool: Pool, claim: Claim): Promise<StoredAnswer | undefined> {
+  return transaction(pool, async (sql) => {
+    await showInstance(sql, claim.scope[0] as string)
+    const outcome = await claimKey(sql, claim, 0).catch((error) => {
+      throw isClaimed(error) ? inProgress() : error
+    })
+    return outcome === 'known' ? findAnswerIn(sql, claim.scope) : undefined
+  })
 }
 
 export async function keepAnswer(sql: Sql, claim: Claim, kept: object): Promise<void> {

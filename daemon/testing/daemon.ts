@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type AskOptions, ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { type LogLine, loggedIn, testLog } from '@loci/chassis/testing/server.ts'
 import { openPool } from '@loci/postgres/pool.ts'
-import { type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
 import { createDaemon } from '../app.ts'
 import { SCHEMA } from '../schema.ts'
 import type { DaemonSettings } from '../settings.ts'
@@ -56,6 +56,7 @@ export async function testDaemon({
     url: database.adminUrl,
     applicationName: 'loci-test',
     connectionsMax: 1,
+    ...PATIENT,
     onError: () => {}, // The statement that needed the connection fails by itself.
   })
   return {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestAuthority, type TestInstance, testAuthority } from './authority.ts'
 import { type TestDaemon, testDaemon } from './daemon.ts'
-import { testFeed } from './feed.ts'
+import { type TestFeed, testFeed } from './feed.ts'
 
 /** A daemon that listens to a feed of its own, on a database of its own. */
 export async function listeningCell() {
@@ -43,3 +43,17 @@ export async function withEntry(authority: TestAuthority): Promise<TestInstance>
   assert.equal((await made.call(made.root(), 'PUT /v1/kv/entries/a', { body: { value: 1 } })).status, 200)
   return made
 }
+
+export async function until<Value>(look: () => Promise<Value | undefined | false>, withinMs = 60_000): Promise<Value> {
+  for (const endsAt = performance.now() + withinMs; ; ) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > endsAt) throw new Error(`not within ${withinMs} ms: ${look}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+export const isToldDeleted = (feed: TestFeed, svc: string, generation: number) => async () =>
+  feed.reports.find(({ observed }) =>
+    observed.some((one) => one.svc === svc && one.state === 'deleted' && one.generation === generation),
+  )

@@ -6,8 +6,8 @@ import { openPool } from '@loci/postgres/pool.ts'
 import { commitActs } from '../../kv/store.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
-import { type TestFeed, testFeed } from '../../testing/feed.ts'
-import { listeningCell, rowsOf, withEntry } from '../../testing/listening-cell.ts'
+import { testFeed } from '../../testing/feed.ts'
+import { isToldDeleted, listeningCell, rowsOf, until } from '../../testing/listening-cell.ts'
 import { readReport } from '../reports/store.ts'
 import { leaveLease, takeLease } from '../store.ts'
 import { finishPurge, listPurges, purgeSome } from './store.ts'
@@ -25,20 +25,6 @@ after(async () => {
 })
 
 const CANARY = 'canary-4f1e'
-
-async function until<Value>(look: () => Promise<Value | undefined | false>, withinMs = 60_000): Promise<Value> {
-  for (const endsAt = performance.now() + withinMs; ; ) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (performance.now() > endsAt) throw new Error(`not within ${withinMs} ms: ${look}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
-const isToldDeleted = (feed: TestFeed, svc: string, generation: number) => async () =>
-  feed.reports.find(({ observed }) =>
-    observed.some((one) => one.svc === svc && one.state === 'deleted' && one.generation === generation),
-  )
 
 /** Something in every table that an instance can have rows in. */
 async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstance): Promise<void> {
@@ -342,42 +328,3 @@ for (const backup of ['of the whole cell', 'of the tables of the tenant alone'] 
       return reports.some(({ deletions }) => names(deletions)) && reports.some(({ observed }) => names(observed))
     })
   })
-
-test('a large instance is erased in batches, and a small one need not wait for it', async () => {
-  await using it = await listeningCell()
-  const { cell, authority, feed } = it
-  const [large, small] = [await withEntry(authority), await withEntry(authority)]
-  await cell.sql(
-    `insert into loci.entries select instance_id, database, 'k' || n, value, version, created_at, updated_at, null, digest
-     from loci.entries, generate_series(1, 20000) n where instance_id = $1`,
-    [large.svc],
-  )
-  await large.change({ state: 'deleted' })
-  const startedAt = performance.now()
-  await small.change({ state: 'deleted' })
-  const [ofSmall, ofLarge] = [
-    await until(isToldDeleted(feed, small.svc, 2)),
-    await until(isToldDeleted(feed, large.svc, 2)),
-  ]
-  const smallMs = ofSmall.at - startedAt
-  assert.ok(smallMs < 5_000 || ofSmall.at < ofLarge.at, `${smallMs} ms`)
-  assert.equal((await rowsOf(cell, large.svc)).entries, 0)
-})
-
-// Mutants: the log line of the purger without `service`; its catch taken away.
-test('an instance that cannot be erased is named in the log, and the others are erased', async () => {
-  await using it = await listeningCell()
-  const { cell, authority, feed } = it
-  const [stuck, other] = [await withEntry(authority), await withEntry(authority)]
-  await cell.sql(`create function public.refuse() returns trigger language plpgsql as
-    $$begin if old.instance_id = '${stuck.svc}' then raise 'stuck'; end if; return old; end$$`)
-  await cell.sql('create trigger refuse before delete on loci.entries for each row execute function public.refuse()')
-  await stuck.change({ state: 'deleted' })
-  await other.change({ state: 'deleted' })
-
-  const line = await cell.logged(({ message }) => String(message).startsWith('erasing an instance failed'))
-  assert.equal(line.service, stuck.svc)
-  await until(isToldDeleted(feed, other.svc, 2))
-  await cell.sql('drop trigger refuse on loci.entries')
-  await until(isToldDeleted(feed, stuck.svc, 2))
-})

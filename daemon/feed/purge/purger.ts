@@ -35,12 +35,22 @@ const BATCH_MAX = 500
 const SLICE_MS = 1_000
 const ERASING_FAILED =
   'erasing an instance failed; tried again in 5 s. Its service shows deletion_unconfirmed after 15 minutes; error says why'
+const BATCH_FAILED = 'erasing a batch of an instance failed; trying with fewer rows. error says why'
 
 export function createPurger(options: PurgerOptions): Purger {
-  const { pool, log } = options
+  const { pool, log, fence, onPurged } = options
   const wakeup = createWakeup()
   /** Of each instance whose erasure failed last. */
   const failing = new Map<string, (reason: string) => boolean>()
+  /** Rows of the next batch, of each instance whose last one failed. */
+  const limits = new Map<string, number>()
+
+  function tellFailure(error: unknown, { instanceId }: Purge, message: string): void {
+    const isNews = failing.get(instanceId) ?? createRepeats()
+    failing.set(instanceId, isNews)
+    if (isNews(`${message}: ${(error as Error).message}`))
+      log.warn({ error, component: 'purge', service: instanceId }, message)
+  }
 
   async function run(signal: AbortSignal): Promise<JobOutcome> {
     let isUnfinished = false
@@ -48,46 +58,41 @@ export function createPurger(options: PurgerOptions): Purger {
       if (signal.aborted) return undefined
       // One that fails must not block the others; it is retried in the next round.
       try {
-        isUnfinished = (await purgeForSlice(options, purge, signal)) || isUnfinished
-        failing.delete(purge.instanceId)
+        isUnfinished = (await purgeForSlice(purge, signal)) || isUnfinished
       } catch (error) {
-        const isNews = failing.get(purge.instanceId) ?? createRepeats()
-        failing.set(purge.instanceId, isNews)
-        if (isNews((error as Error).message))
-          log.warn({ error, component: 'purge', service: purge.instanceId }, ERASING_FAILED)
+        tellFailure(error, purge, ERASING_FAILED)
       }
     }
     return isUnfinished ? 'again' : undefined
   }
 
+  /** True while something is left. */
+  async function purgeForSlice(purge: Purge, signal: AbortSignal): Promise<boolean> {
+    const endsAt = performance.now() + SLICE_MS
+    while (!signal.aborted && performance.now() < endsAt) {
+      const startedAt = performance.now()
+      const limit = limits.get(purge.instanceId) ?? BATCH_MAX
+      const removed = await purgeSome(pool, fence, purge, limit).catch((error) => {
+        // A batch of one fails for another reason than its size.
+        if (limit === 1) throw error
+        tellFailure(error, purge, BATCH_FAILED)
+        return 'failed' as const
+      })
+      // Kept for the next slice: a batch that times out takes longer than a whole slice.
+      if (removed === 'failed') limits.set(purge.instanceId, Math.ceil(limit / 8))
+      else if (removed === undefined || removed < limit) {
+        const outcome = removed === undefined ? undefined : await finishPurge(pool, fence, purge)
+        limits.delete(purge.instanceId)
+        failing.delete(purge.instanceId)
+        if (outcome) await onPurged(outcome)
+        return false
+      }
+      // Pause as long as the batch took, so that requests come first.
+      await sleep(performance.now() - startedAt, undefined, { signal }).catch(() => undefined)
+    }
+    return true
+  }
+
   const failure = 'listing the instances to erase failed; retrying'
   return { job: { name: 'purge', atStart: true, everyMs: BEAT_MS, wakeup, failure, run }, wake: wakeup.wake }
-}
-
-/** True while something is left. */
-async function purgeForSlice(
-  { pool, fence, onPurged }: PurgerOptions,
-  purge: Purge,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const endsAt = performance.now() + SLICE_MS
-  let limit = BATCH_MAX
-  while (!signal.aborted && performance.now() < endsAt) {
-    const startedAt = performance.now()
-    const removed = await purgeSome(pool, fence, purge, limit).catch((error) => {
-      // Perhaps a timeout: retry with a smaller batch. A batch of one fails for another reason.
-      if (limit === 1) throw error
-      return error as Error
-    })
-    if (removed === undefined) return false
-    if (removed instanceof Error) limit = Math.ceil(limit / 8)
-    else if (removed < limit) {
-      const outcome = await finishPurge(pool, fence, purge)
-      if (outcome) await onPurged(outcome)
-      return false
-    }
-    // Pause as long as the batch took, so that requests come first.
-    await sleep(performance.now() - startedAt, undefined, { signal }).catch(() => undefined)
-  }
-  return true
 }
