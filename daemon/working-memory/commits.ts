@@ -3,6 +3,7 @@
 // overtaken by a commit, so there is progress whatever the number of replicas
 // (docs/decisions/2026-11-15-slots-planned-outside.md).
 
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { entryRefusal } from '../databases/quota.ts'
@@ -16,6 +17,7 @@ import {
   versionConflict,
   type Write,
 } from './document.ts'
+import { keptWrites } from './kept-batch.ts'
 import type { KnownDocuments } from './known-documents.ts'
 import { prefixOf } from './slots.ts'
 import { type Committed, type ConfigLayers, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
@@ -30,11 +32,16 @@ export interface SlotWritten {
   evicted: Evicted[]
 }
 
-export interface PlannedWrite {
+/** Writes of one database that are done all or none, with a claim on an Idempotency-Key or without. */
+export interface SlotAct {
   database: string
   databasesMax: number
-  write: Write
+  writes: Write[]
+  claim?: Claim | undefined
 }
+
+/** `known`: the Idempotency-Key is; `answers`: the instance keeps as many as it may. Nothing was done then. */
+export type ActResult = SlotWritten[] | 'known' | 'answers' | Error
 
 /** Below the statement timeout of the pool and the patience of a caller. */
 const OVERTAKEN_MS_MAX = 1_500
@@ -47,19 +54,32 @@ export async function commitWrites(
   pool: Pool,
   known: KnownDocuments,
   instanceId: string,
-  batch: PlannedWrite[],
-): Promise<(SlotWritten | Error)[]> {
-  const results = new Map<PlannedWrite, SlotWritten | Error>()
+  batch: SlotAct[],
+): Promise<ActResult[]> {
+  const results = new Map<SlotAct, ActResult>()
   const until = performance.now() + OVERTAKEN_MS_MAX
   for (let open = batch; open.length > 0; open = batch.filter((item) => !results.has(item))) {
     try {
-      await commitRound(pool, known, instanceId, open, { results, isLast: performance.now() > until })
+      await commitRound(pool, known, instanceId, firstOfKeys(open), { results, isLast: performance.now() > until })
     } catch (error) {
       if (open === batch) throw error
       for (const item of open) if (!results.has(item)) results.set(item, error as Error)
     }
   }
-  return batch.map((item) => results.get(item) as SlotWritten | Error)
+  return batch.map((act) => results.get(act) as ActResult)
+}
+
+/** Without the repeats of a key that is claimed by the same call: in the next one it is known. */
+function firstOfKeys(acts: SlotAct[]): SlotAct[] {
+  if (acts.every(({ claim }) => claim === undefined)) return acts
+  const scopes = new Set<string>()
+  return acts.filter(({ claim }) => {
+    const scope = claim?.scope.join('\n')
+    if (scope === undefined) return true
+    const isFirst = !scopes.has(scope)
+    scopes.add(scope)
+    return isFirst
+  })
 }
 
 /** Sets the results of what was done or refused; what was overtaken has none, unless this is the last round. */
@@ -67,18 +87,18 @@ async function commitRound(
   pool: Pool,
   known: KnownDocuments,
   instanceId: string,
-  open: PlannedWrite[],
-  { results, isLast }: { results: Map<PlannedWrite, SlotWritten | Error>; isLast: boolean },
+  open: SlotAct[],
+  { results, isLast }: { results: Map<SlotAct, ActResult>; isLast: boolean },
 ): Promise<void> {
   const databasesMax = open[0]?.databasesMax ?? 0
   const now = known.now()
-  const planned = [...Map.groupBy(open, ({ database }) => database)].map(([database, writes]) => {
-    const wanted = wantedOf(writes.map(({ write }) => write))
+  const planned = [...Map.groupBy(open, ({ database }) => database)].map(([database, acts]) => {
+    const wanted = wantedOf(acts.flatMap(({ writes }) => writes))
     const remembered = isLast || wanted.length > 0 ? undefined : known.find(instanceId, database)
-    const plan = remembered && planOf({ database, writes, known: remembered }, remembered, now)
+    const plan = remembered && planOf({ database, acts, known: remembered }, remembered, now)
     // Only a commit proves what is remembered. Where there is none, refusals and empty deletes are planned on what is
     // read.
-    return { database, writes, wanted, plan: plan?.plan.hasWrites() ? plan : undefined }
+    return { database, acts, wanted, plan: plan?.plan.hasWrites() ? plan : undefined }
   })
   const unknown = planned.filter(({ plan }) => !plan)
   const read = unknown.length > 0 ? await readDocuments(pool, instanceId, unknown) : []
@@ -88,20 +108,25 @@ async function commitRound(
     const snapshot = read.shift() as Snapshot
     return planOf({ ...group, known: undefined }, snapshot, snapshot.document.now)
   })
-  const writing = plans.filter(({ plan }) => plan.hasWrites())
+  const claiming = plans.flatMap(claimingOf).sort((a, b) => (keyOf(a.claim) < keyOf(b.claim) ? -1 : 1))
+  const writing = plans.filter(({ plan, items }) => plan.hasWrites() || items.some(({ act }) => act.claim))
   const steps = writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps }))
-  const committed = writing.length === 0 ? [] : await commitSteps(pool, instanceId, databasesMax, steps)
+  const committed = writing.length === 0 ? [] : await commitSteps(pool, instanceId, databasesMax, steps, claiming)
+  const stopped = committed.filter(({ claim }) => typeof claim === 'number')
+  for (const { claim, outcome } of stopped)
+    if (outcome === 'known' || outcome === 'answers') results.set(claiming[Number(claim) - 1]?.act as SlotAct, outcome)
+  if (stopped.length > 0) return
   const byDatabase = new Map(committed.map((one) => [one.database, one]))
   for (const { database, plan, items, snapshot, known: remembered } of plans) {
     const outcome = byDatabase.get(database)
-    if (outcome?.outcome === 'done') {
+    if (outcome?.outcome === 'done' && outcome.versions.length > 0) {
       const document = { version: outcome.versions.at(-1) as number, now, slots: plan.after(outcome.versions) }
       known.keep(instanceId, database, { ...snapshot, digest: outcome.digest, document })
     } else if (outcome?.outcome === 'moved' || (outcome && remembered)) {
       known.moved(instanceId, database)
       if (!isLast) continue
     }
-    for (const { item, applied } of items) results.set(item, resultOf(applied, plan, outcome, databasesMax))
+    for (const { act, applied } of items) results.set(act, resultOf(applied, plan, outcome, databasesMax))
   }
 }
 
@@ -112,39 +137,56 @@ interface Planned {
   known: Snapshot | undefined
   snapshot: Snapshot
   plan: Plan
-  items: { item: PlannedWrite; applied: Applied | Error }[]
+  items: { act: SlotAct; applied: Applied[] | Error; from: number; to: number }[]
+}
+
+const keyOf = ({ scope }: Claim) => scope.at(-1) as string
+
+/** Those that are not refused. By key: two calls that share several take their locks in one order. */
+function claimingOf({ items, plan }: Planned) {
+  return items.flatMap(({ act, applied, from, to }) => {
+    const { claim } = act
+    if (!claim || applied instanceof Error) return []
+    return [{ act, claim, from: from + 1, to, writes: keptWrites(applied, plan.steps, from) }]
+  })
 }
 
 function planOf(
-  { database, writes, known }: { database: string; writes: PlannedWrite[]; known: Snapshot | undefined },
+  { database, acts, known }: { database: string; acts: SlotAct[]; known: Snapshot | undefined },
   snapshot: Snapshot,
   now: number,
 ): Planned {
   const { version, slots } = snapshot.document
   const plan = createPlan({ version, now, slots }, configOf(snapshot))
-  const items = writes.map((item) => {
-    if (!snapshot.configIntact && item.write.op !== 'delete') return { item, applied: configDamaged() }
-    try {
-      return { item, applied: plan.apply(item.write) }
-    } catch (error) {
-      // Refused; anything else is a bug of this one write and must not take its neighbours with it.
-      return { item, applied: error as Error }
-    }
+  const items = acts.map((act) => {
+    const from = plan.steps.length
+    const applied = appliedOf(act, plan, snapshot)
+    return { act, applied, from, to: plan.steps.length }
   })
   return { database, version, now, known, snapshot, plan, items }
 }
 
+function appliedOf({ writes }: SlotAct, plan: Plan, { configIntact }: Snapshot): Applied[] | Error {
+  if (!configIntact && writes.some(({ op }) => op !== 'delete')) return configDamaged()
+  try {
+    return plan.applyAll(writes)
+  } catch (error) {
+    // Refused; anything else is a bug of this one act and must not take its neighbours with it.
+    return error as Error
+  }
+}
+
 function resultOf(
-  applied: Applied | Error,
+  applied: Applied[] | Error,
   { steps }: Plan,
   committed: Committed | undefined,
   databasesMax: number,
-): SlotWritten | Error {
+): SlotWritten[] | Error {
   if (applied instanceof PlannedConflict && committed?.outcome === 'done')
     return versionConflict(committed.versions[applied.step] as number)
   if (applied instanceof Error && !(applied instanceof PlannedConflict)) return applied
   if (committed && committed.outcome !== 'done') return refusalOf(committed, databasesMax)
-  return writtenOf(applied as Applied, steps, committed)
+  return (applied as Applied[]).map((one) => writtenOf(one, steps, committed))
 }
 
 /** The answer to a write that was done. */

@@ -73,6 +73,8 @@ export interface Plan {
   hasWrites(): boolean
   /** Throws an ApiError or a PlannedConflict, and leaves the plan as it was, when the write is refused. */
   apply(write: Write): Applied
+  /** All or none of them. */
+  applyAll(writes: Write[]): Applied[]
   /** The slots that leave, and the keys of those that stay. */
   clear(includePinned: boolean): { cleared: { key: string; version: number }[]; retained: string[] }
   isThere(key: string): boolean
@@ -188,22 +190,34 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     return losers
   }
 
+  function apply(write: Write): Applied {
+    const old = slots.find(({ key }) => key === write.key)
+    requireMatch(write.ifMatch, old)
+    if (write.op === 'put') return put(write.key, write.body, old, { source: write.source, keepsExpiry: false })
+    if (write.op === 'patch') {
+      if (!old) throw noSlot()
+      if (!old.meta) throw slotDamaged(write.key)
+      const body = patched(old.body(), write.patch)
+      return put(write.key, body, old, { source: write.source, keepsExpiry: !('ttlMs' in write.patch) })
+    }
+    if (!old) return { step: null, evicted: [] }
+    remove(write.key, null)
+    return { step: steps.length - 1, evicted: [] }
+  }
+
   return {
     steps,
     hasWrites: () => steps.length > expired,
-    apply(write) {
-      const old = slots.find(({ key }) => key === write.key)
-      requireMatch(write.ifMatch, old)
-      if (write.op === 'put') return put(write.key, write.body, old, { source: write.source, keepsExpiry: false })
-      if (write.op === 'patch') {
-        if (!old) throw noSlot()
-        if (!old.meta) throw slotDamaged(write.key)
-        const body = patched(old.body(), write.patch)
-        return put(write.key, body, old, { source: write.source, keepsExpiry: !('ttlMs' in write.patch) })
+    apply,
+    applyAll(writes) {
+      const [slotsBefore, stepsBefore] = [slots, steps.length]
+      try {
+        return writes.map(apply)
+      } catch (error) {
+        slots = slotsBefore
+        steps.length = stepsBefore
+        throw error
       }
-      if (!old) return { step: null, evicted: [] }
-      remove(write.key, null)
-      return { step: steps.length - 1, evicted: [] }
     },
     clear(includePinned) {
       const whole = slots.flatMap((slot) => (slot.meta ? [{ ...slot, meta: slot.meta }] : []))

@@ -90,38 +90,14 @@ begin
 end
 $$;
 
--- wm_write, and the events of it. Called by commitSteps(): every write that needs no more than itself.
-create or replace function loci.wm_commit(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
-  p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
-  p_expires timestamptz[], p_why text[])
-returns table (database text, outcome text, versions bigint[], digests bytea[], digest bytea)
-language plpgsql as $$
-#variable_conflict use_column
-declare
-  v_written record;
-  v_events jsonb[] := '{}';
-begin
-  for v_written in select * from loci.wm_write(p_instance, p_databases_max, p_database, p_version, p_digest, p_service, p_config, p_now,
-      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why)
-  loop
-    database := v_written.database; outcome := v_written.outcome; versions := v_written.versions; digests := v_written.digests;
-    digest := v_written.digest;
-    v_events := v_events || v_written.events;
-    return next;
-  end loop;
-  perform loci.append_events(p_instance, to_jsonb(v_events));
-end
-$$;
-comment on function loci.wm_commit is 'without enter_database: wm_write enters';
-
 -- Does the steps of a plan, database by database. A database whose document is not of the version that was planned on
 -- is left alone: outcome moved. Else: done (versions and digests, one for each step of it, and the digest of the whole
 -- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires) and remove (p_why: an eviction;
 -- null: deleted), each with the number of its database in p_database. p_digest: of the document that was remembered and
 -- planned on, null where it was read for this; what was remembered must also fit by content, by the service's
 -- configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called by
--- wm_commit and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls appends the events,
--- last.
+-- wm_commit, wm_commit_acts and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls
+-- appends the events, last.
 create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
   p_expires timestamptz[], p_why text[])
@@ -148,10 +124,13 @@ begin
     select e.name, e.outcome, e.head from loci.enter_database(p_instance, p_database,
       array(select p_database[s.d] from unnest(p_step_database, p_op) as s(d, op) where s.op = 'put'), p_databases_max) e
   loop
-    database := v_entered.name; versions := null; digests := null; digest := null; events := '{}';
-    outcome := case v_entered.outcome when 'none' then 'moved' else v_entered.outcome end;
+    database := v_entered.name; versions := '{}'; digests := '{}'; digest := null; events := '{}';
+    v_n := array_position(p_database, database);
+    v_steps := array_positions(p_step_database, v_n);
+    -- Where there is nothing to do it is done: an act that found nothing to delete is claimed too.
+    outcome := case when v_entered.outcome in ('open', 'none') and v_steps = '{}' then 'done'
+      when v_entered.outcome = 'none' then 'moved' else v_entered.outcome end;
     if outcome = 'open' then
-      v_n := array_position(p_database, database);
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[v_n] then
         outcome := 'moved';
@@ -172,7 +151,6 @@ begin
       else
         outcome := 'done';
         -- A call in an assignment: as a table in a query it costs four times as much.
-        v_steps := array_positions(p_step_database, v_n);
         v_applied := loci.wm_apply(v_entered.head, v_doc, v_is_whole, p_now[v_n], v_steps, p_op, p_key, p_rest, p_meta, p_expires, p_why);
         versions := v_applied.versions; digests := v_applied.digests; digest := v_applied.digest; events := v_applied.events;
         v_bytes := v_bytes + v_applied.bytes;

@@ -1,6 +1,12 @@
 // Slots by key, the list and the statistics. Reads and writes of one instance that arrive together share a call.
 
-import { REPEAT_ERRORS, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import {
+  type Claim,
+  type Claims,
+  inProgress,
+  REPEAT_ERRORS,
+  tooManyAnswers,
+} from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
 import { keyParams } from '@loci/contract/kv.ts'
@@ -19,21 +25,15 @@ import {
 } from '@loci/contract/working-memory.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
-import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
-import { appendEvents } from '../events/store.ts'
-import {
-  commitWrites,
-  configDamaged,
-  configOf,
-  type PlannedWrite,
-  type SlotWritten,
-  writePlanned,
-  writtenOf,
-} from './commits.ts'
+import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
+import { type ActResult, commitWrites, configOf, type SlotAct, type SlotWritten } from './commits.ts'
 import { noSlot, slotDamaged, type Write } from './document.ts'
+import { batchAnswer, type KeptBatch, writtenOfKept } from './kept-batch.ts'
 import { createKnownDocuments } from './known-documents.ts'
 import { type Source, sizeOf } from './slots.ts'
 import { findSlots, type ListRow, listSlots, readDocuments, type SlotRow, unreadable } from './store.ts'
@@ -42,7 +42,7 @@ interface SlotOptions {
   access: CapabilityAccess
   pool: Pool
   quota: Quota
-  act: RunAct<Caller>
+  claims: Claims<Caller>
 }
 
 /** In one statement. */
@@ -55,14 +55,15 @@ const SLOT_BODY_BYTES_MAX = 160 * 1024
 /** What every route of working memory has in common. */
 export const SHARED = { tag: 'working memory', subservice: 'working_memory' } as const
 
-export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
+export function slotRoutes({ access, pool, quota, claims }: SlotOptions): Route[] {
   const known = createKnownDocuments()
   // One commit of a database at a time: its writes keep their order, plan on each other and share what a commit costs.
-  const writes = createBatches<PlannedWrite, SlotWritten | Error>({
+  const acts = createBatches<SlotAct, ActResult>({
     run: (instanceId, batch) => commitWrites(pool, known, instanceId, batch),
     runningMax: 1,
     lanes: WRITE_LANES,
     batchMax: BATCH_MAX,
+    sizeOf: ({ writes }) => writes.length,
     groupOf: ({ database }) => database,
   })
   const lists = createBatches<string, ListRow>({
@@ -78,9 +79,18 @@ export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
     groupOf: ({ database }) => database,
   })
 
-  async function commit({ instance, database }: Caller, write: Write): Promise<SlotWritten> {
-    const written = await writes.add(instance.id, { database, databasesMax: instance.limits.databases, write })
-    if (written instanceof Error) throw written
+  async function commitAll({ instance, database }: Caller, writes: Write[], claim?: Claim) {
+    const act = { database, databasesMax: instance.limits.databases, writes, claim }
+    const result = await acts.add(instance.id, act).catch((error) => {
+      throw claim && isClaimed(error) ? inProgress() : error
+    })
+    if (result === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+    if (result instanceof Error) throw result
+    return result
+  }
+
+  async function commit(caller: Caller, write: Write): Promise<SlotWritten> {
+    const [written] = (await commitAll(caller, [write])) as [SlotWritten]
     return written
   }
 
@@ -245,31 +255,29 @@ export function slotRoutes({ access, pool, quota, act }: SlotOptions): Route[] {
           const { op, key, ...own } = operation
           return { op, key, body: own, ifMatch: null, source }
         })
-        return act(call, (sql) => writeBatch(sql, caller, writes))
+        const fill = async (_: unknown, kept: object) => batchAnswer(writes, writtenOfKept(kept as KeptBatch))
+        const claim = await claims.claimOf(call)
+        const puts = writes.flatMap((write) => (write.op === 'put' ? [write] : []))
+        try {
+          if (puts.length > 0) await quota.requireRoom(caller.instance, roomOf(puts), pool)
+          const done = await commitAll(caller, writes, claim)
+          if (done !== 'known') return batchAnswer(writes, done)
+        } catch (refusal) {
+          // A repeat of what was done before there was no room any more is still answered.
+          const stored = claim && isRefusal(refusal) ? await settledAnswer(pool, claim) : undefined
+          if (!claim || !stored) throw refusal
+          return claims.replay(pool, call, claim, stored, { fill })
+        }
+        const known = claim as Claim
+        return claims.replay(pool, call, known, await findAnswer(pool, known.scope), { fill })
       },
     ),
   ]
+}
 
-  async function writeBatch(sql: Sql, caller: Caller, writes: Write[]) {
-    const { instance, database } = caller
-    const puts = writes.flatMap((write) => (write.op === 'put' ? [write] : []))
-    if (puts.length > 0) await quota.requireRoom(instance, roomOf(puts), sql)
-    const where = { instanceId: instance.id, databasesMax: instance.limits.databases, database }
-    const { result, plan, committed, events } = await writePlanned(sql, where, [], (fresh, { configIntact }) => {
-      if (!configIntact && puts.length > 0) throw configDamaged()
-      return writes.map((write) => fresh.apply(write))
-    })
-    const results = result.map((applied, at) => {
-      const { op, key } = writes[at] as Write
-      const { version = 0, digest, expiresAt, evicted } = writtenOf(applied, plan.steps, committed)
-      if (op === 'delete') return { op, key, version, deleted: applied.step !== null }
-      return {
-        ...{ op, key, version, expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString() },
-        ...{ digest: digest?.toString('base64'), evicted },
-      }
-    })
-    return { status: 200, body: { results }, last: (last: Sql) => appendEvents(last, instance.id, events) }
-  }
+/** Nothing was done, and why is known. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS'
 }
 
 function written({ text, evicted }: SlotWritten) {

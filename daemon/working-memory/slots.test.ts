@@ -47,9 +47,13 @@ test('of simultaneous writes with one If-Match one wins, and none of many read-m
   try {
     const { version } = await slots.put('k', { value: 0 })
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) =>
-        slots.call(`PUT ${slotPath('k')}`, { value: n }, { 'if-match': `"${version}"` }),
-      ),
+      Array.from({ length: 20 }, async (_, n) => {
+        for (;;) {
+          const answer = await slots.call(`PUT ${slotPath('k')}`, { value: n }, { 'if-match': `"${version}"` })
+          // On a busy machine one may wait longer than it may, and asks again as it is told to.
+          if (answer.status !== 503) return answer
+        }
+      }),
     )
     const winners = answers.filter(({ status }) => status === 200)
     assert.equal(winners.length, 1)
@@ -65,7 +69,7 @@ test('of simultaneous writes with one If-Match one wins, and none of many read-m
         const body = { value: value + 1 }
         const { status } = await at.ask(`PUT ${slotPath('k')}`, { body, headers: { ...headers, 'if-match': etag } })
         if (status === 200) return
-        assert.equal(status, 412)
+        assert.ok(status === 412 || status === 503, String(status))
       }
     }
     const { value: before } = (await slots.get('k')).json<{ value: number }>()

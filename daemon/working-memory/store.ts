@@ -1,12 +1,16 @@
 // All SQL of working memory. Reads and writes of slots are calls of one function each, which sets the row-level
 // security context itself.
 
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isUnreadable } from '@loci/postgres/errors.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { instanceGone } from '../access/served.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
+import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { claimValues } from '../idempotency/store.ts'
 import type { Document, Resident, Step } from './document.ts'
 import type { Meta } from './slots.ts'
 
@@ -126,10 +130,23 @@ export interface PlannedSteps {
   known?: Pick<Snapshot, 'digest' | 'service' | 'configVersion'> | undefined
 }
 
+/** The claim of an act, which is the steps `from` to `to` of its database, and what is kept of its answer. */
+export interface ClaimedSteps {
+  claim: Claim
+  from: number
+  to: number
+  writes: object[]
+}
+
 export interface Committed {
+  /** Its number, where one of the claims stopped the call: nothing was done. */
+  claim?: number | null
   database: string
-  /** `moved`: the document is another by now. `none` never comes: it has moved. */
-  outcome: 'done' | 'moved' | 'databases' | 'erasing' | 'gone'
+  /**
+   * `moved`: the document is another by now. `none` never comes: it has moved. Of a claim: `known`, `answers` (the
+   * instance keeps as many as it may), `expired` (its answer was removed: ask again).
+   */
+  outcome: 'done' | 'moved' | 'databases' | 'erasing' | 'gone' | 'known' | 'answers' | 'expired'
   /** One for each step. */
   versions: number[]
   digests: Buffer[]
@@ -143,18 +160,39 @@ export async function commitSteps(
   instanceId: string,
   databasesMax: number,
   plans: PlannedSteps[],
+  claimed: ClaimedSteps[],
 ): Promise<Committed[]> {
+  const values = stepValues(instanceId, databasesMax, plans)
+  const claims = claimed.map(({ claim }) => claim)
   try {
-    const { rows } = await execute<Committed>(pool, {
-      name: 'wm_commit',
-      text: `select database, outcome, versions, digests, digest
-        from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-      values: stepValues(instanceId, databasesMax, plans),
-    })
+    const { rows } = await execute<Committed>(
+      pool,
+      claims.length === 0
+        ? {
+            name: 'wm_commit',
+            text: `select database, outcome, versions, digests, digest
+              from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+            values,
+          }
+        : {
+            name: 'wm_commit_acts',
+            text: `select claim, database, outcome, versions, digests, digest
+              from loci.wm_commit_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                $19, $20, $21, $22, $23, $24, $25)`,
+            values: [
+              ...values,
+              ...[ANSWERS_MAX, claims[0]?.scope[2], claims[0]?.sealedWith],
+              ...claimValues(claims),
+              claimed.map(({ from }) => from),
+              claimed.map(({ to }) => to),
+              claimed.map(({ writes }) => JSON.stringify(writes)),
+            ],
+          },
+    )
     wakeEvents(pool, instanceId)
     return rows
   } catch (error) {
-    throw isUnreadable(error) ? unreadable(error) : error
+    throw isUnreadable(error) ? unreadable(error) : sqlState(error) === 'LC001' ? instanceGone() : error
   }
 }
 
