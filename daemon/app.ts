@@ -23,7 +23,7 @@ import { findInstance, findPartnerCredential, readChanges, readCredentialStatus 
 import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
-import { dueJobs } from './databases/due.ts'
+import { backingOff, dueJobs } from './databases/due.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
 import { createKnownDamage } from './databases/known-damage.ts'
 import { createQuota } from './databases/quota.ts'
@@ -70,13 +70,22 @@ import { expireSlots, keepSlotPartitions } from './working-memory/store.ts'
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
 const BEAT_MS = 300
 
-export async function createDaemon(options: AppOptions<DaemonSettings>) {
+export interface DaemonOptions extends AppOptions<DaemonSettings> {
+  /** Pays at the start for what the first requests would else wait for. */
+  isWarmed?: boolean
+}
+
+export async function createDaemon(options: DaemonOptions) {
   const { settings, log, version } = options
   const { sealingKeys } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
   const open = poolOpener(settings, {
-    onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
+    onError: (error) =>
+      log.warn(
+        { error, component: 'postgres' },
+        'an idle connection failed and is replaced, or waking waiters after a commit failed; error says which',
+      ),
     // What a commit of this process wakes at once; other replicas find it by polling.
     wake: (topic, ...ids) => topic === 'events' && ids.forEach(follower.wake),
   })
@@ -121,6 +130,9 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
   const quota = createQuota(readUsage)
   const damage = createKnownDamage()
   const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
+  // Beside the start and no condition of it: a thread that cannot start fails large recalls and nothing else.
+  if (options.isWarmed)
+    void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
 
   const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker()]
 
@@ -132,7 +144,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...kvRoutes({ access, pool, quota, damage, shares, claims }),
-    ...slotRoutes({ access, pool, quota, act }),
+    ...slotRoutes({ access, pool, quota, claims }),
     ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
@@ -176,7 +188,7 @@ export async function createDaemon(options: AppOptions<DaemonSettings>) {
     jobs: [
       ...dueJobs(background, {
         ...{ expiry: expireEntries, slots: expireSlots },
-        index: (_, due) => buildIndex(background, index, due),
+        index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(background, index, due),
       }),
       ...instanceKeyJobs(background, sealingKeys),

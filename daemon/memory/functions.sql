@@ -150,8 +150,9 @@ begin
   foreach ord in array p_items loop
     record := null; events := '[]'; v_former := null;
     if p_source_event[ord] is not null then
-      select * into record from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
-        and r.source_event_id = p_source_event[ord] and (r.expires_at is null or r.expires_at > v_now) order by r.seq limit 1;
+      -- Ordered outside: ordered inside, the first plan of a new table reads the whole database (64 ms of 15,000).
+      select * into record from (select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+        and r.source_event_id = p_source_event[ord] and (r.expires_at is null or r.expires_at > v_now) offset 0) r order by r.seq limit 1;
       if found then
         outcome := case when loci.record_is_intact(record, p_head.instance_id, p_head.name) then 'known' else 'damaged' end;
         return next;

@@ -5,9 +5,9 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Due } from '../databases/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { candidatesMax, filterOf, type Recalled, recall } from './recall.ts'
+import { candidatesMax, filterOf, type Recalled, selectFrom } from './recall.ts'
 import { damagedOf, SHARED } from './routes.ts'
-import { findNumbered, unreadable } from './store.ts'
+import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import { createTails } from './tails.ts'
 import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
 import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
@@ -53,7 +53,6 @@ export function recallRoutes({ access, pool, index }: RecallOptions): Route[] {
     const { state, tail } = await tails.read(pool, place, asOf)
     const language = languageOf(state)
     const weights = weightsOf(state)
-    const filter = filterOf(request)
     const parts = partsOf(state, formatOf(language))
     const ranked = await index.search({
       instanceId: instance.id,
@@ -67,18 +66,16 @@ export function recallRoutes({ access, pool, index }: RecallOptions): Route[] {
       tail: [...tail, ...state.closed.map(recordTextOf)],
       masked: state.changed,
       query: request.query,
-      options: { limit: candidatesMax(request), weights, ...(filter ? { filter } : {}) },
+      options: { limit: candidatesMax(request), weights, filter: filterOf(request) },
     })
-    const rows = await findNumbered(
-      pool,
-      instance.id,
-      database,
-      ranked.map(({ seq }) => seq),
-    )
-    const now = (asOf ?? state.now).getTime()
-    const intact = rows.filter((row) => row.intact)
-    const recalled = recall(ranked, intact, request, { now, weights })
-    return { recalled, asOfSeq: state.seq, damaged: damagedOf(rows) }
+    const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), weights })
+    const damaged: StoredRecord[] = []
+    for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {
+      const rows = await findNumbered(pool, instance.id, database, seqs)
+      selection.take(rows.filter((row) => row.intact))
+      damaged.push(...rows.filter((row) => !row.intact))
+    }
+    return { recalled: selection.answer(), asOfSeq: state.seq, damaged: damagedOf(damaged) }
   }
 }
 

@@ -115,6 +115,29 @@ test('recall is narrowed by kind, tag, actor, score, number and tokens', async (
   assert.equal((await memory.contents({ query, tokenBudget: 12 })).length, 2)
 })
 
+// Mutants: acceptorOf() that knows no labels: the tagged ones are not among the candidates; gatherRows() that gives
+// each item the first labels: lost when the tail becomes a segment.
+test('what a kind or a tag narrows to is found however many others answer better', async () => {
+  const memory = fresh()
+  // Without an actor nothing is a copy too many.
+  const better = facts(600).map(({ actor, ...fact }) => ({
+    ...fact,
+    content: `${fact.content}, says the harbour master`,
+  }))
+  const tagged = { content: 'A harbour', kind: 'place', tags: ['coast', 'quiet'], occurredAt: '2020-01-01T00:00:00Z' }
+  await memory.storeAll([...better.slice(0, 300), tagged, ...better.slice(300)])
+  const query = 'What did the harbour master say?'
+  const check = async () => {
+    assert.ok(!(await memory.contents({ query, limit: 200 })).includes('A harbour'))
+    for (const narrow of [{ kinds: ['place', 'plan'] }, { tags: ['quiet'] }, { tags: ['quiet', 'coast'] }])
+      assert.deepEqual(await memory.contents({ query, minScore: 0, ...narrow }), ['A harbour'])
+    assert.deepEqual(await memory.contents({ query, minScore: 0, tags: ['quiet', 'busy'] }), [])
+  }
+  await check()
+  await eventually(async () => (await indexedThrough(memory.db)) > 301)
+  await check()
+})
+
 // Mutant: mem_index without its list of changed records: as of then a record stands in segment and tail, which is 500.
 test('what was superseded is not recalled, in the tail or in a segment, unless as of a time when it held', async () => {
   const memory = fresh()

@@ -1,30 +1,36 @@
 // Recall: the index finds the best candidates by the words of the question (the first stage, daemon/memory/index); the
-// second stage reads them from the records, adds how recent they are, and leaves out what was not asked for. The
-// answer is a function of the records and the moment: the same on every replica, with or without a cache.
+// second stage reads those that can be among the best from the records, adds how recent they are and the hint, and
+// leaves out what does not hold. The answer is a function of the records and the moment: the same on every replica,
+// with or without a cache, and the same as if every candidate had been read.
 
 import type { RecallRequest } from '@loci/contract/memory.ts'
 import type { Explanation } from '@loci/contract/working-memory.ts'
+import { DAY_MS } from './analysis/days.ts'
 import { foldName } from './analysis/fold.ts'
 import type { Filter, Ranked } from './index/search.ts'
 import { type RecordBody, round } from './records.ts'
 import type { StoredRecord } from './store.ts'
 import { ABSTAIN_BELOW, PARTS, type PartWeights } from './weights.ts'
 
-/** Read by number in the second stage. With a filter that the index does not know, more: most of them fall. */
 const CANDIDATES_MAX = 200
-const FILTERED_CANDIDATES_MAX = 1_000
+/** As of a time: what was stored since falls only when it is read. */
+const AS_OF_CANDIDATES_MAX = 1_000
+/** Read at first beyond what is asked for: some of them do not hold, or are lifted less than they might be. */
+const READ_MORE = 8
 
 const HOUR_MS = 3_600_000
+/** Of a sender (RecordWrite). */
+const HINT_MAX = 2
 /** What happened less than this ago happened now. */
 const NOW_MS = 60_000
 
 /** What the index itself can leave out. */
-export function filterOf({ actors }: RecallRequest): Filter | undefined {
-  return actors && { actors: actors.map(foldName) }
+export function filterOf({ actors, kinds, tags }: RecallRequest): Filter {
+  return { ...(actors ? { actors: actors.map(foldName) } : {}), ...(kinds ? { kinds } : {}), ...(tags ? { tags } : {}) }
 }
 
-export function candidatesMax({ kinds, tags, asOf, limit }: RecallRequest): number {
-  return kinds || tags || asOf ? FILTERED_CANDIDATES_MAX : Math.max(CANDIDATES_MAX, limit)
+export function candidatesMax({ asOf }: RecallRequest): number {
+  return asOf === undefined ? CANDIDATES_MAX : AS_OF_CANDIDATES_MAX
 }
 
 type Weights = PartWeights & { base: number }
@@ -44,30 +50,66 @@ export interface Recalled {
   total: number
 }
 
-/** `now`: the moment that is asked about. Rows in any order; those that cannot be an answer fall. */
-export function recall(
+export interface Selection {
+  /** Numbers of the records to be read next, none when the answer is decided. */
+  next(): number[]
+  /** What was read of them, in any order; those that cannot be an answer fall. */
+  take(rows: Intact[]): void
+  answer(): Recalled
+}
+
+/** `now`: the moment that is asked about. */
+export function selectFrom(
   ranked: Ranked[],
-  rows: Intact[],
   request: RecallRequest,
   { now, weights }: { now: number; weights: Weights },
-): Recalled {
-  const bySeq = new Map(rows.map((row) => [row.seq, row]))
-  let best = 0
-  const hits = ranked.flatMap((one) => {
-    const row = bySeq.get(one.seq)
-    const body = row && holds(row, now) ? (JSON.parse(row.body) as RecordBody) : undefined
-    if (!row || !body || !isAsked(body, request) || evidenceOf(one) <= 0) return []
-    best = Math.max(best, evidenceOf(one))
-    const { score, explain } = explained(one, body, row, now, weights)
-    return score < (request.minScore ?? Number.NEGATIVE_INFINITY) ? [] : [{ row, body, score, explain }]
-  })
+): Selection {
+  const { limit, minScore = Number.NEGATIVE_INFINITY } = request
   // Who says how much is enough has decided.
-  if (hits.length === 0 || (best < ABSTAIN_BELOW && request.minScore === undefined))
-    return { hits: [], abstained: true, total: 0 }
-  // Of equals the newer: it was said last.
-  hits.sort((one, other) => other.score - one.score || other.row.seq - one.row.seq)
-  const shown = withinBudget(hits.slice(0, request.limit), request.tokenBudget)
-  return { hits: shown, abstained: false, total: hits.length }
+  const enough = request.minScore === undefined ? ABSTAIN_BELOW : Number.NEGATIVE_INFINITY
+  const unread = ranked
+    .filter((one) => evidenceOf(one) > 0)
+    .map((one) => ({ one, most: mostOf(one, now, weights) }))
+    .filter(({ most }) => most >= minScore)
+    .sort((one, other) => other.most - one.most || other.one.seq - one.one.seq)
+  // How many hold is told by reading them: where a count of all is asked for that the index cannot know, all are read.
+  const isWhole = request.asOf !== undefined || request.minScore !== undefined
+  const reading = new Map<number, Ranked>()
+  const hits: Hit[] = []
+  let total = unread.length
+  let best = 0
+
+  return {
+    next() {
+      const last = hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY
+      let count = unread.findIndex(({ most }) => most < last)
+      if (isWhole || count < 0) count = unread.length
+      if (!isWhole) count = Math.min(count, hits.length === 0 ? limit + READ_MORE : 2 * hits.length)
+      // Nothing more can be shown; what can still be is that the answer is no abstention.
+      if (count === 0 && best < enough) count = unread.findIndex(({ one }) => evidenceOf(one) >= enough) + 1
+      for (const { one } of unread.splice(0, count)) reading.set(one.seq, one)
+      return [...reading.keys()]
+    },
+    take(rows) {
+      const before = hits.length
+      for (const row of rows) {
+        const one = reading.get(row.seq)
+        const body = one && holds(row, now) ? (JSON.parse(row.body) as RecordBody) : undefined
+        if (!one || !body || !isAsked(body, request)) continue
+        best = Math.max(best, evidenceOf(one))
+        const { score, explain } = explained(one, body, row, now, weights)
+        if (score >= minScore) hits.push({ row, body, score, explain })
+      }
+      total -= reading.size - (hits.length - before)
+      reading.clear()
+      // Of equals the newer: it was said last.
+      hits.sort((one, other) => other.score - one.score || other.row.seq - one.row.seq)
+    },
+    answer() {
+      if (hits.length === 0 || best < enough) return { hits: [], abstained: true, total: 0 }
+      return { hits: withinBudget(hits.slice(0, limit), request.tokenBudget), abstained: false, total }
+    },
+  }
 }
 
 function holds({ validFrom, validTo, archivedAt }: Intact, now: number): boolean {
@@ -82,6 +124,16 @@ function isAsked({ kind, tags }: RecordBody, { kinds, tags: wanted }: RecallRequ
 /** What the question has to do with it: everything but what it is worth in itself. */
 function evidenceOf({ score, parts }: Ranked): number {
   return score - (parts[PARTS.indexOf('salience')] as number)
+}
+
+/** Scores are rounded part by part. */
+const ROUNDED = 1e-5
+
+/** What the score of a candidate is at most. The index knows its day, and whether there is a hint. */
+function mostOf({ score, day, isHinted }: Ranked, now: number, weights: Weights): number {
+  const latest = Math.min((day + 1) * DAY_MS, now)
+  const hint = isHinted ? weights.salience * HINT_MAX : 0
+  return score + weights.base * baseLevel([latest], now) + hint + ROUNDED
 }
 
 /** The parts that the index knows, the sender's hint and the base level; they sum to the score as it is shown. */

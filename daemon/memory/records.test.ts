@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { openPool } from '@loci/postgres/pool.ts'
+import { claimValues } from '../idempotency/store.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { MEMORY_RIGHTS, memoryOf, type TestMemory } from '../testing/records.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -138,6 +141,33 @@ test('a repeat with the same key is answered as the first, also after the record
   assert.equal((await memory.list()).records.length, 5)
 })
 
+// Mutant: batches = singles, and claimValues() without its check: the call files every key under one of the two routes,
+// and the repeats on the other store their records again.
+test('keys of both routes that arrive together are each known to their own', async () => {
+  const memory = fresh()
+  const names = Array.from({ length: 12 }, (_, n) => `mixed-${n + 10}`)
+  const send = async (key: string, at: number) => {
+    for (;;) {
+      const answer = await (at % 2 === 0
+        ? memory.call('POST /v1/memory/records', { content: key }, { 'idempotency-key': key })
+        : memory.call('POST /v1/memory/records/batch', { records: [{ content: key }] }, { 'idempotency-key': key }))
+      // On a busy machine one waits for a lock longer than it may, and asks again as it is told to.
+      if (answer.status !== 503) return answer
+    }
+  }
+  const first = await Promise.all(names.map(send))
+  const again = await Promise.all(names.map(send))
+  for (const [at, { status, headers, text }] of again.entries())
+    assert.deepEqual([status, headers['idempotent-replayed'], text], [200, 'true', first[at]?.text])
+  assert.equal((await memory.list()).records.length, names.length)
+  const claim = (route: string, sealedWith: string): Claim => ({
+    ...{ scope: ['i', 'd', route, 'h', 'k'], sealedWith, fingerprint: Buffer.alloc(1), request: {} },
+  })
+  assert.equal(claimValues([claim('POST /a', '1'), claim('POST /a', '1')]).length, 4)
+  for (const other of [claim('POST /b', '1'), claim('POST /a', '2')])
+    assert.throws(() => claimValues([claim('POST /a', '1'), other]), /different routes or keys/)
+})
+
 // Mutant: mem_write_open that does not look for the key's current record: all three hold.
 test('a record that supersedes another ends it, and a key names one current fact', async () => {
   const memory = fresh()
@@ -199,4 +229,35 @@ test('records and their bytes count for the plan', async () => {
   await memory.store('c')
   assert.equal((await memory.call('POST /v1/memory/records', { content: 'd' })).error.code, 'QUOTA_EXCEEDED')
   assert.equal((await memory.list()).records.length, 3)
+})
+
+// Mutant: kv_usage_within that looks at due work of kind `expiry` alone.
+test('an expired record that is not swept yet does not count for the plan', async () => {
+  const small = await addTenant(daemon, { records: 2 })
+  const memory = memoryOf(small, 'brief')
+  const admin = openPool({ url: daemon.database.adminUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  const holder = await admin.client()
+  await memoryOf(small, 'lasting').store('a')
+  // Whoever holds the head keeps the sweeper away. On a slow machine the sweep may come first: again, with more time.
+  for (let ttlMs = 500, isHeld = false; !isHeld; ttlMs *= 2) {
+    const { id } = await memory.store({ content: 'b', ttlMs })
+    await holder.query({ text: 'begin' })
+    await holder.query({ text: 'set local idle_in_transaction_session_timeout = 0' })
+    const { rows } = await holder.query({
+      text: `select 1 from loci.databases h join loci.records r on r.instance_id = h.instance_id and r.database = h.name
+        where h.instance_id = $1 and r.id = $2 for update of h`,
+      values: [small.instanceId, id],
+    })
+    isHeld = rows.length > 0
+    if (!isHeld) await holder.query({ text: 'rollback' })
+    else while ((await memory.get(id)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const other = memoryOf(small, 'other')
+  const admitted = await other.call('POST /v1/memory/records', { content: 'c' })
+  const refused = await other.call('POST /v1/memory/records', { content: 'd' })
+  const { rows } = await holder.query({ text: `select 1 from loci.records where database = 'brief'` })
+  await holder.query({ text: 'rollback' })
+  holder.release()
+  await admin.close()
+  assert.deepEqual([admitted.status, refused.error.code, rows.length], [200, 'QUOTA_EXCEEDED', 1])
 })

@@ -19,7 +19,7 @@ import {
   recordWrite,
 } from '@loci/contract/memory.ts'
 import { idPath } from '@loci/contract/wire.ts'
-import { createBatches } from '@loci/postgres/batches.ts'
+import { type Batches, createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
@@ -66,14 +66,18 @@ const WRITE_ERRORS = [
 type WriteCall = Call<Caller, unknown, unknown, unknown>
 
 export function recordRoutes({ access, pool, shares, quota, keys, claims }: RecordOptions): Route[] {
-  // One commit of an instance at a time: its records keep their order and share what a commit costs.
-  const acts = createBatches<StoreAct, ActOutcome>({
-    run: (instanceId, batch) => commitRecords(pool, instanceId, batch),
-    runningMax: 1,
-    batchMax: BATCH_MAX,
-    sizeOf: ({ records }) => records.length,
-    groupOf: ({ database }) => database,
-  })
+  // One commit of an instance at a time: records keep their order and share what a commit costs.
+  // Each route by itself: a call files all its Idempotency-Keys under one.
+  const commits = () =>
+    createBatches<StoreAct, ActOutcome>({
+      run: (instanceId, batch) => commitRecords(pool, instanceId, batch),
+      runningMax: 1,
+      batchMax: BATCH_MAX,
+      sizeOf: ({ records }) => records.length,
+      groupOf: ({ database }) => database,
+    })
+  const singles = commits()
+  const batches = commits()
   const reads = createBatches<{ database: string; id: string }, StoredRecord | undefined>({
     run: (instanceId, wanted) => findRecords(pool, instanceId, wanted),
     runningMax: 1,
@@ -93,7 +97,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
         answers: { 200: recordStored },
         errors: WRITE_ERRORS,
       },
-      (call) => store(call, [call.body], ([text]) => text as string),
+      (call) => store(call, singles, [call.body], ([text]) => text as string),
     ),
 
     route(
@@ -107,7 +111,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
         answers: { 200: recordBatchResult },
         errors: WRITE_ERRORS,
       },
-      (call) => store(call, call.body.records, (texts) => `{"records":[${texts.join(',')}]}`),
+      (call) => store(call, batches, call.body.records, (texts) => `{"records":[${texts.join(',')}]}`),
     ),
 
     route(
@@ -173,7 +177,12 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
     return next ? cursorOf(last.seq) : null
   }
 
-  async function store(call: WriteCall, writes: RecordWrite[], answer: (texts: string[]) => string) {
+  async function store(
+    call: WriteCall,
+    acts: Batches<StoreAct, ActOutcome>,
+    writes: RecordWrite[],
+    answer: (texts: string[]) => string,
+  ) {
     const { caller } = call
     const { instance, database } = caller
     const macs = macsOf(await keys.of(instance.id))

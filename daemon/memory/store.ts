@@ -49,6 +49,9 @@ export type ActOutcome =
 
 const TIMES = `created_at as "createdAt", valid_from as "validFrom", valid_to as "validTo", archived_at as "archivedAt", expires_at as "expiresAt"`
 const COLUMNS = `id, key, source_event_id as "sourceEventId", version, body, ${TIMES}, digest`
+const SHOWN = `(record).id, (record).seq, (record).key, (record).source_event_id as "sourceEventId", (record).changed_seq as version,
+  (record).body, (record).created_at as "createdAt", (record).valid_from as "validFrom", (record).valid_to as "validTo",
+  (record).archived_at as "archivedAt", (record).expires_at as "expiresAt", (record).digest, intact`
 
 /** In one transaction, with its events: durable when this returns. Outcomes in the order of the acts. */
 export async function commitRecords(pool: Pool, instanceId: string, acts: StoreAct[]): Promise<ActOutcome[]> {
@@ -159,7 +162,7 @@ export async function findRecords(
 ): Promise<(StoredRecord | undefined)[]> {
   const { rows } = await sql.query<StoredRecord | { intact: null }>({
     name: 'mem_get_each',
-    text: `select seq, ${COLUMNS}, intact from loci.mem_get_each($1, $2, $3)`,
+    text: `select ${SHOWN} from loci.mem_get_each($1, $2, $3)`,
     values: [instanceId, wanted.map(({ database }) => database), wanted.map(({ id }) => id)],
   })
   return rows.map((row) => (row.intact === null ? undefined : row))
@@ -177,7 +180,7 @@ export async function listRecords(
 ): Promise<StoredRecord[]> {
   const { rows } = await sql.query<StoredRecord>({
     name: 'mem_list',
-    text: `select seq, ${COLUMNS}, intact from loci.mem_list($1, $2, $3, $4, $5)`,
+    text: `select ${SHOWN} from loci.mem_list($1, $2, $3, $4, $5)`,
     values: [instanceId, database, below, limit, PAGE_BYTES_MAX],
   })
   return rows
@@ -192,7 +195,7 @@ export async function findNumbered(
 ): Promise<StoredRecord[]> {
   const { rows } = await sql.query<StoredRecord>({
     name: 'mem_get_numbered',
-    text: `select seq, ${COLUMNS}, intact from loci.mem_get_numbered($1, $2, $3)`,
+    text: `select ${SHOWN} from loci.mem_get_numbered($1, $2, $3)`,
     values: [instanceId, database, seqs],
   })
   return rows
@@ -207,7 +210,7 @@ export async function findAsOf(
 ): Promise<(StoredRecord | undefined)[]> {
   const { rows } = await sql.query<StoredRecord | { intact: null }>({
     name: 'mem_get_as_of',
-    text: `select seq, ${COLUMNS}, intact from loci.mem_get_as_of($1, $2, $3, $4)`,
+    text: `select ${SHOWN} from loci.mem_get_as_of($1, $2, $3, $4)`,
     values: [instanceId, database, wanted.map(({ id }) => id), wanted.map(({ version }) => version)],
   })
   return rows.map((row) => (row.intact === null ? undefined : row))

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 20170979bce2ad1e3759350dc749d9511427e9018b79cf625b72387d99825ac2
+-- functions: 7e48df0d9e4728030875feda1026a90ebf5f852b2adb81eadc4465f0f70103ff
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

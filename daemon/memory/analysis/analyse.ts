@@ -13,6 +13,7 @@ import {
   DIGITS_SHIFT,
   FLAG,
   type IndexItem,
+  ITEM_TERMS_MAX,
   type Language,
   type RecordText,
   TERM_COUNT_MAX,
@@ -38,7 +39,7 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
     if (term === '') return
     length++
     const count = terms.get(term) ?? 0
-    if (count < TERM_COUNT_MAX) terms.set(term, count + 1)
+    if (count < TERM_COUNT_MAX && (count > 0 || terms.size < ITEM_TERMS_MAX)) terms.set(term, count + 1)
   })
   return {
     seq: record.seq,
@@ -46,7 +47,8 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
     position: record.position,
     actor: record.actor === null ? '' : foldName(record.actor),
     day: Math.floor(record.occurredAt / DAY_MS),
-    flags: flagsOf(text, folded, tables) | (media === '' ? 0 : FLAG.media),
+    labels: JSON.stringify([record.kind ?? '', ...(record.tags ?? []).toSorted()]),
+    flags: flagsOf(text, folded, tables) | (media === '' ? 0 : FLAG.media) | (record.isHinted ? FLAG.hinted : 0),
     length: Math.min(length, LENGTH_MAX),
     // The first letter is a capital anyway.
     caps: tables.names === null ? 0 : countOf(text.slice(1), tables.names, CAPS_MAX),
@@ -58,7 +60,8 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
 
 /** `actors`: the names of the database's actors, from actorNames(). They say who is meant, not what. */
 export function analyseCue(text: string, language: Language, actors: ActorNames): Cue {
-  const folded = fold(visible(text.slice(0, CUE_LENGTH_MAX)))
+  // Cut twice: of one character compatibility forms can make 18.
+  const folded = fold(visible(text.slice(0, CUE_LENGTH_MAX))).slice(0, CUE_LENGTH_MAX)
   const tables = tablesFor(folded, language)
   const { who, rest } = findNames(folded, actors)
   const terms = new Set<string>()

@@ -6,7 +6,17 @@ import { openSegment } from '../index/format.ts'
 import { search } from '../index/search.ts'
 import { PART_WEIGHTS, PARTS, type Part, SALIENCE_WEIGHTS } from '../weights.ts'
 import { analyseCue, analyseItem } from './analyse.ts'
-import { analyserOf, CAPS_MAX, LANGUAGES, type RecordText, TERM_COUNT_MAX, TERM_LENGTH_MAX } from './item.ts'
+import { foldName } from './fold.ts'
+import {
+  analyserOf,
+  CAPS_MAX,
+  CUE_LENGTH_MAX,
+  ITEM_TERMS_MAX,
+  LANGUAGES,
+  type RecordText,
+  TERM_COUNT_MAX,
+  TERM_LENGTH_MAX,
+} from './item.ts'
 import { actorNames } from './names.ts'
 
 const CONTENT_BYTES_MAX = 16_384
@@ -82,6 +92,41 @@ test('a list of capitals and new words is worth no more than the bound of salien
   const most = each.reduce((sum, weight) => sum + weight * Math.log1p(CAPS_MAX), 0) * PART_WEIGHTS.salience
   assert.ok(of(2).score <= most)
   assert.ok(of(1).score > of(2).score)
+})
+
+// Mutant: `terms.size < ITEM_TERMS_MAX` gone gives 5,460 terms.
+test('a text of nothing but new words has its first 1,024 terms, in their order, and its whole length', () => {
+  const characters = Array.from({ length: 5_461 }, (_, i) => String.fromCharCode(0x4e00 + i)).join('')
+  const item = analyseItem(record(1, characters), 'en')
+  assert.deepEqual([item.terms.size, item.length], [ITEM_TERMS_MAX, 5_460])
+  assert.equal([...item.terms.keys()].at(-1), characters.slice(ITEM_TERMS_MAX - 1, ITEM_TERMS_MAX + 1))
+  const again = analyseItem(record(1, `${characters}。${characters.slice(0, 2)}`), 'en')
+  assert.equal(again.terms.get(characters.slice(0, 2)), 2)
+})
+
+/** Counts what is looked up: work, not time. */
+class CountedNames extends Set<string> {
+  lookups = 0
+  letters = 0
+  override has(name: string): boolean {
+    this.lookups++
+    this.letters += name.length
+    return super.has(name)
+  }
+}
+
+// Mutants: actorNames without UNSPACED_NAME_MAX looks up names of 1,531 characters, 5 million times; analyseCue without
+// its second cut goes through 24,576 characters.
+test('no name of an actor makes a cue dear: at most 16 lookups for each of 4,096 characters', () => {
+  const long = foldName(`${'㌖'.repeat(255)}中`)
+  const short = '钢'.repeat(16)
+  const actors = actorNames([long, short], 'auto')
+  const names = new CountedNames(actors.names)
+  analyseCue('㌖'.repeat(CUE_LENGTH_MAX), 'auto', { ...actors, names })
+  assert.ok(names.lookups > CUE_LENGTH_MAX && names.lookups <= 16 * CUE_LENGTH_MAX, `${names.lookups} lookups`)
+  assert.ok(names.letters <= 16 * 16 * CUE_LENGTH_MAX, `${names.letters} letters`)
+  assert.deepEqual(analyseCue(`见${short}了`, 'auto', actors).who, [short])
+  assert.deepEqual(analyseCue(`${long}, 中`, 'auto', actors).who, [long])
 })
 
 // Mutant: a title of en.ts in quotes without a bound, [^"”]{2,}: 16 times as long for '“'.

@@ -2,7 +2,7 @@
 // made by analyse.ts, which is pure: the same text and language give the same item on every replica.
 
 /** Raise it with any change of terms, flags or ranges: a segment made by another version must be built anew. */
-const ANALYSER_VERSION = 1
+const ANALYSER_VERSION = 3
 
 /** The database's configured language. `auto` decides per text, by script and by stop words. */
 export const LANGUAGES = ['auto', 'en', 'nl', 'zh', 'ar'] as const
@@ -19,6 +19,12 @@ export const TERM_LENGTH_MAX = 40
 /** Highest count of one term in one item. Saying a word more often than this adds nothing. */
 export const TERM_COUNT_MAX = 16
 
+/**
+ * Distinct terms of one item; the words behind the first so many are counted and not found. 16 KiB of prose have fewer,
+ * in languages with spaces: the bound is for lists, and for texts in pairs of characters, which could have 9,500.
+ */
+export const ITEM_TERMS_MAX = 1_024
+
 /** Highest count of an item's names, words of the past and new words: a list of words is not all that salient. */
 export const CAPS_MAX = 15
 
@@ -34,6 +40,11 @@ export interface RecordText {
   content: string
   /** A description of attached media, searched as part of the text. */
   media?: string | null
+  /** What a recall may be narrowed to. */
+  kind?: string
+  tags?: readonly string[]
+  /** The sender's hint raises it: a recall must look at it even where its words score less than others'. */
+  isHinted?: boolean
 }
 
 /** Bits of an item's flags. Above them, from DIGITS_SHIFT on: how many digits the text has, at most 3. */
@@ -49,8 +60,9 @@ export const FLAG = {
   duration: 1 << 8,
   title: 1 << 9,
   person: 1 << 10,
+  hinted: 1 << 11,
 } as const
-export const DIGITS_SHIFT = 11
+export const DIGITS_SHIFT = 12
 
 /** First and last day of a time word, in days since 1970, both included. */
 export type DayRange = readonly [from: number, to: number]
@@ -61,9 +73,11 @@ export interface IndexItem {
   position: number
   /** Folded (foldName); empty without an actor. */
   actor: string
+  /** Its kind and then its tags, sorted, as JSON: what a recall may be narrowed to. */
+  labels: string
   /** Days since 1970, UTC. */
   day: number
-  /** 13 bits: FLAG and digits. */
+  /** 14 bits: FLAG and digits. */
   flags: number
   /** Words that are terms, doubles included, at most 65,535. More than the sum of the counts where those are cut. */
   length: number
@@ -71,7 +85,7 @@ export interface IndexItem {
   caps: number
   /** Words of the past, at most CAPS_MAX. */
   past: number
-  /** Term to count, 1 to TERM_COUNT_MAX. */
+  /** The first ITEM_TERMS_MAX terms to their count, 1 to TERM_COUNT_MAX. */
   terms: Map<string, number>
   /** Days that its time words ("yesterday", "two weeks ago") mean; at most 16. */
   ranges: DayRange[]
@@ -114,7 +128,7 @@ export interface ActorNames {
   names: ReadonlySet<string>
   /** Terms of the names. A first occurrence of one of them is no novelty, and none of them joins a stem group. */
   terms: ReadonlySet<string>
-  /** Longest name in a script without spaces, which is looked up at every place of the cue; 0 without one. */
+  /** Longest name in a script without spaces that is looked up at every place of the cue, at most 16; 0 without one. */
   unspacedLengthMax: number
 }
 

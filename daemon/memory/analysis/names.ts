@@ -8,6 +8,8 @@ import { eachWord, isUnspaced } from './words.ts'
 /** An actor called so is named by the word, but the word stays a word: nearly every record has such an actor. */
 const ROLES = new Set(['user', 'assistant', 'agent', 'system', 'tool', 'bot', 'human', 'customer', 'operator'])
 const NAME_WORDS_MAX = 4
+/** A longer name in a script without spaces is found only as a whole word: no actor makes every cue of others dear. */
+const UNSPACED_NAME_MAX = 16
 
 /** What the search hands to analyseCue, made once per list of segments from the actors of their items. */
 export function actorNames(actors: Iterable<string>, language: Language): ActorNames {
@@ -18,7 +20,8 @@ export function actorNames(actors: Iterable<string>, language: Language): ActorN
     if (actor === '') continue
     names.add(actor)
     if (ROLES.has(actor)) continue
-    if (isUnspaced(actor)) unspacedLengthMax = Math.max(unspacedLengthMax, actor.length)
+    const isLookedUp = actor.length <= UNSPACED_NAME_MAX && isUnspaced(actor)
+    if (isLookedUp) unspacedLengthMax = Math.max(unspacedLengthMax, actor.length)
     const first = actor.split(' ', 1)[0] ?? actor
     // The first word of a longer name is a name of its own, unless it is a role or a mere letter: "agent 7", "a smith".
     if (first.length > 1 && !ROLES.has(first)) names.add(first)

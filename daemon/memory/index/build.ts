@@ -2,7 +2,7 @@
 
 import type { DayRange, IndexItem } from '../analysis/item.ts'
 import { eachPosting, eachTerm } from './dictionary.ts'
-import { BLOCK, ITEMS_MAX, openSegment, packSegment, type Segment, TERM_BYTES_MAX } from './format.ts'
+import { BLOCK, ITEMS_MAX, openSegment, packSegment, readLabels, type Segment, TERM_BYTES_MAX } from './format.ts'
 import { sketchOf } from './sketch.ts'
 
 const NUMBER_MAX = 0xffff_ffff
@@ -16,12 +16,13 @@ interface Gathered {
   postings: Map<string, number[]>
 }
 
-export function buildSegment(items: readonly IndexItem[], analyser: number): Uint8Array {
+/** Each item is read once and its terms let go: what a build holds of them is one entry for each distinct one. */
+export function buildSegment(items: Iterable<IndexItem>, analyser: number): Uint8Array {
   const gathered: Gathered = { rows: [], postings: new Map() }
-  for (const item of items) {
+  for (const { terms, ...item } of items) {
     const row = gathered.rows.length
-    gathered.rows.push({ ...item, sketch: sketchOf(item.terms.keys()) })
-    for (const [term, count] of item.terms) addPosting(gathered.postings, term.toWellFormed(), row, count)
+    gathered.rows.push({ ...item, sketch: sketchOf(terms.keys()) })
+    for (const [term, count] of terms) addPosting(gathered.postings, term.toWellFormed(), row, count)
   }
   return encode(gathered, analyser)
 }
@@ -70,6 +71,7 @@ function gatherRows(segment: Segment, keep: (seq: number) => boolean, rows: Row[
     if (known) known.push(range)
     else ranges.set(item, [range])
   }
+  const labels = readLabels(segment).map((one) => JSON.stringify(one))
   const before = rows.length
   for (let i = 0; i < segment.items; i++) {
     if (!keep(segment.seq[i]!)) continue
@@ -80,6 +82,7 @@ function gatherRows(segment: Segment, keep: (seq: number) => boolean, rows: Row[
       context: segment.runContext[r]!,
       position: segment.runPosition[r]! + i - segment.runStart[r]!,
       actor: segment.actors[segment.actor[i]!]!,
+      labels: labels[segment.label[i]!]!,
       day: segment.day[i]!,
       flags: segment.flags[i]!,
       length: segment.length[i]!,
@@ -107,8 +110,8 @@ function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
   const placed = new Uint32Array(rows.length)
   for (const [to, from] of order.entries()) placed[from] = to
   const sorted = order.map((index) => rows[index]!)
-  const actors = [...new Set(sorted.map((row) => row.actor))].sort()
-  const actorIndex = new Map(actors.map((name, index) => [name, index]))
+  const actors = numbered(sorted.map((row) => row.actor))
+  const labels = numbered(sorted.map((row) => row.labels))
   const column = <T>(View: { from: (rows: Row[], of: (row: Row) => number) => T }, of: (row: Row) => number): T =>
     View.from(sorted, of)
   const ranges = sorted.flatMap((row, item) => row.ranges.map(([from, to]) => ({ item, from, to })))
@@ -116,7 +119,8 @@ function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
     seq: column(Uint32Array, (row) => row.seq),
     day: column(Int32Array, (row) => row.day),
     sketch: column(Uint32Array, (row) => row.sketch),
-    actor: column(Uint16Array, (row) => actorIndex.get(row.actor)!),
+    actor: column(Uint16Array, (row) => actors.get(row.actor)!),
+    label: column(Uint16Array, (row) => labels.get(row.labels)!),
     flags: column(Uint16Array, (row) => row.flags),
     length: column(Uint16Array, (row) => row.length),
     caps: column(Uint8Array, (row) => row.caps),
@@ -125,9 +129,15 @@ function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
     rangeItem: Uint16Array.from(ranges, ({ item }) => item),
     rangeFrom: Int32Array.from(ranges, ({ from }) => from),
     rangeTo: Int32Array.from(ranges, ({ to }) => to),
-    names: Buffer.from(JSON.stringify(actors)),
+    names: Buffer.from(JSON.stringify([...actors.keys()])),
+    labels: Buffer.from(`[${[...labels.keys()].join(',')}]`),
     ...encodeTerms(rows, placed, postings),
   })
+}
+
+/** The distinct texts, sorted, with their numbers. */
+function numbered(texts: readonly string[]): Map<string, number> {
+  return new Map([...new Set(texts)].sort().map((text, index) => [text, index]))
 }
 
 function orderOf(rows: readonly Row[]): number[] {

@@ -1,4 +1,4 @@
-// Lays what happened since the segments were built over a joined database, without joining it again: a tail of new
+// Lays what happened since the segments were built over a joined database, without joining it again: tails of new
 // items, and items masked out because their rows were superseded, archived or erased. The answer is that of a
 // database built from the remaining rows: masked items count in no df, no context, no neighbourhood and no novelty.
 // Arrays that change are copied; the base stays as it is.
@@ -10,31 +10,30 @@ import { eachEntry, eachPosting, entryString, entryText, findTerm, found, termBy
 import type { Segment } from './format.ts'
 import { CELL, CELL_BITS, numberCells, type PlacedRun, placeRun, segmentOf } from './places.ts'
 
-/** The mask is a segment of the masked items (extractItems); the tail one of the new items, some of which may have
- *  the seq of a masked one: the row changed. */
-export function withChanges(base: Base, tail: Segment | null, mask: Segment | null): Database {
-  if ((tail === null || tail.items === 0) && (mask === null || mask.items === 0)) return base
-  const changed = copyOf(base, tail, mask)
+/** The mask is a segment of the masked items (extractItems); the tails are segments of the new items, some of which
+ *  may have the seq of a masked one: the row changed. */
+export function withChanges(base: Base, tails: readonly Segment[], mask: Segment | null): Database {
+  if (tails.every(({ items }) => items === 0) && (mask === null || mask.items === 0)) return base
+  const changed = copyOf(base, tails, mask)
   if (mask !== null) removeItems(changed, base, mask)
-  if (tail !== null) addTail(changed, base, tail)
+  if (tails.length > 0) addTails(changed, base, tails)
   countContexts(changed)
-  const actors = changedActors(base, tail, mask)
+  const actors = changedActors(base, tails, mask)
   changed.names = actors.names
   changed.actors = actors.count
-  changeNovelty(changed, base, tail, mask)
-  changed.itemsOfActor = changedCounter(changed, base, tail, mask)
+  changeNovelty(changed, base, tails, mask)
+  changed.itemsOfActor = changedCounter(changed, base, tails, mask)
   return changed
 }
 
-function copyOf(base: Base, tail: Segment | null, mask: Segment | null): Database {
-  const segments = tail === null ? base.segments : [...base.segments, tail]
+function copyOf(base: Base, tails: readonly Segment[], mask: Segment | null): Database {
+  const segments = [...base.segments, ...tails]
   const itemAt = new Int32Array(segments.length)
-  itemAt.set(base.itemAt)
-  const last = base.segments.at(-1)
-  if (tail !== null) itemAt[segments.length - 1] = last ? base.itemAt[base.segments.length - 1]! + last.items : 0
+  for (let k = 1; k < segments.length; k++) itemAt[k] = itemAt[k - 1]! + segments[k - 1]!.items
+  const added = tails.reduce((sum, { items }) => sum + items, 0)
   return {
     ...base,
-    ...{ segments, itemAt, mask, items: base.items + (tail?.items ?? 0) - (mask?.items ?? 0) },
+    ...{ segments, itemAt, mask, items: base.items + added - (mask?.items ?? 0) },
     ...{ shift: [...base.shift], runContext: [...base.runContext], novel: [...base.novel] },
     ...{ runDayMin: [...base.runDayMin], runDayMax: [...base.runDayMax] },
     ...{ placeItem: base.placeItem.slice(), cellItems: base.cellItems.slice(), cellContext: base.cellContext.slice() },
@@ -63,18 +62,19 @@ function removeItems(changed: Database, base: Base, mask: Segment): void {
   if (removed !== mask.items) throw new Error(`mask has ${mask.items} items, the segments ${removed} of them`)
 }
 
-/** Contexts that the tail continues get new cells behind all others; the ones that they had are given up. */
-function addTail(changed: Database, base: Base, tail: Segment): void {
-  const k = base.segments.length
-  const contexts = tailContexts(changed, base, tail)
+/** Contexts that the tails continue get new cells behind all others; the ones that they had are given up. */
+function addTails(changed: Database, base: Base, tails: readonly Segment[]): void {
+  const tailFrom = base.segments.length
   const grown = new Map<number, PlacedRun[]>()
-  for (const [run, context] of contexts.entries()) {
-    const runs = grown.get(context)
-    if (runs) runs.push({ segment: k, run })
-    else grown.set(context, [...knownRuns(base, context), { segment: k, run }])
+  for (const [n, contexts] of tailContexts(changed, base, tails).entries()) {
+    for (const [run, context] of contexts.entries()) {
+      const runs = grown.get(context)
+      if (runs) runs.push({ segment: tailFrom + n, run })
+      else grown.set(context, [...knownRuns(base, context), { segment: tailFrom + n, run }])
+    }
   }
   changed.shift = changed.shift.map((shift) => shift.slice())
-  changed.shift.push(new Int32Array(tail.runStart.length))
+  for (const { runStart } of tails) changed.shift.push(new Int32Array(runStart.length))
   let cells = base.cellContext.length
   for (const [context, runs] of grown) {
     runs.sort((a, b) => positionOf(changed, a) - positionOf(changed, b))
@@ -89,21 +89,23 @@ function addTail(changed: Database, base: Base, tail: Segment): void {
     changed.cellContext.fill(context, changed.cellFrom[context], changed.cellTo[context])
     for (const run of runs) {
       const { segment } = run
-      placeRun(changed, changed.segments[segment]!, changed.itemAt[segment]!, run, segment < k ? masked : null)
+      placeRun(changed, changed.segments[segment]!, changed.itemAt[segment]!, run, segment < tailFrom ? masked : null)
     }
   }
 }
 
-/** Index of the context of each run of the tail; contexts that the base does not know are added. */
-function tailContexts(changed: Database, base: Base, tail: Segment): Int32Array {
+/** Index of the context of each run of each tail; contexts that the base does not know are added. */
+function tailContexts(changed: Database, base: Base, tails: readonly Segment[]): Int32Array[] {
   const fresh = new Map<number, number>()
-  const contexts = Int32Array.from(tail.runContext, (id) => {
-    const known = base.contextOf(id) ?? fresh.get(id)
-    if (known !== undefined) return known
-    const context = base.contextId.length + fresh.size
-    fresh.set(id, context)
-    return context
-  })
+  const contexts = tails.map(({ runContext }) =>
+    Int32Array.from(runContext, (id) => {
+      const known = base.contextOf(id) ?? fresh.get(id)
+      if (known !== undefined) return known
+      const context = base.contextId.length + fresh.size
+      fresh.set(id, context)
+      return context
+    }),
+  )
   const count = base.contextId.length + fresh.size
   changed.contextId = grow(base.contextId, count)
   changed.contextId.set([...fresh.keys()], base.contextId.length)
@@ -112,12 +114,14 @@ function tailContexts(changed: Database, base: Base, tail: Segment): Int32Array 
   changed.cellFrom = grow(base.cellFrom, count)
   changed.cellTo = grow(base.cellTo, count)
   changed.contextOf = (id) => base.contextOf(id) ?? fresh.get(id)
-  const days = readRuns(tail, contexts, changed.contextItems, changed.contextLength)
-  changed.runContext.push(contexts)
-  changed.runDayMin.push(days.min)
-  changed.runDayMax.push(days.max)
-  changed.dayMin = days.min.reduce((a, b) => Math.min(a, b), base.dayMin)
-  changed.dayMax = days.max.reduce((a, b) => Math.max(a, b), base.dayMax)
+  for (const [n, tail] of tails.entries()) {
+    const days = readRuns(tail, contexts[n]!, changed.contextItems, changed.contextLength)
+    changed.runContext.push(contexts[n]!)
+    changed.runDayMin.push(days.min)
+    changed.runDayMax.push(days.max)
+    changed.dayMin = days.min.reduce((a, b) => Math.min(a, b), changed.dayMin)
+    changed.dayMax = days.max.reduce((a, b) => Math.max(a, b), changed.dayMax)
+  }
   return contexts
 }
 
@@ -160,15 +164,9 @@ function countContexts(changed: Database): void {
   }
 }
 
-function changedActors(base: Base, tail: Segment | null, mask: Segment | null) {
-  const added =
-    tail === null
-      ? []
-      : countActors([tail])
-          .keys()
-          .filter((name) => !base.actorItems.has(name))
-          .toArray()
-  const speaking = new Set(tail?.actors)
+function changedActors(base: Base, tails: readonly Segment[], mask: Segment | null) {
+  const added = [...countActors(tails).keys()].filter((name) => !base.actorItems.has(name))
+  const speaking = new Set(tails.flatMap(({ actors }) => actors))
   const gone = new Set<string>()
   for (const [name, items] of mask === null ? [] : countActors([mask])) {
     if (base.actorItems.get(name) === items && !speaking.has(name)) gone.add(name)
@@ -190,12 +188,9 @@ function union(one: ActorNames, other: ActorNames): ActorNames {
 }
 
 /** Takes each term whose first item may be another one now from the item that had it and gives it to the new one. */
-function changeNovelty(changed: Database, base: Base, tail: Segment | null, mask: Segment | null): void {
+function changeNovelty(changed: Database, base: Base, tails: readonly Segment[], mask: Segment | null): void {
   const owned = new Set<number>()
-  if (tail !== null) {
-    owned.add(base.segments.length)
-    changed.novel.push(new Uint16Array(tail.items))
-  }
+  for (const { items } of tails) owned.add(changed.novel.push(new Uint16Array(items)) - 1)
   const count = (item: number, by: 1 | -1) => {
     const k = segmentOf(changed.itemAt, item, 0)
     if (!owned.has(k)) {
@@ -209,12 +204,11 @@ function changeNovelty(changed: Database, base: Base, tail: Segment | null, mask
     if (done.has(term)) return
     done.add(term)
     const before = base.firsts.find(key, length)
-    const after = firstItem(changed, base, tail, before, key.subarray(0, length))
+    const after = firstItem(changed, base, before, key.subarray(0, length))
     if (before >= 0 && !base.names.terms.has(term)) count(before, -1)
     if (after >= 0 && !changed.names.terms.has(term)) count(after, 1)
   }
-  for (const segment of [tail, mask]) {
-    if (segment === null) continue
+  for (const segment of mask === null ? tails : [...tails, mask]) {
     eachEntry(segment, 0, (length) => {
       change(entryString(length), entryText, length)
       return true
@@ -229,13 +223,15 @@ function changeNovelty(changed: Database, base: Base, tail: Segment | null, mask
 }
 
 /** The item that now says a term first; `before` did in the base (-1: none). */
-function firstItem(changed: Database, base: Base, tail: Segment | null, before: number, key: Uint8Array): number {
+function firstItem(changed: Database, base: Base, before: number, key: Uint8Array): number {
   let item = before
   if (before >= 0 && isMasked(changed, before)) {
     item = -1
     for (const k of base.segments.keys()) item = earlier(changed, item, firstIn(changed, k, key))
   }
-  return tail === null ? item : earlier(changed, item, firstIn(changed, base.segments.length, key))
+  for (let k = base.segments.length; k < changed.segments.length; k++)
+    item = earlier(changed, item, firstIn(changed, k, key))
+  return item
 }
 
 function isMasked(changed: Database, item: number): boolean {
@@ -269,10 +265,12 @@ function seqOf({ itemAt, segments }: Database, item: number): number {
   return segments[k]!.seq[item - itemAt[k]!]!
 }
 
-function changedCounter(changed: Database, base: Base, tail: Segment | null, mask: Segment | null) {
+function changedCounter(changed: Database, base: Base, tails: readonly Segment[], mask: Segment | null) {
   return (who: string) => {
     const counts = grow(base.itemsOfActor(who), changed.contextId.length)
-    if (tail !== null) addActor(counts, tail, changed.runContext.at(-1)!, who, 1)
+    for (const [n, tail] of tails.entries()) {
+      addActor(counts, tail, changed.runContext[base.segments.length + n]!, who, 1)
+    }
     if (mask === null) return counts
     const contexts = Int32Array.from(mask.runContext, (id) => changed.contextOf(id)!)
     addActor(counts, mask, contexts, who, -1)

@@ -41,9 +41,11 @@ export interface Engine {
 
 /** The engine was not sent all that it needs: whoever sent it believes that it has what it has forgotten. */
 export class MissingPartError extends Error {
+  readonly problem: string
   constructor(part: string) {
     super(`the search engine does not have ${part}`)
     this.name = 'MissingPartError'
+    this.problem = part
   }
 }
 
@@ -52,9 +54,10 @@ interface Held {
   segmentIds: readonly string[]
   segments: Map<string, Segment>
   base: Base
-  tail: Segment | null
+  /** None; one; or a larger one, and one of the latest rows. */
+  tails: readonly Segment[]
   mask: Segment | null
-  /** The base with tail and mask laid over it. */
+  /** The base with tails and mask laid over it. */
   database: Database
 }
 
@@ -84,16 +87,16 @@ export function createEngine(): Engine {
 }
 
 export function buildFrom(records: readonly RecordText[], language: Language): Uint8Array {
-  const items = records.map((record) => analyseItem(record, language))
+  const items = records.values().map((record) => analyseItem(record, language))
   return buildSegment(items, analyserOf(language))
 }
 
 function update(before: Held | undefined, request: EngineRequest): Held {
   const held = sameList(before, request) ? before : join(before, request)
-  const tail = updateTail(held, request)
+  const tails = updateTails(held, request)
   const mask = updateMask(held, request.masked)
-  if (held === before && tail === held.tail && mask === held.mask) return held
-  return { ...held, tail, mask, database: withChanges(held.base, tail, mask) }
+  if (held === before && tails === held.tails && mask === held.mask) return held
+  return { ...held, tails, mask, database: withChanges(held.base, tails, mask) }
 }
 
 function sameList(held: Held | undefined, { segmentIds, language }: EngineRequest): held is Held {
@@ -115,23 +118,32 @@ function join(before: Held | undefined, { segmentIds, bodies, language }: Engine
   }
   const base = openDatabase([...segments.values()], language)
   // Another language makes other terms of the tail.
-  const tail = before?.language === language ? before.tail : null
-  return { language, segmentIds, segments, base, tail, mask: null, database: base }
+  const tails = before?.language === language ? before.tails : []
+  return { language, segmentIds, segments, base, tails, mask: null, database: base }
 }
 
-/** The tail as a segment: rows that are new are analysed and merged into the one before. */
-function updateTail({ tail }: Held, { tailSeqs, texts, language }: EngineRequest): Segment | null {
+/** Rows of the smaller tail: each new row is merged with these, and with the others once for so many. */
+const LATEST_MAX = 16
+
+/** The tail as segments: rows that are new are analysed and merged with the latest. */
+function updateTails({ tails }: Held, { tailSeqs, texts, language }: EngineRequest): readonly Segment[] {
   const wanted = new Set(tailSeqs)
-  const had = new Set(tail?.seq)
+  const had = new Set(tails.flatMap(({ seq }) => [...seq]))
   const fresh = texts.filter(({ seq }) => wanted.has(seq) && !had.has(seq))
   const gone = new Set([...had].filter((seq) => !wanted.has(seq)))
   if (had.size - gone.size + fresh.length !== wanted.size) throw new MissingPartError('a row of the tail')
-  if (fresh.length === 0 && gone.size === 0) return tail
-  if (wanted.size === 0) return null
-  const built = buildFrom(fresh, language)
-  if (had.size === gone.size) return openSegment(built)
-  const bodies = tail === null ? [built] : fresh.length === 0 ? [tail.bytes] : [tail.bytes, built]
-  return openSegment(mergeSegments(bodies, gone))
+  if (fresh.length === 0 && gone.size === 0) return tails
+  if (wanted.size === 0) return []
+  const built = fresh.length === 0 ? [] : [buildFrom(fresh, language)]
+  const kept = had.size === gone.size ? [] : tails.map(({ bytes }) => bytes)
+  const latest = kept.length === 2 ? tails[1]!.items : 0
+  if (kept.length === 0 || gone.size > 0 || latest + fresh.length > LATEST_MAX)
+    return [merged([...kept, ...built], gone)]
+  return [tails[0]!, merged([...kept.slice(1), ...built], gone)]
+}
+
+function merged(bodies: readonly Uint8Array[], drop: ReadonlySet<number>): Segment {
+  return openSegment(bodies.length === 1 && drop.size === 0 ? bodies[0]! : mergeSegments(bodies, drop))
 }
 
 /** The masked items as a segment. Seqs that no segment has are masked already. */
@@ -147,8 +159,9 @@ function updateMask({ mask, segments }: Held, masked: readonly number[]): Segmen
   return mask === null ? made : openSegment(mergeSegments([mask.bytes, made.bytes]))
 }
 
-function derivedBytesOf({ base, database, tail, mask }: Held): number {
-  let bytes = base.derivedBytes + (tail?.bytes.byteLength ?? 0) + (mask?.bytes.byteLength ?? 0)
+function derivedBytesOf({ base, database, tails, mask }: Held): number {
+  let bytes = base.derivedBytes + (mask?.bytes.byteLength ?? 0)
+  for (const tail of tails) bytes += tail.bytes.byteLength
   if (database === base) return bytes
   for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {
     bytes += copied.byteLength

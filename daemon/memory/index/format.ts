@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 
 const MAGIC = 0x4947_4f4c
 /** Raise it with any change of the layout: a segment of another format is refused and must be built anew. */
-export const FORMAT = 1
+export const FORMAT = 2
 const HEAD_WORDS = 6
 
 /** Terms per block of the dictionary: the first is written whole, the others share letters with the one before. */
@@ -30,6 +30,7 @@ const SECTIONS = [
   ['blockPosting', Uint32Array],
   ['run', Uint16Array],
   ['actor', Uint16Array],
+  ['label', Uint16Array],
   ['flags', Uint16Array],
   ['length', Uint16Array],
   ['runStart', Uint16Array],
@@ -38,6 +39,7 @@ const SECTIONS = [
   ['caps', Uint8Array],
   ['past', Uint8Array],
   ['names', Uint8Array],
+  ['labels', Uint8Array],
   ['dictionary', Uint8Array],
   ['postings', Uint8Array],
 ] as const
@@ -53,6 +55,8 @@ export interface Sections {
   run: Uint16Array
   /** Index into `actors`. */
   actor: Uint16Array
+  /** Index into what readLabels() answers. */
+  label: Uint16Array
   flags: Uint16Array
   length: Uint16Array
   caps: Uint8Array
@@ -73,6 +77,8 @@ export interface Sections {
   first: Uint16Array
   /** JSON array of the actors, sorted. */
   names: Uint8Array
+  /** JSON array of kind and tags, sorted, of the items that share them. */
+  labels: Uint8Array
   /** Per term: letters shared, own letters, df, bytes of its postings. */
   dictionary: Uint8Array
   /** Per posting: distance to the one before, twice, plus one if a count follows (else the term is said once). */
@@ -91,9 +97,11 @@ export interface Segment extends Sections {
 }
 
 export class DamagedSegmentError extends Error {
+  readonly problem: string
   constructor(problem: string) {
     super(`index segment is damaged: ${problem}`)
     this.name = 'DamagedSegmentError'
+    this.problem = problem
   }
 }
 
@@ -157,6 +165,12 @@ export function itemsOfSegment(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, HEAD_BYTES).getUint32(16, true)
 }
 
+/** The number of its terms, likewise. */
+export function termsOfSegment(bytes: Uint8Array): number {
+  if (bytes.byteLength < HEAD_BYTES) throw new DamagedSegmentError('too short')
+  return new DataView(bytes.buffer, bytes.byteOffset, HEAD_BYTES).getUint32(20, true)
+}
+
 function checksum(bytes: Uint8Array): number {
   // The words before and after the checksum itself.
   return crc32(bytes.subarray(12), crc32(bytes.subarray(0, 8)))
@@ -179,7 +193,7 @@ function seqRange(seq: Uint32Array): { seqMin: number; seqMax: number } {
 function requireConsistent(segment: Omit<Segment, 'actors'>): void {
   const { items, terms, runStart, run, rangeItem, first, blockText, blockPosting, dictionary, postings } = segment
   const perItem = [
-    ...[segment.seq, segment.day, segment.sketch, run, segment.actor],
+    ...[segment.seq, segment.day, segment.sketch, run, segment.actor, segment.label],
     ...[segment.flags, segment.length, segment.caps, segment.past],
   ]
   const runs = runStart.length
@@ -222,4 +236,14 @@ function readActors({ names, actor }: Omit<Segment, 'actors'>): string[] {
   }
   for (const index of actor) if (index >= actors.length) throw new DamagedSegmentError('an item without an actor')
   return actors
+}
+
+/**
+ * Kind and tags, as many combinations of them as the items have. Read when they are asked for: every record may have
+ * tags of its own, which as objects would be as much as the segment.
+ */
+export function readLabels({ labels, label }: Segment): string[][] {
+  const read = JSON.parse(Buffer.from(labels).toString()) as string[][]
+  for (const index of label) if (index >= read.length) throw new DamagedSegmentError('an item without labels')
+  return read
 }

@@ -1,12 +1,13 @@
 // Recall's search: a cue against a joined database. The answer is a function of the rows, the cue and the options; how
 // the rows are cut into segments, tail and masked items never shows, down to the last bit of a score.
 
-import type { Cue } from '../analysis/item.ts'
+import { type Cue, FLAG } from '../analysis/item.ts'
 import { PART_WEIGHTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
 import { Buckets } from './buckets.ts'
 import { chooseCells, isScoredWhole, type Pruning, pruningOf, valueCandidates } from './cells.ts'
 import type { Database } from './database.ts'
 import { collectDays, collectRanges, DateFit } from './dates.ts'
+import { readLabels, type Segment } from './format.ts'
 import { findNearBest, Scorer, spread } from './parts.ts'
 import { CELL, segmentOf } from './places.ts'
 import { dropScratch, type Scratch, scratchFor } from './scratch.ts'
@@ -28,6 +29,9 @@ export interface SearchOptions {
 export interface Filter {
   /** Folded names. */
   actors?: readonly string[]
+  /** One of these kinds, and all of these tags. */
+  kinds?: readonly string[]
+  tags?: readonly string[]
   /** Days since 1970, both included. */
   dayMin?: number
   dayMax?: number
@@ -40,6 +44,8 @@ export interface Filter {
 export interface Ranked {
   seq: number
   score: number
+  day: number
+  isHinted: boolean
   /** What each of PARTS contributes: part times weight. Their sum is the score. */
   parts: number[]
 }
@@ -109,13 +115,21 @@ function acceptorOf(database: Database, filter: Filter | undefined): Accept {
   if (filter === undefined) return null
   const { actors, dayMin = -Infinity, dayMax = Infinity, seqs, without } = filter
   const allowed = actors && database.segments.map((segment) => segment.actors.map((name) => actors.includes(name)))
+  const labelled = filter.kinds || filter.tags ? database.segments.map((segment) => labelledAs(segment, filter)) : null
   return (k, i) => {
     const segment = database.segments[k]!
+    if (labelled && !labelled[k]![segment.label[i]!]) return false
     const day = segment.day[i]!
     const seq = segment.seq[i]!
     if (day < dayMin || day > dayMax || without?.has(seq)) return false
     return (!allowed || allowed[k]![segment.actor[i]!] === true) && (!seqs || seqs.has(seq))
   }
+}
+
+function labelledAs(segment: Segment, { kinds, tags }: Filter): boolean[] {
+  return readLabels(segment).map(
+    ([kind = '', ...own]) => (!kinds || kinds.includes(kind)) && (!tags || tags.every((tag) => own.includes(tag))),
+  )
 }
 
 function hasAccepted({ placeItem, itemAt }: Database, cell: number, accept: NonNullable<Accept>): boolean {
@@ -178,7 +192,8 @@ function rank(database: Database, scratch: Scratch, scorer: Scorer, options: Sea
     const i = placeItem[place]! - itemAt[k]!
     if (isOneCopyTooMany(sketches, segment.actors[segment.actor[i]!]!, segment.sketch[i]!, copiesMax)) return true
     const parts: number[] = []
-    ranked.push({ seq, score: scorer.score(k, i, place, parts), parts })
+    const isHinted = (segment.flags[i]! & FLAG.hinted) !== 0
+    ranked.push({ seq, score: scorer.score(k, i, place, parts), day: segment.day[i]!, isHinted, parts })
     return ranked.length < limit
   })
   return ranked

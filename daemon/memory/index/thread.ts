@@ -143,7 +143,7 @@ export function createThread(options: ThreadOptions): Thread {
   }
 }
 
-function errorOf({ message, because }: Extract<FromWorker, { failed: unknown }>['failed']): Error {
-  if (because === 'damage') return new DamagedSegmentError(message)
-  return because === 'missing' ? new MissingPartError(message) : new Error(message)
+function errorOf({ problem, because }: Extract<FromWorker, { failed: unknown }>['failed']): Error {
+  if (because === 'damage') return new DamagedSegmentError(problem)
+  return because === 'missing' ? new MissingPartError(problem) : new Error(problem)
 }

@@ -20,17 +20,20 @@ export type FromWorker =
   | { id: number; ranked: Float64Array; derivedBytes: number }
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
-  | { id: number; failed: { message: string; because: 'damage' | 'missing' | 'fault' } }
+  | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
 
-/** A ranked item as numbers: seq, score, parts. One buffer is handed over; objects would be copied one by one. */
-const WIDTH = 2 + PARTS.length
+/**
+ * A ranked item as numbers: seq, score, day, whether it is hinted, parts. One buffer is handed over; objects would be
+ * copied one by one.
+ */
+const PARTS_AT = 4
+const WIDTH = PARTS_AT + PARTS.length
 
 export function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
-  for (const [index, { seq, score, parts }] of ranked.entries()) {
-    numbers[index * WIDTH] = seq
-    numbers[index * WIDTH + 1] = score
-    numbers.set(parts, index * WIDTH + 2)
+  for (const [index, { seq, score, day, isHinted, parts }] of ranked.entries()) {
+    numbers.set([seq, score, day, isHinted ? 1 : 0], index * WIDTH)
+    numbers.set(parts, index * WIDTH + PARTS_AT)
   }
   return numbers
 }
@@ -38,16 +41,21 @@ export function packRanked(ranked: readonly Ranked[]): Float64Array {
 export function unpackRanked(numbers: Float64Array): Ranked[] {
   const ranked: Ranked[] = []
   for (let at = 0; at < numbers.length; at += WIDTH) {
-    const parts: number[] = []
-    for (let j = at + 2; j < at + WIDTH; j++) parts.push(numbers[j]!)
-    ranked.push({ seq: numbers[at]!, score: numbers[at + 1]!, parts })
+    const parts = Array.from(numbers.subarray(at + PARTS_AT, at + WIDTH))
+    ranked.push({
+      ...{ seq: numbers[at]!, score: numbers[at + 1]!, day: numbers[at + 2]!, isHinted: numbers[at + 3] === 1, parts },
+    })
   }
   return ranked
 }
 
-function causeOf(error: unknown): 'damage' | 'missing' | 'fault' {
-  if (error instanceof DamagedSegmentError) return 'damage'
-  return error instanceof MissingPartError ? 'missing' : 'fault'
+type Failure = Extract<FromWorker, { failed: unknown }>['failed']
+
+/** What the other thread makes the same error of. */
+function failureOf(error: unknown): Failure {
+  if (error instanceof DamagedSegmentError) return { because: 'damage', problem: error.problem }
+  if (error instanceof MissingPartError) return { because: 'missing', problem: error.problem }
+  return { because: 'fault', problem: error instanceof Error ? error.message : String(error) }
 }
 
 if (parentPort !== null) {
@@ -74,10 +82,7 @@ if (parentPort !== null) {
       if (message.kind === 'search') engine.accept(message.request)
       send({ id: message.id, expired: true })
     } catch (error) {
-      send({
-        id: message.id,
-        failed: { message: error instanceof Error ? error.message : String(error), because: causeOf(error) },
-      })
+      send({ id: message.id, failed: failureOf(error) })
     }
   })
 }

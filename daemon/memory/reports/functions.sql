@@ -121,3 +121,18 @@ begin
   return (select count(*) from loci.tombstones t where t.instance_id = p_instance and t.database = p_database);
 end
 $$;
+
+-- The parts of the index that no segment covers, up to where the head says that it ends. Called by verifyChunk(), after
+-- the records. No locks. Cost: one look at each segment, in one statement: head and segments of the same moment.
+create or replace function loci.mem_index_gaps(p_instance text, p_database text) returns text[]
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return array(select format('segment of %s to %s', g.covered + 1, g.from_seq - 1) from (
+      select s.from_seq, coalesce(max(s.through_seq) over (order by s.from_seq rows between unbounded preceding and 1 preceding), 0) as covered
+      from (select s.from_seq, s.through_seq from loci.segments s where s.instance_id = p_instance and s.database = p_database
+        union all select h.mem_indexed_through + 1, h.mem_indexed_through + 1 from loci.databases h
+          where h.instance_id = p_instance and h.name = p_database) s) g
+    where g.from_seq > g.covered + 1 order by g.from_seq);
+end
+$$;

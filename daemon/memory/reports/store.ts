@@ -29,12 +29,15 @@ async function verifyChunk(
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Chunk> {
   if (after === SEGMENTS) {
-    const { rows } = await sql.query<{ uncounted: string[]; tombstones: number }>({
+    const { rows } = await sql.query<{ uncounted: string[]; gaps: string[]; tombstones: number }>({
       name: 'mem_verify_segments',
-      text: 'select loci.mem_verify_segments($1, $2) as uncounted, loci.mem_count_tombstones($1, $2) as tombstones',
+      text: `select loci.mem_verify_segments($1, $2) as uncounted, loci.mem_index_gaps($1, $2) as gaps,
+        loci.mem_count_tombstones($1, $2) as tombstones`,
       values: [instanceId, database],
     })
-    return { ...NOTHING, ...(rows[0] as { uncounted: string[]; tombstones: number }), goOnAfter: null }
+    const { gaps, ...found } = rows[0] as (typeof rows)[number]
+    const detail = 'It is not there. Recall reads these records themselves until it is built again.'
+    return { ...NOTHING, ...found, besides: gaps.map((ref) => ({ type: 'missing', ref, detail })), goOnAfter: null }
   }
   const { rows } = await sql.query<Chunk>({
     name: 'mem_verify',

@@ -1,7 +1,7 @@
 // Databases made by chance for tests of the index, from a seed: contexts that interleave, gaps in their positions,
 // words of all frequencies, questions, dates, time words and actors, one of whom has a name that is also a word.
 
-import { type Cue, FLAG, type IndexItem } from '../analysis/item.ts'
+import { type Cue, DIGITS_SHIFT, FLAG, type IndexItem } from '../analysis/item.ts'
 
 export class Chance {
   #state: number
@@ -41,6 +41,7 @@ const STEMS = [
   '海边',
   'حديقة',
 ]
+const LABELS = ['["fact"]', '["fact","blue","red"]', '["plan","red"]']
 const ACTORS = ['ada', 'bob', 'mara lind', 'guitar', '']
 
 function randomWord(chance: Chance): string {
@@ -67,7 +68,16 @@ function randomItem(chance: Chance, seq: number, context: number, position: numb
   const day = 20_000 + chance.below(500)
   const flags = Object.values(FLAG).reduce((sum, flag) => (chance.next() < 0.25 ? sum | flag : sum), 0)
   return {
-    ...{ seq, context, position, day, terms, actor: chance.of(ACTORS), flags: flags | (chance.below(4) << 11) },
+    ...{
+      seq,
+      context,
+      position,
+      day,
+      terms,
+      actor: chance.of(ACTORS),
+      flags: flags | (chance.below(4) << DIGITS_SHIFT),
+    },
+    labels: chance.of(LABELS),
     ...{ length: terms.values().reduce((sum, times) => sum + times, 0), caps: chance.below(5), past: chance.below(3) },
     ranges: chance.next() < 0.2 ? [[day - chance.below(9), day + chance.below(40)]] : [],
   }

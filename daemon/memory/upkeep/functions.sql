@@ -1,16 +1,14 @@
 -- The index of memory (segments, and the tail that stands in none) and what leaves: by erasure, or when its time ends.
 
--- The rows of one database as JSON for the analyser: [[seq, context, position, stored ms, body], …]. What does not fit
--- its digest is left out.
-create or replace function loci.mem_texts(p_records loci.records[], p_instance text, p_database text) returns text
-language sql stable parallel safe as $$
-  select '[' || coalesce(string_agg(format('[%s,%s,%s,%s,%s]', r.seq, r.context, r.position, (extract(epoch from r.created_at) * 1000)::bigint, r.body), ','
-    order by r.seq) filter (where loci.record_is_intact(r, p_instance, p_database)), '') || ']' from unnest(p_records) r
+-- A record as JSON for the analyser: [seq, context, position, stored ms, body].
+create or replace function loci.mem_text(r loci.records) returns text language sql stable parallel safe as $$
+  select '[' || r.seq || ',' || r.context || ',' || r.position || ',' || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ']'
 $$;
 
--- May a record be recalled as of that time? Without one, now.
-create or replace function loci.record_holds(r loci.records, p_at timestamptz) returns boolean language sql stable parallel safe as $$
-  select (r.expires_at is null or r.expires_at > clock_timestamp())
+-- May a record be recalled as of p_at? Expiry is by the clock alone.
+create or replace function loci.record_holds(r loci.records, p_at timestamptz, p_now timestamptz) returns boolean
+language sql immutable parallel safe as $$
+  select (r.expires_at is null or r.expires_at > p_now)
     and (r.valid_to is null or r.valid_to > p_at) and (r.archived_at is null or r.archived_at > p_at)
 $$;
 
@@ -35,17 +33,22 @@ begin
   end if;
   select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database;
-  select count(*), max((t.r).seq), coalesce(array_agg((t.r).seq order by (t.r).seq) filter (where loci.record_holds(t.r, v_now)), '{}'),
-      loci.mem_texts(array_agg(t.r) filter (where (t.r).seq > p_have and loci.record_holds(t.r, v_now)), p_instance, p_database)
-    into tail_rows, tail_through, tail, texts from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > through
-      order by r.seq limit p_tail_max) t;
+  select count(*), max(t.seq), coalesce(array_agg(t.seq order by t.seq) filter (where t.holds), '{}') into tail_rows, tail_through, tail
+    from (select r.seq, loci.record_holds(r, v_now, v_now) as holds from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.seq > through order by r.seq limit p_tail_max) t;
+  texts := '[]';
+  if tail_through > p_have then
+    select '[' || coalesce(string_agg(loci.mem_text(r), ',' order by r.seq), '') || ']' into texts from loci.records r
+      where r.instance_id = p_instance and r.database = p_database and r.seq > greatest(through, p_have) and r.seq <= tail_through
+        and loci.record_holds(r, v_now, v_now) and loci.record_is_intact(r, p_instance, p_database);
+  end if;
   changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
-    and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now));
+    and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
   closed := '[]';
   if p_as_of is not null then
-    select loci.mem_texts(array_agg(c.r), p_instance, p_database) into closed from (select r from loci.records r
+    select '[' || coalesce(string_agg(loci.mem_text(c.r), ',' order by (c.r).seq), '') || ']' into closed from (select r from loci.records r
       where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) c
-      where (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of);
+      where (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of, v_now) and loci.record_is_intact(c.r, p_instance, p_database);
   end if;
   select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
 end
@@ -57,8 +60,9 @@ create or replace function loci.mem_range(p_instance text, p_database text, p_fr
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
-  return (select loci.mem_texts(array_agg(r), p_instance, p_database) from loci.records r where r.instance_id = p_instance
-    and r.database = p_database and r.seq between p_from and p_through and loci.record_holds(r, clock_timestamp()));
+  return (select '[' || coalesce(string_agg(loci.mem_text(r), ',' order by r.seq), '') || ']' from loci.records r where r.instance_id = p_instance
+    and r.database = p_database and r.seq between p_from and p_through and loci.record_holds(r, clock_timestamp(), clock_timestamp())
+    and loci.record_is_intact(r, p_instance, p_database));
 end
 $$;
 
@@ -233,6 +237,29 @@ begin
       perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
     end if;
   end if;
+end
+$$;
+
+-- What has expired of the records of a database and was not swept yet, as kv_expired: stops once both numbers are
+-- reached. Called by kv_usage_within, which sets the context. Cost: one index entry and one row for each.
+create or replace function loci.mem_expired(p_instance text, p_database text, p_now timestamptz, p_records bigint, p_bytes bigint,
+  out keys bigint, out bytes bigint)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_bytes bigint;
+begin
+  keys := 0;
+  bytes := 0;
+  for v_bytes in select loci.record_bytes(r) from loci.records r
+    where r.instance_id = p_instance and r.database = p_database and r.expires_at <= p_now
+  loop
+    keys := keys + 1;
+    bytes := bytes + v_bytes;
+    exit when keys >= p_records and bytes >= p_bytes;
+  end loop;
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+  keys := 0;
+  bytes := 0;
 end
 $$;
 

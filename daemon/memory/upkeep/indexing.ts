@@ -9,10 +9,10 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import type { Due } from '../../databases/store.ts'
 import { appendEvents } from '../../events/store.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
-import { FORMAT, openSegment } from '../index/format.ts'
+import { FORMAT, openSegment, termsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { formatOf, languageOf } from './config.ts'
-import { ITEMS_MAX, mergeFrom, type Part, partsOf, segmentDigest } from './segments.ts'
+import { fittingSegments, fittingTexts, ITEMS_MAX, mergeFrom, type Part, partsOf, segmentDigest } from './segments.ts'
 import {
   commitIndex,
   dropSegments,
@@ -37,7 +37,11 @@ const EXPIRED_MAX = 500
 /** As the analyser takes it. */
 export function recordTextOf({ seq, context, position, storedAt, body }: TextRow): RecordText {
   const occurredAt = body.occurredAt === null ? storedAt : Date.parse(body.occurredAt)
-  return { seq, context, position, actor: body.actor, occurredAt, content: body.content, media: body.media }
+  const { actor, content, media, kind, tags } = body
+  return {
+    ...{ seq, context, position, actor, occurredAt, content, media, kind, tags },
+    isHinted: body.salienceHint > 0,
+  }
 }
 
 /** The handler of due work `index`. */
@@ -62,10 +66,13 @@ async function planIndex(
   const format = formatOf(language)
   const changed = new Set(state.changed)
   const parts = partsOf(state, format)
-  const tail = state.texts.map(recordTextOf)
+  const texts = state.texts.map(recordTextOf)
+  const tail = texts.slice(0, fittingTexts(texts))
   const hasTail = state.tailRows > 0
   // What no longer holds is left out of the texts, and is covered all the same.
-  const through = !hasTail ? state.through : state.tailRows < ITEMS_MAX ? state.seq : (state.tailThrough as number)
+  const read = state.tailRows < ITEMS_MAX ? state.seq : (state.tailThrough as number)
+  const taken = tail.length < texts.length ? (tail.at(-1)?.seq as number) : read
+  const through = hasTail ? taken : state.through
   const replaced: number[] = []
   const segments: NewSegment[] = []
   const publish = async (body: Uint8Array, from: number, to: number) => {
@@ -74,7 +81,11 @@ async function planIndex(
   }
   const bodyOf = (part: Part) => segmentBody(pool, index, due, part, language)
   const counts = parts.map((part) => (part.isUsable ? part.items : ITEMS_MAX))
-  const merged = hasTail ? mergeFrom([...counts, tail.length]) : parts.length
+  const tailBody = hasTail ? await index.build(tail, language) : undefined
+  const mergeable = tailBody ? parts.slice(mergeFrom([...counts, tail.length])) : []
+  const bodies = await Promise.all(mergeable.map(bodyOf))
+  const fitting = tailBody ? fittingSegments(bodies.map(termsOfSegment), termsOfSegment(tailBody)) : 0
+  const merged = parts.length - fitting
   for (const part of parts.slice(0, merged)) {
     const isChanged = [...changed].some((seq) => seq >= part.from && seq <= part.through)
     if (part.isUsable && !isChanged) continue
@@ -82,11 +93,10 @@ async function planIndex(
     const dropped = [...changed].filter((seq) => seq >= part.from && seq <= part.through)
     await publish(await index.merge([await bodyOf(part)], dropped), part.from, part.through)
   }
-  if (hasTail) {
+  if (tailBody) {
     const absorbed = parts.slice(merged)
-    const bodies = await Promise.all(absorbed.map(bodyOf))
     for (const { id } of absorbed) if (id !== undefined) replaced.push(id)
-    const body = await index.merge([...bodies, await index.build(tail, language)], [...changed])
+    const body = await index.merge([...bodies.slice(bodies.length - fitting), tailBody], [...changed])
     await publish(body, absorbed[0]?.from ?? state.through + 1, through)
   }
   return { replaced, segments, through }

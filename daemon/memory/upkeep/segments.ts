@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Due } from '../../databases/store.ts'
+import { ITEM_TERMS_MAX, type RecordText } from '../analysis/item.ts'
 import type { IndexState, SegmentRow } from './store.ts'
 
 /** Items of a segment. */
@@ -13,6 +14,35 @@ export const ITEMS_MAX = 4_096
 /** What a tail of 256 has grown to when it is built, at most, and how many such segments become one. */
 const SMALL_ITEMS = 512
 const TIER = 8
+
+/**
+ * Terms of a segment, counted as if no two of its sources shared one. What a build or a merge holds grows with them: a
+ * thread's heap of 192 MB is enough for 400,000 and not for 800,000 (measured).
+ */
+export const TERMS_MAX = 200_000
+/** A term takes no less of a text: two letters and a space, or a character of a script without spaces. */
+const TERM_BYTES = 3
+
+/** How many of the texts one build takes: all, or those of at most TERMS_MAX terms. */
+export function fittingTexts(texts: readonly Pick<RecordText, 'content' | 'media'>[]): number {
+  let terms = 0
+  const end = texts.findIndex(({ content, media }) => {
+    const bytes = Buffer.byteLength(content) + Buffer.byteLength(media ?? '')
+    terms += Math.min(ITEM_TERMS_MAX, Math.ceil(bytes / TERM_BYTES))
+    return terms > TERMS_MAX
+  })
+  return end < 0 ? texts.length : end
+}
+
+/** How many of the last segments, by their terms, become one with the tail of so many terms. */
+export function fittingSegments(terms: readonly number[], tailTerms: number): number {
+  let sum = tailTerms
+  const first = terms.findLastIndex((count) => {
+    sum += count
+    return sum > TERMS_MAX
+  })
+  return terms.length - 1 - first
+}
 
 /** As loci.segment_digest makes it. */
 export function segmentDigest(

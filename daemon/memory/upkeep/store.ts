@@ -3,6 +3,7 @@
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { Due } from '../../databases/store.ts'
+import type { RecordBody } from '../records.ts'
 
 /** A segment in the list of a database; its body is read by id. */
 export interface SegmentRow {
@@ -19,7 +20,7 @@ export interface TextRow {
   context: number
   position: number
   storedAt: number
-  body: { content: string; actor: string | null; occurredAt: string | null; media: string | null }
+  body: Pick<RecordBody, 'content' | 'actor' | 'occurredAt' | 'media' | 'kind' | 'tags' | 'salienceHint'>
 }
 
 export interface IndexState {
