@@ -20,7 +20,8 @@ export interface LoadOptions {
   once?: boolean
   /** Of a list each variant has one at random. */
   headers?: Record<string, string | string[]>
-  body?: string
+  /** Of a list each variant has the next. */
+  body?: string | string[]
   connections: number
   seconds: number
   /** Before the counting begins. */
@@ -43,7 +44,9 @@ export interface LoadResult {
 
 /** Runs the load in a child process. `onCounting` is called when the counting begins and when it has ended. */
 export async function runLoad(options: LoadOptions, onCounting?: (at: 'begin' | 'end') => void): Promise<LoadResult> {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [JSON.stringify(options)])
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url))
+  // As a message: an argument has 128 KiB at most.
+  child.send(options)
   const result = Promise.withResolvers<LoadResult>()
   child.on('message', (message: 'begin' | LoadResult) => {
     onCounting?.(message === 'begin' ? 'begin' : 'end')
@@ -184,7 +187,7 @@ function bodyLength(head: string): number {
 function requestBytes({ url, method = 'GET', path, headers = {}, body }: LoadOptions, n: number): Buffer {
   const fill = (text: string) =>
     text.replace(/\{n(?:%(\d+))?\}/g, (_, modulus?: string) => String(modulus ? n % Number(modulus) : n))
-  const content = body === undefined ? undefined : fill(body)
+  const content = body === undefined ? undefined : fill(typeof body === 'string' ? body : (body[n % body.length] ?? ''))
   const all = {
     host: new URL(url).host,
     ...(content === undefined ? {} : { 'content-length': String(Buffer.byteLength(content)) }),
@@ -202,6 +205,8 @@ function sleep(ms: number): Promise<void> {
 
 if (import.meta.main) {
   const tell = (message: 'begin' | LoadResult) => process.send?.(message)
-  tell(await generate(JSON.parse(process.argv[2] as string), () => tell('begin')))
-  process.disconnect()
+  process.once('message', async (options: LoadOptions) => {
+    tell(await generate(options, () => tell('begin')))
+    process.disconnect()
+  })
 }

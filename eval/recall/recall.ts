@@ -5,7 +5,7 @@
 import { recallRequest } from '@loci/contract/memory.ts'
 import { analyseCue, analyseItem } from '@loci/daemon/memory/analysis/analyse.ts'
 import type { IndexItem, Language } from '@loci/daemon/memory/analysis/item.ts'
-import { recall } from '@loci/daemon/memory/recall.ts'
+import { selectFrom } from '@loci/daemon/memory/recall.ts'
 import { bodyOf } from '@loci/daemon/memory/records.ts'
 import {
   ABSTAIN_BELOW,
@@ -97,22 +97,29 @@ function reportSecondStage(indexed: readonly Indexed[]): boolean {
   const found = measure(sets, (set, question) => {
     const now = (set.records.at(-1)?.occurredAt ?? 0) + 86_400_000
     const request = recallRequest.parse({ query: question.text, limit: DEPTH, minScore: Number.MIN_SAFE_INTEGER })
-    const { hits } = recall(search(set, question), rows.get(set.id) ?? [], request, { now, weights })
-    return hits.map(({ row, score }) => ({ seq: row.seq, score }))
+    const selection = selectFrom(search(set, question), request, { now, weights })
+    for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next())
+      selection.take(seqs.flatMap((seq) => rows.get(set.id)?.get(seq) ?? []))
+    return selection.answer().hits.map(({ row, score }) => ({ seq: row.seq, score }))
   }).figures()
   console.log(line('recall as the route answers, a day later', found))
   return isWithin('base level against none', measure(sets, rankedBy(indexed)).figures().at10 - found.at10)
 }
 
-function rowsOf({ records }: QuestionSet): Parameters<typeof recall>[1] {
-  return records.map(({ seq, content, media, actor, occurredAt }) => ({
-    ...{ id: `mem_${seq}`, seq, key: null, sourceEventId: null, version: 1, intact: true, digest: Buffer.alloc(0) },
-    ...{ createdAt: new Date(occurredAt), validFrom: new Date(0), validTo: null, archivedAt: null, expiresAt: null },
-    body: bodyOf(
-      { content, ...(media && { media }), ...(actor && { actor }), occurredAt: new Date(occurredAt).toISOString() },
-      { type: 'api', ref: 'eval', actor: null, trust: 'holder' },
-    ),
-  }))
+type Row = Parameters<ReturnType<typeof selectFrom>['take']>[0][number]
+
+function rowsOf({ records }: QuestionSet): Map<number, Row> {
+  const rows = records.map(
+    ({ seq, content, media, actor, occurredAt }): Row => ({
+      ...{ id: `mem_${seq}`, seq, key: null, sourceEventId: null, version: 1, intact: true, digest: Buffer.alloc(0) },
+      ...{ createdAt: new Date(occurredAt), validFrom: new Date(0), validTo: null, archivedAt: null, expiresAt: null },
+      body: bodyOf(
+        { content, ...(media && { media }), ...(actor && { actor }), occurredAt: new Date(occurredAt).toISOString() },
+        { type: 'api', ref: 'eval', actor: null, trust: 'holder' },
+      ),
+    }),
+  )
+  return new Map(rows.map((row) => [row.seq, row]))
 }
 
 function reportSameAnswers(dialogues: readonly Dialogue[], indexed: readonly Indexed[]): boolean {

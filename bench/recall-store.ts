@@ -1,0 +1,90 @@
+// One record stored over HTTP, through analysis, digest, context, counts and events, against pgbench that inserts the
+// same row bare: into a table of the same columns and indexes, without row-level security.
+
+import { cpuTime } from './cpu-time.ts'
+import { type LoadOptions, runLoad } from './load.ts'
+import { runPgbench } from './pgbench.ts'
+import { corpusOf } from './recall-corpus.ts'
+import { median, type RecallWorld, send, withRecallWorld } from './recall-world.ts'
+
+const TARGET = 0.8
+const CLIENTS = 16
+const DATABASES = 16
+/** More than are sent, and fewer than the answers that an instance may keep. */
+const KEYS = 9_900
+
+export async function measureStore({ short }: { short: boolean }): Promise<boolean> {
+  const rounds = short ? 2 : 5
+  const seconds = short ? 1 : 1.5
+  let isReached = true
+  await withRecallWorld({}, async (bench) => {
+    await prepare(bench)
+    for (const keyed of [false, true]) {
+      const [bare, ours, used]: [number[], number[], string[]] = [[], [], []]
+      for (let round = 1; round <= rounds; round += 1) {
+        bare.push(await insertBare(bench, seconds))
+        const { perSecond, daemonUs, postgresUs } = await store(
+          bench,
+          seconds,
+          keyed ? `round-${round}-{n}` : undefined,
+        )
+        ours.push(perSecond)
+        used.push(`${Math.round(daemonUs)} + ${Math.round(postgresUs)}`)
+      }
+      const ratio = median(ours) / median(bare)
+      isReached &&= ratio >= TARGET
+      console.log(
+        `store${keyed ? ' with a key' : ''}: medians bare ${Math.round(median(bare))}/s, ours ${Math.round(median(ours))}/s; ` +
+          `ratio ${ratio.toFixed(2)} (target ${TARGET})${ratio < TARGET ? ' MISSED' : ''}; processor time of each in us, ` +
+          `daemon + PostgreSQL: ${used.join(', ')}`,
+      )
+    }
+  })
+  return isReached
+}
+
+const contents = corpusOf(5_000).records.map(({ content, actor }) => ({ content, actor: actor ?? 'Ada' }))
+
+async function prepare(bench: RecallWorld): Promise<void> {
+  for (let n = 0; n < DATABASES; n += 1)
+    await send(bench, bench.tenant, `d${n}`, 'POST /v1/memory/records', { ...contents[n], contextId: 'chat 0' })
+  await bench.sql('create table public.bare (like loci.records including all)')
+  await bench.sql('create sequence public.numbers start 1000000 cache 100')
+}
+
+async function store(bench: RecallWorld, seconds: number, key?: string) {
+  const { tenant } = bench
+  await bench.sql('delete from loci.idempotency where instance_id = $1', [tenant.serviceId])
+  await bench.sql('update loci.instances set keyed_answers = 0, keyed_bytes = 0 where id = $1', [tenant.serviceId])
+  let [before, after] = [cpuTime(bench.world), cpuTime(bench.world)]
+  const load: LoadOptions = {
+    ...{ url: bench.daemon().url, method: 'POST', path: '/v1/memory/records', variants: KEYS, once: key !== undefined },
+    headers: {
+      ...{ 'x-loci-capability': tenant.operator.token, 'x-loci-database': `d{n%${DATABASES}}` },
+      ...{ 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) },
+    },
+    body: contents.map((one, n) => JSON.stringify({ ...one, contextId: `chat ${n % 100}` })),
+    ...{ connections: CLIENTS, seconds, warmUpSeconds: 0.3 },
+  }
+  const result = await runLoad(load, (at) => {
+    if (at === 'begin') before = cpuTime(bench.world)
+    else after = cpuTime(bench.world)
+  })
+  if (result.errors > 0 || result.requests !== result.statuses['200'])
+    throw new Error(`not every answer was a 200: ${JSON.stringify(result)}`)
+  const each = (name: keyof typeof before) => (after[name] - before[name]) / result.requests
+  return { perSecond: result.perSecond, daemonUs: each('daemonUs'), postgresUs: each('postgresUs') }
+}
+
+/** A row of the store, with another number and id each time. */
+function insertBare(bench: RecallWorld, seconds: number): Promise<number> {
+  const script = `\\set n random(0, ${DATABASES - 1})
+insert into public.bare select instance_id, database, nextval('public.numbers'), id || currval('public.numbers'), currval('public.numbers'), key,
+  source_event_id, context, position, value_mac, body, created_at, valid_from, valid_to, archived_at, expires_at, digest
+  from loci.records where instance_id = '${bench.tenant.serviceId}' and database = 'd' || :n and seq = 1;\n`
+  const { directory } = bench
+  return runPgbench(bench.world, {
+    ...{ directory, name: 'insert', clients: CLIENTS, seconds: Math.ceil(seconds), script },
+    user: 'postgres',
+  })
+}
