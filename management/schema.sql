@@ -115,6 +115,20 @@ CREATE TABLE loci.cells (
 
 COMMENT ON TABLE loci.cells IS 'without row-level security: machinery of the platform, no content of an organization';
 
+CREATE TABLE loci.cli_logins (
+    id text NOT NULL,
+    user_code text NOT NULL,
+    device_digest text NOT NULL,
+    status text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    organization_id text,
+    user_id text,
+    CONSTRAINT cli_logins_status_check CHECK ((status = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text, 'delivered'::text])))
+);
+
+COMMENT ON TABLE loci.cli_logins IS 'without row-level security: nobody''s until a person decides; codes and digests';
+
 CREATE TABLE loci.deletions (
     cell_id text NOT NULL,
     service_id text NOT NULL,
@@ -388,6 +402,48 @@ CREATE TABLE loci.services (
 
 ALTER TABLE ONLY loci.services FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.session_capabilities (
+    session_id text NOT NULL,
+    service_id text NOT NULL,
+    organization_id text NOT NULL,
+    role text NOT NULL,
+    jti text NOT NULL,
+    sealed text NOT NULL,
+    sealed_with text NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.session_capabilities IS 'without row-level security: of a session, which may be of several organizations; tokens are sealed';
+
+CREATE TABLE loci.session_tokens (
+    digest text NOT NULL,
+    session_id text NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE loci.session_tokens IS 'without row-level security: digests, looked up before an organization is chosen';
+
+CREATE TABLE loci.sessions (
+    id text NOT NULL,
+    user_id text NOT NULL,
+    salt text NOT NULL,
+    generation integer NOT NULL,
+    replaced_at timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+    sealed text,
+    sealed_with text,
+    access_expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    idle_ends_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    refresh_call text,
+    refresh_asked_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    end_reason text,
+    revoke_at timestamp with time zone
+);
+
+COMMENT ON TABLE loci.sessions IS 'without row-level security: a session is of a person, who may belong to several organizations; tokens are sealed';
+
 CREATE TABLE loci.signing_keys (
     kid text NOT NULL,
     x text NOT NULL,
@@ -522,6 +578,9 @@ ALTER TABLE ONLY loci.cells
 ALTER TABLE ONLY loci.cells
     ADD CONSTRAINT cells_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY loci.cli_logins
+    ADD CONSTRAINT cli_logins_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_pkey PRIMARY KEY (cell_id, service_id, database);
 
@@ -582,6 +641,15 @@ ALTER TABLE ONLY loci.service_counts
 ALTER TABLE ONLY loci.services
     ADD CONSTRAINT services_pkey PRIMARY KEY (organization_id, id);
 
+ALTER TABLE ONLY loci.session_capabilities
+    ADD CONSTRAINT session_capabilities_pkey PRIMARY KEY (session_id, service_id);
+
+ALTER TABLE ONLY loci.session_tokens
+    ADD CONSTRAINT session_tokens_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY loci.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY loci.signing_keys
     ADD CONSTRAINT signing_keys_pkey PRIMARY KEY (kid);
 
@@ -607,6 +675,10 @@ CREATE INDEX api_keys_by_maker ON loci.api_keys USING btree (organization_id, ma
 CREATE UNIQUE INDEX billing_events_inbox ON loci.billing_events USING btree (inbox_key) WHERE (inbox_key IS NOT NULL);
 
 CREATE INDEX billing_events_of_tenant ON loci.billing_events USING btree (organization_id, tenant_id, arrival DESC);
+
+CREATE INDEX cli_logins_by_end ON loci.cli_logins USING btree (expires_at);
+
+CREATE UNIQUE INDEX cli_logins_open ON loci.cli_logins USING btree (user_code);
 
 CREATE INDEX deletions_by_seq ON loci.deletions USING btree (cell_id, seq);
 
@@ -656,6 +728,18 @@ CREATE INDEX services_listed_type ON loci.services USING btree (organization_id,
 
 CREATE INDEX services_of_tenant ON loci.services USING btree (organization_id, tenant_id, created_at);
 
+CREATE INDEX session_tokens_by_end ON loci.session_tokens USING btree (expires_at);
+
+CREATE INDEX session_tokens_of_session ON loci.session_tokens USING btree (session_id);
+
+CREATE INDEX sessions_of_user ON loci.sessions USING btree (user_id);
+
+CREATE INDEX sessions_to_expire ON loci.sessions USING btree (idle_ends_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX sessions_to_prune ON loci.sessions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX sessions_to_revoke ON loci.sessions USING btree (revoke_at) WHERE (revoke_at IS NOT NULL);
+
 CREATE UNIQUE INDEX signing_keys_one_active ON loci.signing_keys USING btree (state) WHERE (state = 'active'::text);
 
 CREATE UNIQUE INDEX signing_keys_one_next ON loci.signing_keys USING btree (state) WHERE (state = 'next'::text);
@@ -698,6 +782,9 @@ ALTER TABLE ONLY loci.cell_replicas
 ALTER TABLE ONLY loci.cell_report_ids
     ADD CONSTRAINT cell_report_ids_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY loci.cli_logins
+    ADD CONSTRAINT cli_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
+
 ALTER TABLE ONLY loci.deletions
     ADD CONSTRAINT deletions_cell_id_fkey FOREIGN KEY (cell_id) REFERENCES loci.cells(id) ON DELETE CASCADE;
 
@@ -727,6 +814,15 @@ ALTER TABLE ONLY loci.services
 
 ALTER TABLE ONLY loci.services
     ADD CONSTRAINT services_organization_id_tenant_id_fkey FOREIGN KEY (organization_id, tenant_id) REFERENCES loci.tenants(organization_id, id);
+
+ALTER TABLE ONLY loci.session_capabilities
+    ADD CONSTRAINT session_capabilities_session_id_fkey FOREIGN KEY (session_id) REFERENCES loci.sessions(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY loci.session_tokens
+    ADD CONSTRAINT session_tokens_session_id_fkey FOREIGN KEY (session_id) REFERENCES loci.sessions(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY loci.sessions
+    ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES loci.users(id);
 
 ALTER TABLE ONLY loci.tenants
     ADD CONSTRAINT tenants_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES loci.organizations(id);
@@ -829,6 +925,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE loci.cell_report_ids TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.cells TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cli_logins TO loci_app;
+
 GRANT SELECT,INSERT ON TABLE loci.deletions TO loci_app;
 
 GRANT UPDATE(at) ON TABLE loci.deletions TO loci_app;
@@ -896,6 +994,12 @@ GRANT SELECT,INSERT ON TABLE loci.sealing_checks TO loci_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.service_counts TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.services TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.session_capabilities TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.session_tokens TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.sessions TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.signing_keys TO loci_app;
 

@@ -1,7 +1,19 @@
 // The settings of management. main.ts reads them, and nothing else reads the environment.
 
-import { emails, nonEmpty, proxies, regions, secrets, secureUrl, signingSecrets } from '@loci/chassis/setting-values.ts'
-import { type Registry, type ServerSettings, setting, sharedSettings } from '@loci/chassis/settings.ts'
+import {
+  clientSecret,
+  emails,
+  issuerUrl,
+  nonEmpty,
+  proxies,
+  redirectUris,
+  regions,
+  scopes,
+  secrets,
+  secureUrl,
+  signingSecrets,
+} from '@loci/chassis/setting-values.ts'
+import { optionalSetting, type Registry, type ServerSettings, setting, sharedSettings } from '@loci/chassis/settings.ts'
 
 const SETTINGS = {
   ...sharedSettings({ listen: '127.0.0.1:4400', concurrencyMax: '64' }),
@@ -56,9 +68,45 @@ const SETTINGS = {
     fallback: '',
     parse: regions,
   }),
+  oidcIssuer: optionalSetting({
+    env: 'LOCI_OIDC_ISSUER',
+    doc: 'The OpenID provider that people sign in with, exactly as it names itself: https, or http on loopback. None: nobody signs in.',
+    parse: issuerUrl,
+  }),
+  oidcClientId: optionalSetting({
+    env: 'LOCI_OIDC_CLIENT_ID',
+    doc: 'What the provider calls this installation: a confidential client with authorization code, PKCE and refresh tokens.',
+    parse: nonEmpty,
+  }),
+  oidcClientSecret: optionalSetting({
+    env: 'LOCI_OIDC_CLIENT_SECRET',
+    doc: 'The secret of that client.',
+    secret: true,
+    parse: clientSecret,
+  }),
+  oidcAudience: optionalSetting({
+    env: 'LOCI_OIDC_AUDIENCE',
+    doc: 'The audience (`aud`) that the provider gives the access tokens for loci. Not given: the client id.',
+    parse: nonEmpty,
+  }),
+  oidcRedirectUris: optionalSetting({
+    env: 'LOCI_OIDC_REDIRECT_URIS',
+    doc: 'Where the provider may send a browser back to, separated by commas, exactly as the client has them registered.',
+    parse: redirectUris,
+  }),
+  oidcScopes: optionalSetting({
+    env: 'LOCI_OIDC_SCOPES',
+    doc: 'The scopes that are asked for at sign-in. Not given: openid profile email offline_access.',
+    parse: scopes,
+  }),
 } as const
 
 export type SettingName = keyof typeof SETTINGS
 export type ManagementSettings = ServerSettings<typeof SETTINGS>
 
-export const REGISTRY: Registry<typeof SETTINGS> = { program: 'management', settings: SETTINGS }
+export const REGISTRY: Registry<typeof SETTINGS> = {
+  program: 'management',
+  settings: SETTINGS,
+  together: [['LOCI_OIDC_ISSUER', 'LOCI_OIDC_CLIENT_ID', 'LOCI_OIDC_CLIENT_SECRET', 'LOCI_OIDC_REDIRECT_URIS']],
+  onlyWith: { LOCI_OIDC_AUDIENCE: 'LOCI_OIDC_ISSUER', LOCI_OIDC_SCOPES: 'LOCI_OIDC_ISSUER' },
+}

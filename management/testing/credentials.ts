@@ -5,9 +5,12 @@ import { newKeyPair } from '@loci/capability/jws.ts'
 import { STAFF_SCOPE } from '@loci/contract/api-keys.ts'
 import { cookieNames, HEADER } from '@loci/contract/headers.ts'
 import { SCOPES, type Scope } from '../access/roles.ts'
+import { digestOf } from '../access/session.ts'
 import type { ManagementSettings } from '../settings.ts'
+import type { IdentityProvider, TestPerson } from './identity-provider.ts'
 import type { TestCell, TestManagement, TestParty } from './management.ts'
 import type { Kind } from './matrix-classes.ts'
+import { exchange, obtainCode } from './sign-in.ts'
 
 const GATEWAY_SECRET = 'canary-gateway-secret-0123456789abcdef'
 const WEBHOOK_SECRET = 'canary-webhook-secret-0123456789abcdef'
@@ -69,6 +72,7 @@ export async function makeCredentials(
   management: TestManagement,
   parties: Parties,
   { capability, partnerCredential }: Issued,
+  provider?: IdentityProvider,
 ): Promise<Credentials> {
   const { own, other, staff, ownCell, otherCell } = parties
   const ofOwner = (options: { scopes?: string[]; tenantIds?: string[]; expiresAt?: Date } = {}) =>
@@ -101,6 +105,8 @@ export async function makeCredentials(
     scopes: [...SCOPES, STAFF_SCOPE],
   })
 
+  const sessions = await makeSessions(management, parties, provider)
+
   const key = ({ apiKey }: TestParty) => ({ [HEADER.apiKey]: apiKey })
   const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
   const { access, refresh } = cookieNames(management.settings.publicUrl)
@@ -113,6 +119,20 @@ export async function makeCredentials(
       const headers: Record<Kind, () => Record<string, string>> = {
         none: () => ({}),
         'garbage cookie': () => ({ cookie: `${access}=garbage; ${refresh}=garbage; =;;` }),
+        session: () => sessions.own(line),
+        'expired session': () => sessions.expired,
+        'session that was signed out': () => sessions.signedOut,
+        'session of another organization': () => sessions.other(line),
+        'session that names another organization': () => ({
+          ...sessions.other(line),
+          [HEADER.organization]: own.organizationId,
+        }),
+        'session of staff': () => sessions.staff(line),
+        'cookie from another site': () => ({
+          ...sessions.own(line),
+          'sec-fetch-site': 'cross-site',
+          origin: 'https://evil.example',
+        }),
         'role owner': () => key(own),
         'role admin': () => key(roles.admin),
         'role member': () => key(roles.member),
@@ -158,6 +178,10 @@ export async function makeCredentials(
     },
     emailOf(kind) {
       const emails: Partial<Record<Kind, string>> = {
+        session: own.email,
+        'cookie from another site': own.email,
+        'session of another organization': other.email,
+        'session of staff': staff.email,
         'role owner': own.email,
         'role admin': 'canary-own-admin@example.com',
         'role member': 'canary-own-member@example.com',
@@ -173,6 +197,47 @@ export async function makeCredentials(
       }
       return emails[kind]
     },
+  }
+}
+
+/** People at the provider: the owners of both organizations, and staff. */
+export function matrixPeople(): TestPerson[] {
+  return ['canary-own-owner@example.com', 'canary-other-owner@example.com', STAFF_EMAIL].map((email) => ({
+    sub: email,
+    email,
+    email_verified: true,
+    name: 'canary',
+  }))
+}
+
+/** The organization is named: a person of the matrix joins another one by an invitation. */
+async function makeSessions(
+  management: TestManagement,
+  { own, other, staff }: Parties,
+  provider: IdentityProvider | undefined,
+) {
+  const cookieOf = async (login: string) => {
+    if (!provider) return ''
+    const { answer, browser } = await exchange(management, await obtainCode(provider, { login }))
+    if (answer.status !== 200) throw new Error(`the exchange was answered ${answer.status}: ${answer.text}`)
+    return `${cookieNames(management.settings.publicUrl).access}=${browser.access}`
+  }
+  const session = async ({ email, organizationId }: TestParty & { email: string }) => {
+    const headers = { cookie: await cookieOf(email), [HEADER.organization]: organizationId }
+    const spare = { ...headers, cookie: await cookieOf(email) }
+    return (line: string): Record<string, string> => (/^POST .*(logout|sign-out)$/.test(line) ? spare : headers)
+  }
+  const [expired, signedOut] = [await cookieOf(own.email), await cookieOf(own.email)]
+  await management.sql('update loci.session_tokens set expires_at = now() where digest = $1', [
+    digestOf(expired.slice(expired.indexOf('=') + 1)),
+  ])
+  if (provider) await management.post('/api/auth/logout', {}, { cookie: signedOut })
+  return {
+    own: await session(own),
+    other: await session(other),
+    staff: await session(staff),
+    expired: { cookie: expired },
+    signedOut: { cookie: signedOut },
   }
 }
 

@@ -9,7 +9,7 @@ import type { FeedItem } from '@loci/contract/feed.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
-import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { type Role, SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
@@ -123,6 +123,7 @@ export async function testManagement({
     url: database.adminUrl,
     applicationName: 'test-admin',
     connectionsMax: 2,
+    ...PATIENT,
     onError: () => {},
   })
   const sealer = createSealer(sealingKeys)
@@ -287,6 +288,12 @@ export function testSettings(databaseUrl: string, sealingKeys: ManagementSetting
     billingSigningSecrets: [],
     billingProvider: 'stripe',
     regions: [],
+    oidcIssuer: undefined,
+    oidcClientId: undefined,
+    oidcClientSecret: undefined,
+    oidcAudience: undefined,
+    oidcRedirectUris: undefined,
+    oidcScopes: undefined,
     unauthenticatedPerMinute: 1_000_000,
     trustedProxies: [],
     requireHttps: false,

@@ -4,8 +4,7 @@
 import type { Expectation } from '@loci/chassis/testing/matrix.ts'
 
 /**
- * The kinds of credentials of management. Four more come with sign-in: session, expired session,
- * session of another organization, cookie from another site. Until then there is no cookie that is not garbage.
+ * The kinds of credentials of management.
  *
  * Everything that a row names belongs to one organization. Unless a kind says otherwise it is that organization's, and
  * where it is an API key, the owner's.
@@ -13,6 +12,13 @@ import type { Expectation } from '@loci/chassis/testing/matrix.ts'
 export const KINDS = [
   'none',
   'garbage cookie',
+  'session',
+  'expired session',
+  'session that was signed out',
+  'session of another organization',
+  'session that names another organization',
+  'session of staff',
+  'cookie from another site',
   'role owner',
   'role admin',
   'role member',
@@ -59,6 +65,9 @@ type Difference = Partial<Expected>
 const STRANGERS = {
   none: '401 UNAUTHENTICATED',
   'garbage cookie': '401 UNAUTHENTICATED',
+  'expired session': '401 UNAUTHENTICATED',
+  'session that was signed out': '401 UNAUTHENTICATED',
+  'session that names another organization': '403 FORBIDDEN',
   'API key that names another organization': '403 FORBIDDEN',
   'revoked API key': '401 UNAUTHENTICATED',
   'expired API key': '401 UNAUTHENTICATED',
@@ -86,8 +95,14 @@ const STRANGERS = {
 // headers are beside the key of a viewer of another organization and say owner and staff of ours: it is that viewer, no
 // more.
 
+// A cookie from another site is the owner's session; what is not a GET is refused for it (matrix.ts).
+
 const EVERY_ROLE: Expected = {
   ...STRANGERS,
+  session: 'admitted',
+  'session of another organization': 'admitted',
+  'session of staff': 'admitted',
+  'cookie from another site': 'admitted',
   'role owner': 'admitted',
   'role admin': 'admitted',
   'role member': 'admitted',
@@ -121,6 +136,10 @@ const ANYONE: Expected = { ...EVERY_ROLE, 'API key without the scope': 'admitted
 /** An owner is not staff, nor is who has the scope without the address, nor who says so without proof. */
 const STAFF: Expected = {
   ...STRANGERS,
+  session: '403 FORBIDDEN',
+  'session of another organization': '403 FORBIDDEN',
+  'session of staff': 'admitted',
+  'cookie from another site': '403 FORBIDDEN',
   'role owner': '403 FORBIDDEN',
   'role admin': '403 FORBIDDEN',
   'role member': '403 FORBIDDEN',
@@ -140,6 +159,8 @@ const STAFF: Expected = {
 
 /** A tenant or an organization that is not yours. Staff is a stranger there too. */
 export const NOT_YOURS: Difference = {
+  'session of another organization': '403 FORBIDDEN',
+  'session of staff': '403 FORBIDDEN',
   'API key of another organization': '403 FORBIDDEN',
   'API key limited to another tenant': '403 FORBIDDEN',
   'gateway of another organization': '403 FORBIDDEN',
@@ -151,6 +172,8 @@ export const NOT_YOURS: Difference = {
 
 /** A service or what hangs on one, an operation, a key: it is as if there were none. */
 export const NOT_THERE: Difference = {
+  'session of another organization': '404 NOT_FOUND',
+  'session of staff': '404 NOT_FOUND',
   'API key of another organization': '404 NOT_FOUND',
   'API key limited to another tenant': '404 NOT_FOUND',
   'gateway of another organization': '404 NOT_FOUND',
@@ -181,6 +204,10 @@ export const OWNERS_KEYS: Difference = {
 /** Who gives a role has all that the role has: members:write alone gives none. */
 export const GIVEN: Difference = { ...NOT_YOURS, 'API key with the scope': '403 FORBIDDEN' }
 
+function everyKind(expectation: Expectation): Expected {
+  return Object.fromEntries(KINDS.map((kind) => [kind, expectation])) as Expected
+}
+
 export const EXPECTED: Record<string, Expected> = {
   'caller with anyone': ANYONE,
   'caller with services:read': EVERY_ROLE,
@@ -195,129 +222,49 @@ export const EXPECTED: Record<string, Expected> = {
   'caller with billing:read': OWNERS,
   'caller with members:write': OWNERS,
   'caller with staff': STAFF,
+  // No key, not even staff's; the path is none that the proxy leads to.
+  'caller with session': {
+    ...STAFF,
+    session: '404 NOT_FOUND',
+    'session of another organization': '404 NOT_FOUND',
+    'session of staff': '404 NOT_FOUND',
+    'cookie from another site': '403 ORIGIN_NOT_ALLOWED',
+    staff: '403 FORBIDDEN',
+  },
 
   open: {
+    ...everyKind('as none'),
     none: 'admitted',
-    'garbage cookie': 'as none',
-    'role owner': 'as none',
-    'role admin': 'as none',
-    'role member': 'as none',
-    'role viewer': 'as none',
-    'API key with the scope': 'as none',
-    'API key without the scope': 'as none',
-    'API key of another organization': 'as none',
-    'API key limited to another tenant': 'as none',
-    'API key that names another organization': 'as none',
-    'revoked API key': 'as none',
-    'expired API key': 'as none',
-    'rotated API key inside its overlap': 'as none',
-    'rotated API key after its overlap': 'as none',
-    'API key of a maker who left': 'as none',
-    'API key in Authorization': 'as none',
-    'gateway with proof': 'as none',
-    'gateway of another organization': 'as none',
-    'gateway that names staff': 'as none',
-    'gateway without proof': 'as none',
-    'gateway with a proof for another path': 'as none',
-    'gateway with an old timestamp': 'as none',
-    'gateway from another address': 'as none',
-    'forged x-consumer-* beside an API key': 'as none',
-    staff: 'as none',
-    'staff scope without the address': 'as none',
-    'cell key': 'as none',
-    'cell key of another cell': 'as none',
-    'cell key that nobody registered': 'as none',
-    'cell token that has ended': 'as none',
-    'cell token for another management': 'as none',
-    'webhook secret': 'as none',
-    'wrong webhook secret': 'as none',
-    capability: 'as none',
-    'capability in Authorization': 'as none',
-    'partner credential': 'as none',
-    'admin token': 'as none',
+  },
+
+  // The two GETs that tell a token, and what a session alone may do.
+  session: {
+    ...everyKind('401 UNAUTHENTICATED'),
+    session: 'admitted',
+    'session of another organization': 'admitted',
+    'session that names another organization': 'admitted',
+    'session of staff': 'admitted',
+    'cookie from another site': '403 ORIGIN_NOT_ALLOWED',
+  },
+  // By the refresh cookie, which no kind has: refresh.test.ts.
+  'session handle': everyKind('401 UNAUTHENTICATED'),
+  // Anybody, but not by way of another site.
+  'same site': {
+    ...everyKind('as none'),
+    none: 'admitted',
+    'cookie from another site': '403 ORIGIN_NOT_ALLOWED',
   },
 
   // Another cell is admitted to its own feed. The test looks for ours in the answer.
   cell: {
-    none: '401 UNAUTHENTICATED',
-    'garbage cookie': '401 UNAUTHENTICATED',
-    'role owner': '401 UNAUTHENTICATED',
-    'role admin': '401 UNAUTHENTICATED',
-    'role member': '401 UNAUTHENTICATED',
-    'role viewer': '401 UNAUTHENTICATED',
-    'API key with the scope': '401 UNAUTHENTICATED',
-    'API key without the scope': '401 UNAUTHENTICATED',
-    'API key of another organization': '401 UNAUTHENTICATED',
-    'API key limited to another tenant': '401 UNAUTHENTICATED',
-    'API key that names another organization': '401 UNAUTHENTICATED',
-    'revoked API key': '401 UNAUTHENTICATED',
-    'expired API key': '401 UNAUTHENTICATED',
-    'rotated API key inside its overlap': '401 UNAUTHENTICATED',
-    'rotated API key after its overlap': '401 UNAUTHENTICATED',
-    'API key of a maker who left': '401 UNAUTHENTICATED',
-    'API key in Authorization': '401 UNAUTHENTICATED',
-    'gateway with proof': '401 UNAUTHENTICATED',
-    'gateway of another organization': '401 UNAUTHENTICATED',
-    'gateway that names staff': '401 UNAUTHENTICATED',
-    'gateway without proof': '401 UNAUTHENTICATED',
-    'gateway with a proof for another path': '401 UNAUTHENTICATED',
-    'gateway with an old timestamp': '401 UNAUTHENTICATED',
-    'gateway from another address': '401 UNAUTHENTICATED',
-    'forged x-consumer-* beside an API key': '401 UNAUTHENTICATED',
-    staff: '401 UNAUTHENTICATED',
-    'staff scope without the address': '401 UNAUTHENTICATED',
+    ...everyKind('401 UNAUTHENTICATED'),
     'cell key': 'admitted',
     'cell key of another cell': 'admitted',
-    'cell key that nobody registered': '401 UNAUTHENTICATED',
-    'cell token that has ended': '401 UNAUTHENTICATED',
-    'cell token for another management': '401 UNAUTHENTICATED',
-    'webhook secret': '401 UNAUTHENTICATED',
-    'wrong webhook secret': '401 UNAUTHENTICATED',
-    capability: '401 UNAUTHENTICATED',
-    'capability in Authorization': '401 UNAUTHENTICATED',
-    'partner credential': '401 UNAUTHENTICATED',
-    'admin token': '401 UNAUTHENTICATED',
   },
 
   // The secret of the provider alone; no customer's credential and no cell's.
   webhook: {
-    none: '401 without a code',
-    'garbage cookie': '401 without a code',
-    'role owner': '401 without a code',
-    'role admin': '401 without a code',
-    'role member': '401 without a code',
-    'role viewer': '401 without a code',
-    'API key with the scope': '401 without a code',
-    'API key without the scope': '401 without a code',
-    'API key of another organization': '401 without a code',
-    'API key limited to another tenant': '401 without a code',
-    'API key that names another organization': '401 without a code',
-    'revoked API key': '401 without a code',
-    'expired API key': '401 without a code',
-    'rotated API key inside its overlap': '401 without a code',
-    'rotated API key after its overlap': '401 without a code',
-    'API key of a maker who left': '401 without a code',
-    'API key in Authorization': '401 without a code',
-    'gateway with proof': '401 without a code',
-    'gateway of another organization': '401 without a code',
-    'gateway that names staff': '401 without a code',
-    'gateway without proof': '401 without a code',
-    'gateway with a proof for another path': '401 without a code',
-    'gateway with an old timestamp': '401 without a code',
-    'gateway from another address': '401 without a code',
-    'forged x-consumer-* beside an API key': '401 without a code',
-    staff: '401 without a code',
-    'staff scope without the address': '401 without a code',
-    'cell key': '401 without a code',
-    'cell key of another cell': '401 without a code',
-    'cell key that nobody registered': '401 without a code',
-    'cell token that has ended': '401 without a code',
-    'cell token for another management': '401 without a code',
+    ...everyKind('401 without a code'),
     'webhook secret': 'admitted',
-    'wrong webhook secret': '401 without a code',
-    capability: '401 without a code',
-    'capability in Authorization': '401 without a code',
-    'partner credential': '401 without a code',
-    'admin token': '401 without a code',
   },
 }

@@ -32,11 +32,23 @@ const toRead = { params: { id: '~service' }, expected: NOT_THERE_TO_READ }
 const toChange = { params: { id: '~service' }, expected: NOT_THERE }
 const toCommand = { params: { id: '~otherService' }, expected: NOT_THERE }
 
+/** What is not a GET is refused when another site caused it, whatever else the caller may do. */
+function notFromElsewhere(rows: Record<string, Row>): Record<string, Row> {
+  const refused: Row['expected'] = { 'cookie from another site': '403 ORIGIN_NOT_ALLOWED' }
+  return Object.fromEntries(
+    Object.entries(rows).map(([line, row]) =>
+      row.class === 'caller' && !line.startsWith('GET ')
+        ? [line, { ...row, expected: { ...row.expected, ...refused } }]
+        : [line, row],
+    ),
+  )
+}
+
 export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
   kinds: KINDS,
   expected: EXPECTED,
 
-  rows: {
+  rows: notFromElsewhere({
     'GET /health/live': open,
     'GET /health/ready': open,
     'GET /health/startup': open,
@@ -156,7 +168,7 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     'GET /api/v1/audit-events': caller('audit:read', { expected: WHOLE }),
     // Who runs the platform reads the audit of others, and leaves a trace.
     'GET /api/v1/audit-events?organization_id=~organization': caller('audit:read', {
-      expected: { ...NOT_YOURS, staff: 'admitted' },
+      expected: { ...NOT_YOURS, staff: 'admitted', 'session of staff': 'admitted' },
     }),
 
     'POST /api/v1/tenants/{id}/tokens': caller('tokens:write', {
@@ -193,6 +205,93 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
     }),
 
     // Without `after` it streams for ever.
-    'GET /api/v1/events?after=0': caller('events:read'),
-  },
+    'GET /api/v1/events?after=0': caller('events:read', {
+      expected: { 'cookie from another site': '403 ORIGIN_NOT_ALLOWED' },
+    }),
+
+    // In its body a 401 says that nobody is signed in; another site may ask, and cannot read the answer.
+    'GET /api/auth/session': {
+      class: 'open',
+      expected: {
+        none: '401 UNAUTHENTICATED',
+        session: 'admitted',
+        'session of another organization': 'admitted',
+        'session that names another organization': 'admitted',
+        'session of staff': 'admitted',
+        'cookie from another site': 'admitted',
+      },
+    },
+    'GET /api/auth/get-session': {
+      class: 'open',
+      expected: { 'cookie from another site': '403 ORIGIN_NOT_ALLOWED' },
+    },
+    'GET /api/auth/token': { class: 'session' },
+    // A redirect_uri that nobody has listed: no code is spent.
+    'POST /api/auth/exchange': {
+      class: 'same site',
+      body: { code: 'x', redirect_uri: 'https://elsewhere.example/', code_verifier: 'x'.repeat(43) },
+      expected: { none: '400 VALIDATION_ERROR' },
+    },
+    // In the settings of this test nobody comes back to a page of ours.
+    'GET /sign-in': { class: 'open', expected: { none: '404 NOT_FOUND' } },
+    'GET /sign-in/start': { class: 'open', expected: { none: '404 NOT_FOUND' } },
+    'GET /signed-in': { class: 'open', expected: { none: '404 NOT_FOUND' } },
+    'GET /signed-in/done': {
+      class: 'open',
+      expected: {
+        none: '303',
+        session: 'admitted',
+        'session of another organization': 'admitted',
+        'session that names another organization': 'admitted',
+        'session of staff': 'admitted',
+        'cookie from another site': 'admitted',
+      },
+    },
+    'GET /dashboard': { class: 'open', expected: { none: '303' } },
+    'GET /dashboard/{path...}': { class: 'open', expected: { none: '303' } },
+    'GET /sign-out': open,
+    // Of a session that nobody else uses: it would be over.
+    'POST /sign-out': { class: 'same site' },
+    'GET /cli-login': {
+      class: 'open',
+      expected: {
+        none: '303',
+        session: 'admitted',
+        'session of another organization': 'admitted',
+        'session that names another organization': 'admitted',
+        'session of staff': 'admitted',
+        'cookie from another site': 'admitted',
+      },
+    },
+    // Without an organization in the form: nothing is decided.
+    'POST /cli-login': {
+      class: 'same site',
+      expected: {
+        none: '303',
+        session: '403 FORBIDDEN',
+        'session of another organization': '403 FORBIDDEN',
+        'session that names another organization': '403 FORBIDDEN',
+        'session of staff': '403 FORBIDDEN',
+      },
+    },
+    'POST /api/v1/cli-logins': { class: 'open', body: {} },
+    'POST /api/v1/cli-logins/{id}/poll': {
+      class: 'open',
+      body: { device_code: 'x' },
+      expected: { none: '404 NOT_FOUND' },
+    },
+    // None that there is: whoever may decide is told so.
+    'POST /api/v1/cli-logins/{id}/approve': { class: 'caller', operation: 'session', body: { user_code: 'x' } },
+    'POST /api/v1/cli-logins/{id}/deny': { class: 'caller', operation: 'session', body: { user_code: 'x' } },
+    // The proxy leads to no such path, which whoever is admitted is told; proxy.test.ts has others.
+    ...Object.fromEntries(
+      ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): [string, Row] => [
+        `${method} /api/v1/services/{id}/proxy/{path...}`,
+        { class: 'caller', operation: 'session', params: { id: '~service' } },
+      ]),
+    ),
+    'POST /api/auth/refresh': { class: 'session handle' },
+    // Of a session that nobody else uses: it would be over.
+    'POST /api/auth/logout': { class: 'same site' },
+  }),
 }
