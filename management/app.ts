@@ -13,10 +13,12 @@ import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
 import { readProblem } from '@loci/postgres/watch.ts'
+import { createAttempts } from './access/attempts.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
 import { createRates } from './access/rates.ts'
-import { findApiKey, findOrganizationPlan, readRate, takeRate } from './access/store.ts'
+import { sessionAccess } from './access/session.ts'
+import { findApiKey, findOrganizationPlan, findSession, readRate, takeRate } from './access/store.ts'
 import { webhookAccess } from './access/webhook.ts'
 import { listEventEnds } from './acts/events/store.ts'
 import { listFeedEnds } from './acts/feed/store.ts'
@@ -32,6 +34,7 @@ import { feedRoutes } from './cells/feed/routes.ts'
 import { reportRoutes } from './cells/reports/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys, listCellKeys } from './cells/store.ts'
+import { cliLoginRoutes } from './cli-logins/routes.ts'
 import { managementDocument } from './document.ts'
 import { eventRoutes } from './events/routes.ts'
 import { lifecycleRoutes } from './health/routes.ts'
@@ -39,14 +42,20 @@ import { keyJobs } from './keys/jobs.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { maintenanceJobs } from './maintenance.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { pageRoutes } from './pages/routes.ts'
 import { partnerCredentialRoutes } from './partner-credentials/routes.ts'
 import { createOperationEnds } from './provisioning/operations/end.ts'
 import { operationRoutes } from './provisioning/operations/routes.ts'
 import { createReconciler } from './provisioning/reconciler.ts'
 import { provisioningRoutes } from './provisioning/routes.ts'
+import { createProxyCapabilities } from './proxy/capabilities.ts'
+import { proxyRoutes } from './proxy/routes.ts'
 import { createRetention } from './retention/retention.ts'
 import { SCHEMA } from './schema.ts'
 import { serviceRoutes } from './services/routes.ts'
+import { sessionJobs } from './sessions/jobs.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { createSignIn } from './sessions/sign-in.ts'
 import type { ManagementSettings } from './settings.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -59,7 +68,11 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
   const open = poolOpener(settings, {
-    onError: (error) => log.warn({ error, component: 'postgres' }, 'an idle connection failed'),
+    onError: (error) =>
+      log.warn(
+        { error, component: 'postgres' },
+        'an idle connection failed and is replaced, or waking waiters after a commit failed; error says which',
+      ),
     wake: (topic, ...ids) => wakes[topic]?.(...ids),
   })
   const pool = open('loci-management', settings.databaseConnectionsMax)
@@ -73,7 +86,13 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   const uses = createLastUses()
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const isBilled = settings.billingWebhookSecrets.length > 0
+  const capabilities = createProxyCapabilities(pool, { sealer, publicUrl })
+  const onEnded = (id: string) => capabilities.end(id)
+  const signIn = createSignIn(settings, { pool, sealer, log, metrics, onEnded })
+  // Where nobody can sign in any more, what was opened before opens nothing.
+  const session = sessionAccess({ publicUrl, findSession: async (digest) => signIn && findSession(pool, digest) })
   const caller = callerAccess({
+    session,
     findApiKey: (id) => findApiKey(pool, id),
     findOrganizationPlan: (id) => findOrganizationPlan(pool, id),
     gateways: addressSet(settings.trustedGateways),
@@ -81,6 +100,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     staffEmails: settings.staffEmails,
     ...{ sealingKeys, isBilled, rates, failures, uses, trustedProxies },
   })
+  const attempts = createAttempts({ failures, trustedProxies })
   const { act, creations } = createCustomerActs(pool, shares, sealingKeys)
   const rules = { isBilled, regions }
   const reconciler = createReconciler({ pool: background, rules, log, metrics })
@@ -125,7 +145,14 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, cell, pool, act, regions }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
-    ...documentRoutes(() => managementDocument(routes, version)),
+    ...cliLoginRoutes({
+      ...{ caller, act, pool, sealingKeys, publicUrl, trustedProxies, attempts },
+      take: (limit) => takeRate(pool, limit),
+    }),
+    ...proxyRoutes({ caller, capabilities }),
+    ...sessionRoutes({ access: session, publicUrl, signIn, attempts }),
+    ...pageRoutes({ access: session, pool, sealer, publicUrl, signIn, attempts }),
+    ...documentRoutes(() => managementDocument(routes, version, publicUrl)),
   ]
 
   return serve(chassis, {
@@ -141,6 +168,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
       ...billingJobs(background, log),
       ...keyJobs(background, sealer),
       ...apiKeyJobs(background, uses),
+      ...sessionJobs(background, signIn?.sessions, createProxyCapabilities(background, { sealer, publicUrl }).end),
       ...maintenanceJobs(background),
       createRetention(background, log).job,
     ],

@@ -2,9 +2,10 @@
 
 import { documentOf } from '@loci/chassis/documents.ts'
 import type { Route } from '@loci/chassis/route.ts'
-import { HEADER } from '@loci/contract/headers.ts'
+import { cookieNames, HEADER } from '@loci/contract/headers.ts'
 
-export function managementDocument(routes: Route[], version: string): Record<string, unknown> {
+export function managementDocument(routes: Route[], version: string, publicUrl: string): Record<string, unknown> {
+  const cookies = cookieNames(publicUrl)
   return documentOf(routes, {
     title: 'loci management',
     version,
@@ -17,6 +18,18 @@ export function managementDocument(routes: Route[], version: string): Record<str
         in: 'header',
         name: HEADER.apiKey,
         description: 'loci_sk_…, made by an owner or admin of the organization.',
+      },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: cookies.access,
+        description: 'Set by POST /api/auth/exchange. Not for requests that another site caused.',
+      },
+      sessionHandle: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: cookies.refresh,
+        description: 'Set beside the session; good for a refresh and for nothing else.',
       },
       webhook: {
         type: 'http',

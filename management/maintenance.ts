@@ -9,6 +9,7 @@ import { keepEventPartitions } from './acts/events/store.ts'
 import { dropConfirmedDeletions } from './acts/feed/store.ts'
 import { forgetReportIds } from './cells/reports/store.ts'
 import { forgetReplicas } from './cells/store.ts'
+import { pruneLogins } from './cli-logins/store.ts'
 import { forgetReadyTimes } from './provisioning/placement/store.ts'
 import { foldErased } from './tokens/revocations/revocations.ts'
 import { deleteExpired } from './tokens/revocations/store.ts'
@@ -25,6 +26,7 @@ const WORK: Record<string, (sql: Pool) => Promise<void>> = {
   'revocations of erased services': foldErased,
   'deletions in feeds': dropConfirmedDeletions,
   revocations: deleteExpired,
+  'sign-ins of command lines': pruneLogins,
 }
 
 export function maintenanceJobs(sql: Pool): Job[] {

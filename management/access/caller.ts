@@ -1,6 +1,6 @@
-// Access of callers of management: an API key in x-api-key, or the word of a trusted gateway. Browser
-// sessions join here. Which organization is asked about follows from the credential alone; x-loci-organization selects
-// among the caller's own and never grants. In the order of the seed: who is it, may it do this, has it asked too often.
+// Access of callers of management: an API key in x-api-key, the session of a browser, or the word of a trusted gateway.
+// Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's
+// own and never grants. In the order of the seed: who is it, may it do this, has it asked too often.
 
 import { REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
@@ -18,10 +18,11 @@ import { consumerOf } from './gateway.ts'
 import { createOver } from './over.ts'
 import type { RateClass, Rates } from './rates.ts'
 import { type Role, SCOPES_OF, type Scope } from './roles.ts'
+import type { Session, SessionAccess } from './session.ts'
 
 export interface Caller {
-  kind: 'key' | 'gateway'
-  /** `key_…` or `gateway:…`: whose idempotency keys and rate limits these are, and who is named in the audit. */
+  kind: 'key' | 'session' | 'gateway'
+  /** `key_…`, `usr_…` or `gateway:…`: whose idempotency keys and rate limits these are, and who the audit names. */
   id: string
   /** Who stands behind it, where that is a person that we know. */
   userId: string | null
@@ -35,6 +36,9 @@ export interface Caller {
   isStaff: boolean
   /** Of the organization: how much may be asked of management. */
   plan: PlanName
+  /** Of a session: its id, and every organization of the person. */
+  sessionId?: string
+  organizations?: Session['organizations']
 }
 
 export interface StoredKey {
@@ -57,6 +61,7 @@ export interface StoredKey {
 }
 
 export interface CallerAccessOptions {
+  session: Pick<SessionAccess, 'find' | 'requireSameSite' | 'textOf'>
   findApiKey(id: string): Promise<StoredKey | undefined>
   /** Undefined when there is no such organization. */
   findOrganizationPlan(id: string): Promise<PlanName | undefined>
@@ -75,14 +80,28 @@ export interface CallerAccessOptions {
 
 type Limited = 'by the route' | 'alone' | 'revocations'
 
+interface Rules {
+  limited?: Limited | undefined
+  /** Not by way of another site, although it is a GET: what it answers goes on for as long as somebody listens. */
+  isSameSite?: boolean
+  /** A session may come without an organization: what it asks for is of the person. */
+  isOfPerson?: boolean
+}
+
 export interface CallerAccess {
   /**
    * Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate
    * limit; `alone` and `revocations` on those that end a credential (RatedRoutes).
    */
   scope(scope: Scope, kind: RateClass, limited?: Limited): Access<Caller>
+  /** The same for a stream. */
+  stream(scope: Scope): Access<Caller>
   /** Any caller, whatever its scopes: what is one's own. */
   anyone(kind: RateClass): Access<Caller>
+  /** The same, also for somebody who has no organization yet or does not say which: then it is the person's own id. */
+  person(kind: RateClass): Access<Caller>
+  /** A session alone, whatever its role, and not by way of another site. */
+  session(kind: RateClass): Access<Caller>
   /** People who run the platform; an organization's owner is not staff. */
   staff(kind: RateClass): Access<Caller>
   /** Whether the credential of these headers still grants the same: for streams, which outlive their request. */
@@ -91,22 +110,32 @@ export interface CallerAccess {
 
 export function callerAccess(options: CallerAccessOptions): CallerAccess {
   const known = createKnownCredentials()
+  const cookieOf = (headers: Arrival['headers']) => {
+    try {
+      return options.session.textOf(headers)
+    } catch {
+      // A cookie that came twice: authenticate() refuses it.
+      return undefined
+    }
+  }
   const over = createOver(options.nowMs ?? Date.now)
   const access = (
     operation: string,
     kind: RateClass,
     mayCall: (caller: Caller) => void,
-    limited?: Limited,
+    { limited, isSameSite = false, isOfPerson = false }: Rules = {},
   ): Access<Caller> => ({
     class: 'caller',
     operation,
-    schemes: [['apiKey']],
+    schemes: [['apiKey'], ['session']],
     shareOf: ({ organizationId }: Caller) => organizationId,
     challenge: `ApiKey realm="loci", header="${HEADER.apiKey}"`,
     errors: [
       'UNAUTHENTICATED',
       'CREDENTIAL_MISPLACED',
       'FORBIDDEN',
+      'ORGANIZATION_REQUIRED',
+      ...(kind === 'write' || isSameSite ? (['ORIGIN_NOT_ALLOWED'] as const) : []),
       'RATE_LIMITED',
       'STORE_UNAVAILABLE',
       // Every write of a customer is an act.
@@ -115,7 +144,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     // Each well-formed key costs two lookups in the database, also when it is refused: a caller with many requests
     // waits for its own share.
     shareBefore({ headers, peer }) {
-      const text = headers[HEADER.apiKey]
+      const text = headers[HEADER.apiKey] ?? cookieOf(headers)
       if (text === undefined) return undefined
       const share = known.shareOf(String(text))
       if (share !== undefined || !options.failures.areAnyOver()) return share
@@ -124,17 +153,17 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
         : undefined
     },
     async authorize(arrival) {
-      const text = String(arrival.headers[HEADER.apiKey])
+      const text = String(arrival.headers[HEADER.apiKey] ?? cookieOf(arrival.headers))
       const asked = [text, arrival.headers[HEADER.organization], operation, kind, limited].join('\n')
       over.requireNot(asked)
-      const caller = await authenticate(arrival, options).catch((error) => {
+      const caller = await authenticate(arrival, options, isOfPerson).catch((error) => {
         if (isUnauthenticated(error)) known.drop(text)
         throw slowed(error, arrival, options)
       })
-      if (caller.kind === 'key') {
-        known.keep(text, caller.organizationId)
-        options.uses.note(caller.id, caller.organizationId)
-      }
+      if (caller.kind !== 'gateway') known.keep(text, caller.organizationId)
+      if (caller.kind === 'key') options.uses.note(caller.id, caller.organizationId)
+      if (caller.kind === 'session' && (arrival.method !== 'GET' || isSameSite))
+        options.session.requireSameSite(arrival)
       mayCall(caller)
       // There a refusal of the body or the query comes before the limit; its answer has the rate headers all the same.
       if (limited === 'by the route') {
@@ -150,8 +179,20 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     },
   })
   return {
-    scope: (scope, kind, limited) => access(scope, kind, (caller) => requireScope(caller, scope), limited),
-    anyone: (kind) => access('anyone', kind, () => {}, 'alone'),
+    scope: (scope, kind, limited) => access(scope, kind, (caller) => requireScope(caller, scope), { limited }),
+    stream: (scope) => access(scope, 'read', (caller) => requireScope(caller, scope), { isSameSite: true }),
+    anyone: (kind) => access('anyone', kind, () => {}, { limited: 'alone' }),
+    person: (kind) => access('anyone', kind, () => {}, { limited: 'alone', isOfPerson: true }),
+    session: (kind) =>
+      access(
+        'session',
+        kind,
+        (caller) => {
+          if (caller.kind !== 'session')
+            throw new ApiError('FORBIDDEN', 'This is for people who are signed in, not for API keys and gateways.')
+        },
+        { isSameSite: true },
+      ),
     staff: (kind) =>
       access('staff', kind, (caller) => {
         if (!caller.isStaff)
@@ -160,6 +201,11 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
     async isStillValid(caller, headers) {
       // A gateway's proof is about one request and cannot be checked again.
       if (caller.kind === 'gateway') return (await options.findOrganizationPlan(caller.organizationId)) !== undefined
+      if (caller.kind === 'session') {
+        const session = await options.session.find(headers)
+        const membership = session?.organizations.find(({ id }) => id === caller.organizationId)
+        return membership?.role === caller.role
+      }
       const now = await keyCaller(String(headers[HEADER.apiKey]), options)
       return now !== undefined && now.role === caller.role && isSameReach(now, caller)
     },
@@ -195,7 +241,7 @@ function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 401
 }
 
-async function authenticate(arrival: Arrival, options: CallerAccessOptions): Promise<Caller> {
+async function authenticate(arrival: Arrival, options: CallerAccessOptions, isOfPerson: boolean): Promise<Caller> {
   const text = arrival.headers[HEADER.apiKey]
   if (text !== undefined) {
     const caller = typeof text === 'string' ? await keyCaller(text, options) : undefined
@@ -206,6 +252,8 @@ async function authenticate(arrival: Arrival, options: CallerAccessOptions): Pro
       )
     return withOrganization(caller, arrival)
   }
+  const session = await options.session.find(arrival.headers)
+  if (session) return sessionCaller(session, arrival, options, isOfPerson)
   const consumer = consumerOf(arrival, {
     gateways: options.gateways,
     secrets: options.gatewaySecrets,
@@ -236,7 +284,45 @@ async function authenticate(arrival: Arrival, options: CallerAccessOptions): Pro
     throw new ApiError('CREDENTIAL_MISPLACED', `Send the API key in the header ${HEADER.apiKey}, not in Authorization.`)
   throw new ApiError(
     'UNAUTHENTICATED',
-    `This request needs an API key in the header ${HEADER.apiKey}. An owner or admin of your organization can make one.`,
+    `This request needs a session, or an API key in the header ${HEADER.apiKey}. An owner or admin of your organization can make one.`,
+  )
+}
+
+/** In the organization that the request names, or in the person's only one. */
+function sessionCaller(
+  { id: sessionId, userId, email, organizations }: Session,
+  { headers }: Arrival,
+  { staffEmails, isBilled }: CallerAccessOptions,
+  isOfPerson: boolean,
+): Caller {
+  const person = {
+    kind: 'session' as const,
+    id: userId,
+    userId,
+    tenantIds: null,
+    expiresAt: null,
+    isStaff: staffEmails.includes(email),
+    sessionId,
+    organizations,
+  }
+  const named = headers[HEADER.organization]
+  const [only, another] = organizations
+  const chosen = named === undefined ? (another ? undefined : only) : organizations.find(({ id }) => id === named)
+  if (chosen) {
+    const { id: organizationId, role, plan } = chosen
+    return { ...person, organizationId, role, scopes: new Set(SCOPES_OF[role]), plan: isBilled ? plan : 'enterprise' }
+  }
+  if (named !== undefined)
+    throw new ApiError('FORBIDDEN', `You do not belong to the organization that ${HEADER.organization} names.`)
+  // A person without an organization has no role and no scopes: what is asked for must need none.
+  if (isOfPerson) return { ...person, organizationId: userId, role: 'viewer', scopes: new Set(), plan: 'free' }
+  const names = organizations.map(({ id }) => id)
+  throw new ApiError(
+    'ORGANIZATION_REQUIRED',
+    another
+      ? `You belong to several organizations: name one in the header ${HEADER.organization}.`
+      : 'You belong to no organization yet. Make one, or accept an invitation.',
+    { details: { organizations: names } },
   )
 }
 

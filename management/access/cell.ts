@@ -140,7 +140,7 @@ function timeOf(iat: unknown, exp: unknown, now: number): 'good' | 'clock' | 'to
 }
 
 const REFUSALS: Record<CellRefusal, string> = {
-  token: 'its token is not a cell token: wrong lifetime, or no cell id or jti',
+  token: 'this is no valid cell token (good for more than 60 s, or without a jti): does the cell run another release?',
   audience: 'its LOCI_MANAGEMENT_URL is not our LOCI_PUBLIC_URL',
   clock: 'the clocks of the cell and of management differ by more than 30 s',
   unknown_cell: 'there is no cell with this id; `management cells list` shows those there are',

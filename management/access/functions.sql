@@ -91,3 +91,26 @@ begin
   return query select v_own.remaining, v_own.reset_ms, coalesce(v_own.wait_ms, v_wait_ms), v_wait_ms is not null;
 end
 $$;
+
+-- The session of an access token, its person and the person's organizations, or nothing when it is over. Called by
+-- every request with a session cookie, before an organization is chosen. No locks. Cost: four reads of indexes.
+create or replace function loci.session_of(p_digest text)
+returns table (id text, user_id text, issuer text, subject text, email text, name text, expires_at timestamptz,
+  organizations jsonb)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query select s.id, u.id, u.issuer, u.subject, u.email, u.name, t.expires_at,
+    (select coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'role', m.role, 'plan', o.plan,
+          'createdAt', to_char(o.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        order by o.id), '[]')
+      from loci.members m join loci.organizations o on o.id = m.organization_id where m.user_id = u.id)
+  from loci.session_tokens t
+    join loci.sessions s on s.id = t.session_id
+    join loci.users u on u.id = s.user_id
+  where t.digest = p_digest and t.expires_at > clock_timestamp()
+    and s.ended_at is null and s.idle_ends_at > clock_timestamp();
+end
+$$;
+revoke all on function loci.session_of(text) from public;
+grant execute on function loci.session_of(text) to loci_app;

@@ -8,13 +8,23 @@ import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { testHttpServer } from '@loci/chassis/testing/server.ts'
 import { healthResponse } from '@loci/contract/health.ts'
 import { type IdType, newId } from '@loci/contract/ids.ts'
-import { addParties, type Credentials, MATRIX_SETTINGS, makeCredentials, type Parties } from '../testing/credentials.ts'
+import {
+  addParties,
+  type Credentials,
+  MATRIX_SETTINGS,
+  makeCredentials,
+  matrixPeople,
+  type Parties,
+} from '../testing/credentials.ts'
+import { type IdentityProvider, startIdentityProvider } from '../testing/identity-provider.ts'
 import { type TestManagement, testManagement } from '../testing/management.ts'
 import { MATRIX } from '../testing/matrix.ts'
 import { KINDS, type Kind } from '../testing/matrix-classes.ts'
+import { oidcSettings } from '../testing/sign-in.ts'
 import { makeTargets, type Targets } from '../testing/targets.ts'
 import type { Caller } from './caller.ts'
 
+let provider: IdentityProvider
 let management: TestManagement
 /** The same management seen from an address that no gateway has. */
 let elsewhere: TestManagement
@@ -23,17 +33,21 @@ let targets: Targets
 let credentials: Credentials
 
 before(async () => {
-  management = await testManagement({ settings: MATRIX_SETTINGS })
+  provider = await startIdentityProvider({ people: matrixPeople() })
+  // The whole table takes longer than a token usually lives.
+  provider.accessTokenS = 3_600
+  management = await testManagement({ settings: { ...MATRIX_SETTINGS, ...oidcSettings(provider) } })
   elsewhere = await testManagement({ replicaOf: management, settings: { trustedGateways: ['10.255.255.255/32'] } })
   parties = await addParties(management)
   targets = await makeTargets(management, parties)
-  credentials = await makeCredentials(management, parties, targets.issued)
+  credentials = await makeCredentials(management, parties, targets.issued, provider)
 })
 // The same few callers ask in every test, and on a fast machine more than they may in a minute.
 beforeEach(() => management.sql('delete from loci.rate_limits'))
 after(async () => {
   await elsewhere?.[Symbol.asyncDispose]()
   await management?.[Symbol.asyncDispose]()
+  await provider?.[Symbol.asyncDispose]()
 })
 
 interface Heard extends MatrixRequest {
@@ -55,6 +69,10 @@ function asker(url: string, heard: Heard[] = []) {
 
 /** Whose word the credential is; of those that are not here nobody may see anything. */
 const PARTY_OF: Partial<Record<Kind, 'own' | 'other'>> = {
+  session: 'own',
+  'cookie from another site': 'own',
+  'session of another organization': 'other',
+  'session that names another organization': 'other',
   'role owner': 'own',
   'role admin': 'own',
   'role member': 'own',
@@ -123,7 +141,7 @@ async function leaksIn(heard: Heard[]): Promise<string[]> {
 }
 
 function isForStaff(kind: Kind, line: string, operation: string | undefined): boolean {
-  const isStaff = kind === 'staff' || kind === 'gateway that names staff'
+  const isStaff = kind === 'staff' || kind === 'session of staff' || kind === 'gateway that names staff'
   return isStaff && (operation === 'staff' || line.startsWith('GET /api/v1/audit-events?organization_id='))
 }
 
@@ -258,9 +276,11 @@ test('an open route that looks at a credential all the same is found', async () 
       return undefined
     },
   }
-  assert.deepEqual(await problemsWith(route({ ...live.spec, access: curious }, live.handle)), [
-    "GET /health/live with 'garbage cookie': expected as none, came 401 UNAUTHENTICATED",
-  ])
+  const withCookies = KINDS.filter((kind) => /cookie|session/.test(kind))
+  assert.deepEqual(
+    await problemsWith(route({ ...live.spec, access: curious }, live.handle)),
+    withCookies.map((kind) => `GET /health/live with '${kind}': expected as none, came 401 UNAUTHENTICATED`),
+  )
 })
 
 test('a route whose scope check was removed is found', async () => {

@@ -6,7 +6,7 @@ import { isId } from '@loci/contract/ids.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { type TransactionOptions, transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from './caller.ts'
-import { hasTenant, lockCallersKey, useOrganization } from './store.ts'
+import { hasTenant, lockCallersKey, lockCallersMembership, useOrganization } from './store.ts'
 
 /** Reads in a transaction that has the caller's organization in use. */
 export function readForCaller<T>(
@@ -39,12 +39,14 @@ export function requireOwnService<Found extends { tenantId: string; status: stri
 }
 
 /**
- * Before a credential is made, and before anything else is locked: the key that makes it is not deleted before that is
- * committed, so that its deletion finds all that it made.
+ * Before a credential is made, and before anything else is locked: the key, or the member, that makes it is not deleted
+ * before that is committed, so that its deletion finds all that it made.
  */
 export async function requireStillKey(sql: Sql, { kind, organizationId, id }: Caller): Promise<void> {
   if (kind === 'key' && !(await lockCallersKey(sql, organizationId, id)))
     throw new ApiError('UNAUTHENTICATED', 'The API key was deleted meanwhile. Nothing was done.')
+  if (kind === 'session' && !(await lockCallersMembership(sql, organizationId, id)))
+    throw new ApiError('FORBIDDEN', 'You were removed from the organization meanwhile. Nothing was done.')
 }
 
 export function mayUseTenant({ tenantIds }: Pick<Caller, 'tenantIds'>, id: string): boolean {

@@ -5,6 +5,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import type { PlanName } from '../plans.ts'
 import type { StoredKey } from './caller.ts'
 import type { Rate, RateLimit } from './rates.ts'
+import type { Session } from './session.ts'
 
 /**
  * To the end of the transaction. A statement of its own: inside the statement that reads, the planner may well read
@@ -49,6 +50,17 @@ export async function findApiKey(sql: Sql, id: string): Promise<StoredKey | unde
   return rows[0]
 }
 
+/** Of an access token by its digest; undefined when the session is over. */
+export async function findSession(sql: Sql, digest: string): Promise<Session | undefined> {
+  const { rows } = await sql.query<Session>({
+    name: 'access_find_session',
+    text: `select id, user_id as "userId", issuer, subject, email, name, expires_at as "expiresAt", organizations
+      from loci.session_of($1)`,
+    values: [digest],
+  })
+  return rows[0]
+}
+
 /** Whether the API key is still one, and stays so to the end of the transaction. */
 export async function lockCallersKey(sql: Sql, organizationId: string, id: string): Promise<boolean> {
   const { rowCount } = await sql.query({
@@ -56,6 +68,16 @@ export async function lockCallersKey(sql: Sql, organizationId: string, id: strin
     // `key share`: noting a use of the key need not wait, deleting it must.
     text: 'select from loci.api_keys where organization_id = $1 and id = $2 and revoked_at is null for key share',
     values: [organizationId, id],
+  })
+  return rowCount === 1
+}
+
+/** Whether the person is still a member, and stays so to the end of the transaction. */
+export async function lockCallersMembership(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'access_lock_membership',
+    text: 'select from loci.members where organization_id = $1 and user_id = $2 for key share',
+    values: [organizationId, userId],
   })
   return rowCount === 1
 }

@@ -19,6 +19,7 @@ import {
   countKeysInUse,
   insertApiKey,
   type KeyFilter,
+  lockKeysBeyond,
   lockKeysMadeBy,
   replaceDigest,
   revokeApiKeys,
@@ -126,6 +127,22 @@ export async function deleteApiKey(
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
   return true
+}
+
+/** Ends the person's oldest keys of a name, so that one more makes `max`. What they made stays, as when one expires. */
+export async function makeRoomFor(
+  sql: Sql,
+  key: Pick<ApiKey, 'organizationId' | 'userId' | 'name'>,
+  max: number,
+  act: Act,
+): Promise<void> {
+  const { organizationId } = key
+  const ended = await revokeApiKeys(sql, organizationId, await lockKeysBeyond(sql, key, max - 1))
+  for (const { id: subject } of ended) {
+    const detail = { made: 'keep', limit: max }
+    await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
+    await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
+  }
 }
 
 /** Keys that a caller sees: with keys:write all of the organization, else the person's own; within its tenants. */

@@ -104,6 +104,25 @@ export async function countKeysInUse(sql: Sql, organizationId: string): Promise<
   return rows[0]?.count ?? 0
 }
 
+/** Of this name, made by the person and no key, in use: all but the newest `keep`. Locked. */
+export async function lockKeysBeyond(
+  sql: Sql,
+  { organizationId, userId, name }: Pick<ApiKey, 'organizationId' | 'userId' | 'name'>,
+  keep: number,
+): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'api_keys_lock_beyond',
+    text: `select id from loci.api_keys where organization_id = $1 and id in (
+        select id from loci.api_keys
+        where organization_id = $1 and user_id = $2 and made_by = $2 and name = $3 and revoked_at is null
+          and (expires_at is null or expires_at > clock_timestamp())
+        order by created_at desc, id desc offset $4
+      ) order by id for update`,
+    values: [organizationId, userId, name, keep],
+  })
+  return rows.map(({ id }) => id)
+}
+
 /** The old secret works until `previousUntil`; null = no longer. */
 export async function replaceDigest(
   sql: Sql,

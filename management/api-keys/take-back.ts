@@ -45,14 +45,14 @@ export async function takeBack(sql: Sql, { organizationId, keyIds, userId }: Mak
   const subs = userId === undefined ? keys : [...keys, userId]
   // Every cell waits for us meanwhile, so only for those who made something that cells know.
   const isKnownToCells =
-    (await hasTokensOf(sql, organizationId, subs, now)) || (await hasCredentialsMadeBy(sql, organizationId, keys))
+    (await hasTokensOf(sql, organizationId, subs, now)) || (await hasCredentialsMadeBy(sql, organizationId, subs))
   if (userId !== undefined || isKnownToCells) await lockFeeds(sql, 'all')
   const tokens = await revokeTokensOf(sql, organizationId, subs, now)
   for (const { sub, until } of tokens) await endTokensOf(sql, organizationId, sub, now, until, act)
   // A token of the person's that is being issued at this moment is older than this.
   if (userId !== undefined && !tokens.some(({ sub }) => sub === userId))
     await endTokensOf(sql, organizationId, userId, now, undefined, act)
-  const partnerCredentials = await revokePartnerCredentialsOf(sql, organizationId, keys, act)
+  const partnerCredentials = await revokePartnerCredentialsOf(sql, organizationId, subs, act)
   const invitations = await deleteInvitationsOf(sql, organizationId, subs)
   for (const { id: subject, invitedBy } of invitations) {
     const detail = { made_by: invitedBy }

@@ -204,7 +204,15 @@ test('a database that goes away right after the commit does not turn a reset int
   const access: Access<never> = { class: 'test', schemes: [], errors: [], authorize: () => assert.fail() }
   const grant = () => access
   const routes = billingRoutes({
-    caller: { scope: grant, anyone: grant, staff: grant, isStillValid: async () => true },
+    caller: {
+      scope: grant,
+      stream: grant,
+      anyone: grant,
+      person: grant,
+      session: grant,
+      staff: grant,
+      isStillValid: async () => true,
+    },
     webhook: access,
     act: createCustomerActs(pool, { of: () => pool, inTurn: gone }, settings.sealingKeys).act,
     pool: Object.assign(Object.create(pool), { query: gone, client: gone }),

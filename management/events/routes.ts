@@ -29,7 +29,7 @@ export function eventRoutes({ caller: access, pool, waiting, lifecycle }: EventO
       {
         method: 'GET',
         path: '/api/v1/events',
-        access: access.scope('events:read', 'read'),
+        access: access.stream('events:read'),
         tag: 'events',
         deadline: 'stream',
         summary:

@@ -60,12 +60,16 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
       {
         method: 'GET',
         path: '/api/v1/organizations',
-        access: access.anyone('read'),
+        access: access.person('read'),
         tag: 'organizations',
-        summary: 'The organizations of the caller: for an API key its own.',
+        summary: 'The organizations of the caller: for an API key its own, for a session every one.',
         answers: { 200: organizationList },
       },
       async ({ caller }) => {
+        if (caller.organizations) {
+          const organizations = caller.organizations.map(({ createdAt, ...one }) => ({ ...one, created_at: createdAt }))
+          return { organizations, next_cursor: null }
+        }
         const own = await requireOrganization(pool, caller.organizationId)
         return { organizations: [organizationJson(own, caller.role)], next_cursor: null }
       },
@@ -74,7 +78,7 @@ function ownRoutes({ caller: access, act, pool }: OrganizationOptions): Route[] 
       {
         method: 'POST',
         path: '/api/v1/organizations',
-        access: access.anyone('write'),
+        access: access.person('write'),
         tag: 'organizations',
         summary:
           'Make an organization; the person behind the caller owns it. An API key needs members:write, and stays in the one it has.',
@@ -243,7 +247,7 @@ function invitationRoutes({ caller: access, act, pool, publicUrl }: Organization
       {
         method: 'POST',
         path: '/api/v1/invitations/accept',
-        access: access.anyone('write'),
+        access: access.person('write'),
         tag: 'organizations',
         summary: 'Accept an invitation: the person behind the caller, whose address must be the invited one, joins.',
         body: invitationAccept,

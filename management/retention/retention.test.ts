@@ -133,27 +133,27 @@ test('usage becomes hours after two days and days after ninety, and says the sam
        select $1, $2, $3::timestamptz + n * interval '1 minute', $4, 2, 1, n, n * 10 from generate_series(0, 2879) as n`,
       [own.organizationId, own.service.id, at, dedup],
     )
-  const now = new Date('2026-06-30T12:34:56.000Z')
-  await add('2026-06-10T00:00:00Z', 'a')
-  await add('2026-06-10T00:00:00Z', 'b')
-  await add('2026-01-10T00:00:00Z', 'a')
+  // By today's date: management's own turn, which comes each minute, must find the same to do as the test's.
+  const midnight = (daysAgo: number) =>
+    new Date((Math.floor(Date.now() / 86_400_000) - daysAgo) * 86_400_000).toISOString()
+  await add(midnight(20), 'a')
+  await add(midnight(20), 'b')
+  await add(midnight(180), 'a')
   const byDay = async () =>
     (
-      await own.ask(
-        `GET /api/v1/services/${own.service.id}/usage?from=2026-01-01T00:00:00Z&to=2026-07-01T00:00:00Z&step=day`,
-      )
+      await own.ask(`GET /api/v1/services/${own.service.id}/usage?from=${midnight(190)}&to=${midnight(0)}&step=day`)
     ).json<{ usage: object[] }>().usage
   const before = await byDay()
   assert.equal(before.length, 4)
-  await retention.turn(now)
+  await retention.turn()
   assert.deepEqual(await byDay(), before)
   assert.equal(await count('usage_minutes', own.organizationId), 48 + 2)
   await management.sql(
     `insert into loci.usage_minutes (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
-     values ($1, $2, '2026-06-11T23:59:30Z', 'late', 5, 0, 2879, 28790)`,
-    [own.organizationId, own.service.id],
+     values ($1, $2, $3::timestamptz - interval '30 seconds', 'late', 5, 0, 2879, 28790)`,
+    [own.organizationId, own.service.id, midnight(18)],
   )
-  await retention.turn(now)
+  await retention.turn()
   const late = (await byDay()) as { requests: number }[]
   assert.equal(late.at(-1)?.requests, (before.at(-1) as { requests: number }).requests + 5)
 })

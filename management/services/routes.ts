@@ -24,6 +24,7 @@ import type { Verb } from '../provisioning/service-state.ts'
 import {
   commandService,
   createService,
+  endpointOf,
   patchService,
   requireServiceRequest,
   requireVisible,
@@ -287,7 +288,7 @@ function listedJson(service: Service) {
     tenant_id: service.tenantId,
     name: service.name,
     slug: service.slug,
-    endpoint: service.endpoint?.replaceAll('{service_id}', service.id) ?? null,
+    endpoint: endpointOf(service),
     plan: service.plan,
     status: service.status,
     created_at: service.createdAt.toISOString(),

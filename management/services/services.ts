@@ -328,3 +328,8 @@ export function requirePlaced({ cellId }: Service): void {
       'The service is not placed in a cell yet: wait until its status is active, then ask again.',
     )
 }
+
+/** Where clients reach the service; null while it has no cell. */
+export function endpointOf({ id, endpoint }: Pick<Service, 'id' | 'endpoint'>): string | null {
+  return endpoint?.replaceAll('{service_id}', id) ?? null
+}

@@ -1,0 +1,98 @@
+// The capability that the proxy uses for a session: one for each service, for five minutes, with what the person's role
+// may do on data. It is stored sealed, so that all processes use the same one, and never leaves us but to the daemon.
+// Ended with its session: revoked in the cell, which reaches every daemon within seconds.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { Caller } from '../access/caller.ts'
+import { operationsOf } from '../access/roles.ts'
+import { noSession } from '../access/session.ts'
+import { useOrganization } from '../access/store.ts'
+import { requirePlaced, requireVisible } from '../services/services.ts'
+import { lockServiceAndCell, type Service } from '../services/store.ts'
+import { type Issuer, mintToken, revokeToken } from '../tokens/tokens.ts'
+import {
+  deleteCapability,
+  findCapability,
+  type HeldCapability,
+  listLeft,
+  lockSession,
+  pruneCapabilities,
+  putCapability,
+} from './store.ts'
+
+export interface ProxyCapabilities {
+  /** Of the caller's session for the service, which must be the caller's. */
+  of(caller: Caller, serviceId: string, requestId: string): Promise<{ service: Service; token: string }>
+  /** Revokes what sessions that are over have left: of one, or of all. */
+  end(sessionId?: string): Promise<void>
+}
+
+const LIFE_S = 300
+/** One that is nearly over is not begun with: a request may take its time. */
+const LEFT_MS_MIN = 60_000
+const ENDED_AT_ONCE_MAX = 50
+
+export function createProxyCapabilities(pool: Pool, issuer: Issuer): ProxyCapabilities {
+  const { sealer } = issuer
+
+  async function current(sql: Sql, { sessionId, role }: Caller, service: Service): Promise<string | undefined> {
+    const held = await findCapability(sql, sessionId as string, service.id)
+    const isGood = held && held.role === role && held.expiresAt.getTime() - Date.now() > LEFT_MS_MIN
+    return isGood ? sealer.open(held.sealed, held.sealedWith, contextOf(held)) : undefined
+  }
+
+  return {
+    of: (caller, serviceId, requestId) =>
+      transaction(pool, async (sql) => {
+        await useOrganization(sql, caller.organizationId)
+        const service = await requireVisible(sql, caller, serviceId)
+        requirePlaced(service)
+        const known = await current(sql, caller, service)
+        if (known) return { service, token: known }
+        if (!(await lockSession(sql, caller.sessionId as string))) throw noSession()
+        // Somebody else may have minted it while we waited.
+        const token = (await current(sql, caller, service)) ?? (await mint(sql, issuer, caller, service, requestId))
+        return { service, token }
+      }),
+    async end(sessionId) {
+      for (const held of await listLeft(pool, sessionId ?? null, ENDED_AT_ONCE_MAX))
+        await transaction(pool, (sql) => revokeHeld(sql, held))
+      if (sessionId === undefined) await pruneCapabilities(pool)
+    },
+  }
+}
+
+async function mint(
+  sql: Sql,
+  issuer: Issuer,
+  { sessionId, userId, organizationId, role }: Caller,
+  service: Service,
+  requestId: string,
+): Promise<string> {
+  const request = {
+    name: 'console',
+    ops: [...operationsOf(role)],
+    databases: ['*'],
+    ttlSeconds: LIFE_S,
+    sub: userId as string,
+  }
+  const minted = await mintToken(sql, issuer, service, request, userId as string, requestId)
+  const held = { sessionId: sessionId as string, serviceId: service.id, jti: minted.token_id }
+  const sealed = issuer.sealer.seal(minted.token, contextOf(held))
+  await putCapability(sql, { ...held, ...sealed, organizationId, role, expiresAt: new Date(minted.expires_at) })
+  return minted.token
+}
+
+async function revokeHeld(sql: Sql, held: HeldCapability): Promise<void> {
+  const { organizationId, serviceId, jti, expiresAt } = held
+  await useOrganization(sql, organizationId)
+  const service = await lockServiceAndCell(sql, organizationId, serviceId)
+  // Two processes may have found it: one revokes it.
+  if (!(await deleteCapability(sql, held)) || !service || expiresAt.getTime() < Date.now()) return
+  await revokeToken(sql, service, jti, 'management')
+}
+
+function contextOf({ sessionId, serviceId, jti }: Pick<HeldCapability, 'sessionId' | 'serviceId' | 'jti'>): string {
+  return `proxy ${sessionId} ${serviceId} ${jti}`
+}
