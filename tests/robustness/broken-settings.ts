@@ -127,6 +127,20 @@ const OF_MANAGEMENT: Row[] = [
   ['LOCI_BILLING_SIGNING_SECRETS', 'whsec_short', /whsec_/],
   ['LOCI_BILLING_PROVIDER', '', /empty|required/],
   ['LOCI_REGIONS', 'Nowhere!', /region/],
+  [
+    'LOCI_OIDC_ISSUER',
+    'https://id.example',
+    /LOCI_OIDC_CLIENT_ID and LOCI_OIDC_CLIENT_SECRET and LOCI_OIDC_REDIRECT_URIS are missing/,
+  ],
+  ['LOCI_OIDC_ISSUER', 'http://id.example', /must be https/],
+  ['LOCI_OIDC_ISSUER', 'https://id.example/?realm=a', /must be a URL/],
+  ['LOCI_OIDC_CLIENT_ID', 'loci', /LOCI_OIDC_ISSUER and .* are missing/],
+  ['LOCI_OIDC_CLIENT_SECRET', 'changeme', /can be guessed/],
+  ['LOCI_OIDC_REDIRECT_URIS', 'http://loci.example/signed-in', /must be https/],
+  ['LOCI_OIDC_REDIRECT_URIS', 'https://loci.example/signed-in, /signed-in', /no URL/],
+  ['LOCI_OIDC_REDIRECT_URIS', 'https://loci.example/signed-in#x', /no URL/],
+  ['LOCI_OIDC_AUDIENCE', 'https://api.loci.example', /means nothing without LOCI_OIDC_ISSUER/],
+  ['LOCI_OIDC_SCOPES', 'profile email', /openid/],
 ]
 
 export function brokenCases(): BrokenCase[] {

@@ -32,7 +32,7 @@ function fill(path: string, things: Things): string {
 
 /** Routes that stream have no HEAD, which would hold one open. */
 export function methodsOf({ method, path }: Operation): string[] {
-  return method === 'GET' && !/^\/(api\/)?v1\/events$/.test(path) ? ['GET', 'HEAD'] : [method]
+  return method === 'GET' && !/^\/(api\/)?v1\/events$|\/proxy\//.test(path) ? ['GET', 'HEAD'] : [method]
 }
 
 /** Headers of every request: each route takes the credential that it knows. */

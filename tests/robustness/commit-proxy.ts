@@ -22,7 +22,8 @@ const BEGIN = /Q[\s\S]{4}begin/i
 const END = /Q[\s\S]{4}(commit|rollback)\0/i
 const COMMIT = /Q[\s\S]{4}commit\0/i
 /** The statements that commit by themselves: execute() in the stores of the daemon. */
-const WRITE = /\0(kv_write|kv_write_acts|wm_commit|mem_write_acts|mem_index_commit|mem_drop_segments|mem_expiry_next)\0/
+const WRITE =
+  /\0(kv_write|kv_write_acts|wm_commit|wm_commit_acts|mem_write_acts|mem_index_commit|mem_drop_segments|mem_expiry_next)\0/
 
 export async function startCommitProxy(target: () => number): Promise<CommitProxy> {
   const sockets = new Set<Socket>()

@@ -37,6 +37,8 @@ export interface Verdict {
   /** A definite failure that took effect all the same. */
   tookEffect: string[]
   strangers: string[]
+  /** Writes of unknown outcome of which a part took effect. */
+  half: string[]
 }
 
 export interface KeptLedger extends Ledger {
@@ -56,6 +58,7 @@ export function openLedger(): KeptLedger {
     known.set(id, found)
     return found
   }
+  const doubted = new Set<Change[]>()
   const ledger: KeptLedger = {
     acked: 0,
     definite: 0,
@@ -73,20 +76,28 @@ export function openLedger(): KeptLedger {
     },
     doubt(changes) {
       ledger.ambiguous += changes.length
+      doubted.add(changes)
       for (const { id, value } of changes) of(id).possible.add(value)
     },
     resolve(changes) {
       ledger.resolved += changes.length
+      doubted.delete(changes)
       ledger.ack(changes)
     },
     verify(rows) {
-      const verdict: Verdict = { keys: known.size, lost: [], tookEffect: [], strangers: [] }
+      const verdict: Verdict = { keys: known.size, lost: [], tookEffect: [], strangers: [], half: [] }
       for (const [id, { possible, refused }] of known) {
         const stored = rows.get(id) ?? null
         if (possible.has(stored)) continue
         const line = `${id}: stored ${stored}, possible ${[...possible].join(' or ')}`
         if (refused.has(stored)) verdict.tookEffect.push(line)
         else verdict.lost.push(line)
+      }
+      // Nothing of a write in doubt is written again but by its own repeat: what it has done still stands.
+      for (const changes of doubted) {
+        const done = changes.filter(({ id, value }) => (rows.get(id) ?? null) === value)
+        if (done.length > 0 && done.length < changes.length)
+          verdict.half.push(`${done.length} of ${changes.length}: ${changes.map(({ id }) => id).join(', ')}`)
       }
       for (const id of rows.keys()) if (!known.has(id)) verdict.strangers.push(id)
       return verdict

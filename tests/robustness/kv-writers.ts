@@ -1,4 +1,5 @@
-// Writers of entries that never pause but when they are refused, each with a ledger of what it was told.
+// Writers of entries, or of what else is named, that never pause but when they are refused, each with a ledger of what
+// it was told.
 
 import type { Change, Ledger } from './kv-ledger.ts'
 import { type Outcome, type PlainRequest, plainClient } from './plain-client.ts'
@@ -18,6 +19,22 @@ export interface WritersOptions {
   seed: number
   /** Of databases and values: two runs on one cell must not meet. */
   name: string
+  /** What a writer does; entries unless another is given. */
+  make?: (writer: Writer) => Maker
+}
+
+/** One of several, which has keys of its own. */
+export interface Writer {
+  party: Party
+  random: Random
+  number: number
+  name: string
+}
+
+export interface Maker {
+  next(): Operation
+  /** Acknowledged: may be changed later. Whatever failed or is in doubt never comes back here. */
+  hold(changes: Change[], body: string): void
 }
 
 export interface Writers {
@@ -27,11 +44,15 @@ export interface Writers {
   stop(): Promise<void>
 }
 
-interface Operation {
+export interface Operation {
   changes: Change[]
   request: PlainRequest
   /** Answers besides 2xx that say that what was asked for holds. */
   alsoDone?: number[]
+  /** The answer that says that it was refused by what is stored; 412 unless it is another. */
+  refusal?: number
+  /** Of a read: what its answer says that cannot be. */
+  wrongIn?(body: string): string | undefined
 }
 
 const BATCH_PUTS = 16
@@ -53,14 +74,14 @@ export function startWriters(options: WritersOptions): Writers {
 }
 
 async function run(
-  { parties, urls, ledger, seed, name }: WritersOptions,
+  { parties, urls, ledger, seed, name, make: maker = operations }: WritersOptions,
   number: number,
   state: { isStopped: boolean; lastAckAt: number; slowestMs: number },
 ): Promise<void> {
   const random = seeded(seed + number)
   const client = plainClient()
   const party = parties[number % parties.length] as Party
-  const make = operations({ party, random, number, name })
+  const make = maker({ party, random, number, name })
   const ask = async (request: PlainRequest): Promise<Outcome> => {
     const known = urls()
     if (known.length === 0) return { kind: 'refused' }
@@ -74,18 +95,23 @@ async function run(
     const outcome = await ask(operation.request)
     if (isDone(outcome, operation)) {
       ledger.ack(operation.changes)
-      make.hold(operation.changes)
+      const body = outcome.kind === 'answer' ? outcome.body : ''
+      make.hold(operation.changes, body)
+      const wrong = operation.wrongIn?.(body)
+      if (wrong !== undefined) ledger.contradictions.push(wrong)
       state.lastAckAt = performance.now()
       if (operation.request.headers?.['idempotency-key'] && random.chance(0.1))
         await replay(ask, operation, outcome, ledger)
     } else if (outcome.kind === 'silence' || isUnknown(outcome)) {
       ledger.doubt(operation.changes)
-      if (random.chance(0.5)) await repeat(ask, operation, ledger)
+      // What must be refused has nothing that would make a repeat the same act.
+      if (operation.refusal === undefined && random.chance(0.5)) await repeat(ask, operation, ledger)
     } else {
       ledger.fail(operation.changes)
       if (outcome.kind === 'answer' && outcome.status === 500) ledger.contradictions.push(shown(outcome))
       else if (outcome.kind === 'refused' || outcome.status >= 429) await sleep(REFUSED_PAUSE_MS)
-      else if (outcome.status !== 412) ledger.contradictions.push(`${operation.request.method}: ${shown(outcome)}`)
+      else if (outcome.status !== (operation.refusal ?? 412))
+        ledger.contradictions.push(`${operation.request.method}: ${shown(outcome)}`)
     }
   }
   client.close()
@@ -133,7 +159,7 @@ function shown(outcome: Outcome): string {
   return outcome.kind === 'answer' ? `${outcome.status} ${outcome.body.slice(0, 200)}` : outcome.kind
 }
 
-function operations({ party, random, number, name }: { party: Party; random: Random; number: number; name: string }) {
+function operations({ party, random, number, name }: Writer): Maker {
   const database = `${name}-${number % 4}`
   const headers = { 'x-loci-capability': party.token, 'x-loci-database': database }
   const live: string[] = []
@@ -188,8 +214,7 @@ function operations({ party, random, number, name }: { party: Party; random: Ran
       if (dice < 0.55) return put(newKey(), { 'if-match': '"999999999999"' })
       return put(newKey())
     },
-    /** Acknowledged: may be overwritten and deleted later. Whatever failed or is in doubt never comes back here. */
-    hold(changes: Change[]) {
+    hold(changes) {
       for (const { id, value } of changes) if (value !== null) live.push(id.slice(idOf('').length))
     },
   }

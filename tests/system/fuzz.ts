@@ -282,14 +282,16 @@ async function rawStreams(report: Report, targets: Target[]): Promise<void> {
 /** A credential that no longer works would have made most of the above a test of 401. */
 async function stillGood(report: Report, targets: Target[]): Promise<void> {
   const paths: Record<string, string[]> = {
-    daemon: ['/v1/kv/entries', '/v1/kv/health', '/v1/audit', '/admin/services/status'],
+    daemon: ['/v1/kv/entries', '/v1/memory/records', '/v1/kv/health', '/v1/audit', '/admin/services/status'],
     management: ['/api/v1/tenants', '/api/v1/services', '/api/v1/api-keys', '/api/v1/audit-events'],
   }
   for (const { name, process, operations, credentials: headers } of targets) {
     const statuses = await Promise.all(
       (paths[name] as string[]).map(async (path) => (await fetch(`${process.url}${path}`, { headers })).status),
     )
-    const needing = operations.filter(({ path }) => /^\/(v1\/(kv|audit)|admin|api\/v1)/.test(path)).length
+    const needing = operations.filter(({ path }) =>
+      /^\/(v1\/(kv|audit|working-memory|memory)|admin|api\/v1)/.test(path),
+    ).length
     const served = await servedBy(process)
     report.promise(
       `the credentials of the fuzz of ${name} are as good as before, and brought it to the handlers`,
@@ -301,7 +303,8 @@ async function stillGood(report: Report, targets: Target[]): Promise<void> {
 
 async function servedBy({ url }: LociProcess): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  const served = /_seconds_count\{route="\/(v1\/(kv|audit)|admin|api\/v1)[^"]*",method="(?!HEAD)\w+",code="2xx"\}/g
+  const served =
+    /_seconds_count\{route="\/(v1\/(kv|audit|working-memory|memory)|admin|api\/v1)[^"]*",method="(?!HEAD)\w+",code="2xx"\}/g
   return text.match(served)?.length ?? 0
 }
 

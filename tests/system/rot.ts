@@ -8,6 +8,7 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { flipBits, listTuples, type Tuple } from '../robustness/heap-file.ts'
 import { type Ledger, type RotCell, startRotCell } from '../robustness/rot-cell.ts'
+import { memoryMutants, recordEdits, segmentEdits } from '../robustness/rot-memory.ts'
 import { rotSlots } from '../robustness/rot-slots.ts'
 import { reportOf, survey } from '../robustness/rot-survey.ts'
 import {
@@ -30,6 +31,7 @@ const SEED = seedArgument ? Number(seedArgument.slice('--seed='.length)) : Math.
 const ROWS_PER_DATABASE = isShort ? 300 : 900
 const EDITS = isShort ? 60 : 320
 const SLOT_EDITS = isShort ? 19 : 95
+const MEMORY_ROUNDS = isShort ? 1 : 2
 const FLIPS = isShort ? 12 : 64
 const FLIPS_PER_ROUND = isShort ? 6 : 16
 
@@ -67,6 +69,8 @@ await reportOn(async (report) => {
       await flips(report, cell, 'checksums on', true)
       await edits(report, cell)
       await slotEdits(report, cell)
+      await recordEdits(report, cell, MEMORY_ROUNDS)
+      await segmentEdits(report, cell, MEMORY_ROUNDS)
     } finally {
       await cell.close()
     }
@@ -80,6 +84,7 @@ await reportOn(async (report) => {
     }
   }
   await mutants(report)
+  await memoryMutants(report)
 })
 
 async function healthy(report: Report, cell: RotCell): Promise<void> {
@@ -246,6 +251,8 @@ async function flipAndLook(
     copyFileSync(`${file}.good`, file)
     rmSync(`${file}.good`)
   })
+  // A scan that met a row which looked dead has marked its index entry dead, and that is not in the file.
+  await cell.sql('reindex table loci.entries')
   const verdict = judge(outcomes, touched)
   if (hasCrashed) {
     tally.verdict.lies.push(...verdict.lies)

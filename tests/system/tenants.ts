@@ -3,6 +3,7 @@
 // a canary, and every answer, log line and metric is searched for canaries that do not belong there.
 
 import { type Canaries, type Canary, openCanaries } from '../robustness/canaries.ts'
+import { forgetful } from '../robustness/forgetful.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { type AuditedDatabase, auditRls, planProblem } from '../robustness/rls-audit.ts'
 import { seeded, seedOfRun } from '../robustness/seeded.ts'
@@ -20,6 +21,7 @@ const REQUESTS = isShort ? 3_000 : 20_500
 const MUTANT_REQUESTS = isShort ? 400 : 1_500
 const CLIENTS = 16
 const LISTS = /^GET \/v1\/kv\/entries\?/
+const MEMORY_LISTS = /^GET \/v1\/memory\/records\?/
 const OPEN_PATHS = ['/metrics', '/v1/health/all', '/openapi.json', '/docs', '/health/startup', '/v1/lifecycle/status']
 
 interface Fuzz {
@@ -27,6 +29,8 @@ interface Fuzz {
   statuses: Map<number, number>
   /** Canaries that were seen by whom they are for: without them the test would prove nothing. */
   ownSeen: number
+  /** Of these by the routes of memory. */
+  ownRemembered: number
   leaks: string[]
   failures: string[]
 }
@@ -53,6 +57,7 @@ await reportOn(async (report) => {
     await rowLevelSecurity(report, scene)
     await plans(report, scene)
     await databaseMutants(report, scene)
+    await memoryMutants(report, scene)
     await sourceMutants(report, scene)
   } finally {
     await world.stop()
@@ -67,8 +72,8 @@ async function twinFuzz(report: Report, scene: Scene): Promise<void> {
   report.note(`${counts.join(', ')}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
   report.promise(
     'no answer shows what is another’s, and no error a credential',
-    fuzz.leaks.length === 0 && fuzz.requests >= REQUESTS && fuzz.ownSeen > REQUESTS / 20,
-    `${fuzz.leaks.length} leaks of ${fuzz.requests} requests (at least ${REQUESTS}) over ${scene.routes.daemon.length + scene.routes.management.length} routes; ${scene.canaries.size} canaries, ${fuzz.ownSeen} answers with the caller’s own`,
+    fuzz.leaks.length === 0 && fuzz.requests >= REQUESTS && fuzz.ownSeen > REQUESTS / 20 && fuzz.ownRemembered > 0,
+    `${fuzz.leaks.length} leaks of ${fuzz.requests} requests (at least ${REQUESTS}) over ${scene.routes.daemon.length + scene.routes.management.length} routes; ${scene.canaries.size} canaries, ${fuzz.ownSeen} answers with the caller’s own, ${fuzz.ownRemembered} of memory`,
   )
   report.promise(
     'none of it was an internal error',
@@ -86,7 +91,7 @@ async function attack(
   const { twins, routes, world } = scene
   const random = seeded(seed)
   const maker = requestMaker(twins, routes, world.adminToken, random)
-  const fuzz: Fuzz = { requests: 0, statuses: new Map(), ownSeen: 0, leaks: [], failures: [] }
+  const fuzz: Fuzz = { requests: 0, statuses: new Map(), ownSeen: 0, ownRemembered: 0, leaks: [], failures: [] }
   const lane = async () => {
     const client = plainClient()
     while (fuzz.requests < requests) {
@@ -132,6 +137,7 @@ function judge({ canaries }: Scene, request: TwinRequest, status: number, text: 
       )
   }
   if (isOwn) fuzz.ownSeen += 1
+  if (isOwn && request.path.startsWith('/v1/memory/')) fuzz.ownRemembered += 1
 }
 
 function described({ kind, area, text }: Canary): string {
@@ -270,18 +276,38 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
   )
 }
 
+/** Of memory a third wall stands behind the two: the digest of a record covers whose it is. */
+async function memoryMutants(report: Report, scene: Scene): Promise<void> {
+  const url = scene.world.postgres.adminUrl('loci_cell')
+  const owner = 'r.instance_id = p_instance and '
+  const list = await forgetful(url, 'mem_list', owner, '')
+  const digest = await forgetful(url, 'record_is_intact', `r.digest = loci.record_digest(r) and ${owner}`, '')
+  const lists = () => attack(scene, MUTANT_REQUESTS, SEED + 3, { only: MEMORY_LISTS })
+  try {
+    await list.forget()
+    await runSql(url, 'alter table loci.records disable row level security')
+    const { leaks, ownSeen } = await lists()
+    report.promise(
+      'memory: predicate forgotten and row-level security off: the digest stops it',
+      leaks.length === 0 && ownSeen > 0,
+      `${leaks.length} leaks of ${MUTANT_REQUESTS} lists, ${ownSeen} with the caller’s own`,
+    )
+    await digest.forget()
+    const { leaks: shown } = await lists()
+    report.mutant(
+      'memory: predicate, row-level security and digest forgotten',
+      shown.length > 0 ? `${shown.length} leaks, e.g. ${shown[0]}` : undefined,
+    )
+  } finally {
+    await list.remember()
+    await digest.remember()
+    await runSql(url, 'alter table loci.records enable row level security')
+  }
+}
+
 async function databaseMutants(report: Report, scene: Scene): Promise<void> {
   const url = scene.world.postgres.adminUrl('loci_cell')
-  const [whole] = await runSql<{ text: string }>(
-    url,
-    `select pg_get_functiondef(oid) as text from pg_proc where proname = 'kv_list' and pronamespace = 'loci'::regnamespace`,
-  )
-  const predicate = 'e.instance_id = p_instance and '
-  const [before, after, ...more] = (whole?.text ?? '').split(predicate)
-  if (before === undefined || after === undefined || more.length > 0)
-    throw new Error(`the mutant of kv_list no longer applies: '${predicate}' is not there exactly once`)
-  const forget = () => runSql(url, before + after)
-  const remember = () => runSql(url, whole?.text as string)
+  const { forget, remember } = await forgetful(url, 'kv_list', 'e.instance_id = p_instance and ', '')
   const rls = (word: 'enable' | 'disable') => runSql(url, `alter table loci.entries ${word} row level security`)
   const lists = () => attack(scene, MUTANT_REQUESTS, SEED + 1, { only: LISTS })
   const lines = async (fuzz: Promise<Fuzz>) => {

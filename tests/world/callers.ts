@@ -5,6 +5,7 @@ import { SCOPES } from '@loci/management/access/roles.ts'
 import { issueApiKey } from '@loci/management/api-keys/api-keys.ts'
 import { makeOrganization } from '@loci/management/organizations/organizations.ts'
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { runSql } from './sql.ts'
 import type { World } from './world.ts'
@@ -40,6 +41,7 @@ export async function addCallers(
     url: url as string,
     applicationName: 'loci-test',
     connectionsMax: 2,
+    ...PATIENT,
     onError: () => {},
   })
   const callers: WorldCaller[] = []

@@ -6,6 +6,8 @@ export interface Report {
   promise(name: string, isKept: boolean, figure: string): void
   /** `how` is what gave it away; undefined when it survived, which fails the test. */
   mutant(name: string, how: string | undefined): void
+  /** Named, and counted in the last line: what this machine has no program for. */
+  skip(name: string, why: string): void
   note(line: string): void
   /**
    * The bound of a promise about time: `ms`, times how much slower the machine is than an idle one; and how to say it.
@@ -17,6 +19,7 @@ export interface Report {
 export async function reportOn(test: (report: Report) => Promise<void>): Promise<never> {
   let passed = 0
   let failed = 0
+  let skipped = 0
   const count = (isGood: boolean, line: string) => {
     if (isGood) passed += 1
     else failed += 1
@@ -29,6 +32,10 @@ export async function reportOn(test: (report: Report) => Promise<void>): Promise
       promise: (name, isKept, figure) => count(isKept, `${name}: ${figure}`),
       mutant: (name, how) =>
         count(how !== undefined, how === undefined ? `mutant survived: ${name}` : `mutant caught: ${name} (${how})`),
+      skip(name, why) {
+        skipped += 1
+        console.log(`SKIP   ${name}: ${why}`)
+      },
       note: (line) => console.log(`       ${line}`),
       async within(ms) {
         const slowdown = await machine.slowdown()
@@ -41,7 +48,7 @@ export async function reportOn(test: (report: Report) => Promise<void>): Promise
     count(false, `the test itself broke: ${stack}${cause ? `\n       because ${(cause as Error).stack}` : ''}`)
   }
   console.log(`       ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
-  console.log(`${passed} passed, ${failed} failed`)
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   process.exit(failed > 0 ? 1 : 0)
 }
 

@@ -1,6 +1,7 @@
 // SQL of a test's own, on a connection of its own.
 
 import { openPool } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 
 export async function runSql<Row extends object = Record<string, unknown>>(
   url: string,
@@ -11,7 +12,7 @@ export async function runSql<Row extends object = Record<string, unknown>>(
     url,
     applicationName: 'loci-test',
     connectionsMax: 1,
-    statementMs: 60_000,
+    ...PATIENT,
     onError: () => {},
   })
   try {

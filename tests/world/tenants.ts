@@ -28,7 +28,7 @@ export interface WorldOrganization {
 
 /** An organization with its default tenant, its owner, and a key of the owner's. */
 export async function addOrganization(world: World, name: string): Promise<WorldOrganization> {
-  const email = `owner@${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.example`
+  const email = ownerEmail(name)
   const made = await manage<{ organization_id: string; tenant_id: string }>(world, [
     ...['organizations', 'add', '--name', name, '--owner-email', email],
   ])
@@ -36,6 +36,10 @@ export async function addOrganization(world: World, name: string): Promise<World
     ...['api-keys', 'mint', '--org', made.organization_id, '--email', email, '--name', 'world'],
   ])
   return { organizationId: made.organization_id, tenantId: made.tenant_id, apiKey: key.api_key }
+}
+
+export function ownerEmail(organization: string): string {
+  return `owner@${organization.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.example`
 }
 
 /** One command of management; throws with what it said unless it ended well. */

@@ -2,7 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { addOrganization, addTenant, type WorldOrganization, type WorldTenant } from './tenants.ts'
+import type { TestPerson } from '@loci/management/testing/identity-provider.ts'
+import type { SignInProvider } from './sign-in-provider.ts'
+import { addOrganization, addTenant, ownerEmail, type WorldOrganization, type WorldTenant } from './tenants.ts'
 import { BILLING_SECRET, type World } from './world.ts'
 
 /** No address of this machine: whoever asks this daemon's administration asks from elsewhere. */
@@ -22,6 +24,7 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
   if (a && world.management) await pay(world.management.url, a.tenantId, 'enterprise')
   const signingSecret = `whsec_${randomBytes(32).toString('base64')}`
   const signed = world.management && (await world.startManagement({ LOCI_BILLING_SIGNING_SECRETS: signingSecret }))
+  const { signIn } = world
   const description = {
     format: 1,
     daemons: replicas,
@@ -33,8 +36,32 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
       secret: BILLING_SECRET,
       ...(signed ? { signed: { management: signed.url, signing_secret: signingSecret } } : {}),
     },
+    ...(signIn ? { sign_in: signInOf(signIn) } : {}),
   }
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
+}
+
+/** The owner of organization a, who is nobody in b; the owner of b signs in as `ben`. */
+export const PEOPLE: TestPerson[] = [
+  { sub: 'ada', email: ownerEmail('acme'), email_verified: true, name: 'Ada Example' },
+  { sub: 'ben', email: ownerEmail('globex'), email_verified: true, name: 'Ben Example' },
+]
+
+function signInOf({ authorizeUrl, client, otherClient, scopes, parameters, form }: SignInProvider): object {
+  return {
+    authorize_url: authorizeUrl,
+    client_id: client.id,
+    client_secret: client.secret,
+    redirect_uri: client.redirectUri,
+    scope: scopes,
+    extra_parameters: parameters,
+    form: form(PEOPLE[0]?.sub as string),
+    other_client: {
+      client_id: otherClient.id,
+      client_secret: otherClient.secret,
+      redirect_uri: otherClient.redirectUri,
+    },
+  }
 }
 
 type Party = WorldTenant & WorldOrganization

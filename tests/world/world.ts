@@ -3,11 +3,13 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { newKeyPair, type PrivateJwk } from '@loci/capability/jws.ts'
+import type { IdentityProvider, TestPerson } from '@loci/management/testing/identity-provider.ts'
 import { loginsOf, rolesSql } from '@loci/postgres/roles.ts'
 import { databaseSql } from '@loci/postgres/testing/database-sql.ts'
 import { freePort } from '@loci/postgres/testing/free-port.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { type LociProcess, type ProgramName, runCommand, startProgram, untilReady } from './process.ts'
+import { type SignInProvider, type StartProvider, startOwnProvider } from './sign-in-provider.ts'
 import { runSql } from './sql.ts'
 
 export interface World {
@@ -19,6 +21,12 @@ export interface World {
   /** What management calls the cell of the daemons. */
   cellId: string | undefined
   adminToken: string
+  /** Where people sign in, in a world that has some. */
+  signIn: SignInProvider | undefined
+  /** The same, with its counts and faults, where it is the one of `npm run dev`. */
+  identityProvider: IdentityProvider | undefined
+  /** What browsers and cells know management as. */
+  publicUrl: string
   /** The settings of a further replica; `extra` overrides. */
   daemonSettings(extra?: Record<string, string>): Record<string, string>
   managementSettings(extra?: Record<string, string>): Record<string, string>
@@ -33,6 +41,12 @@ export interface WorldOptions {
   management?: boolean
   /** With a billing webhook: without one every plan is covered. */
   isBilled?: boolean
+  /** Who can sign in, at a provider of the world's own; none: nobody can. */
+  people?: TestPerson[]
+  /** Another provider than that of `npm run dev`. */
+  startProvider?: StartProvider
+  /** Of management, when something stands between it and browsers; no cell finds it there. */
+  publicUrl?: string
   postgres?: Throwaway
   settings?: Record<string, string>
   log?(line: string): void
@@ -47,6 +61,8 @@ export async function startWorld({
   replicas = 2,
   management = true,
   isBilled = false,
+  people,
+  startProvider = startOwnProvider,
   settings = {},
   log = () => {},
   ...options
@@ -60,6 +76,8 @@ export async function startWorld({
   // Of the first replica: what services are told as their address must lead somewhere.
   const endpoint = `127.0.0.1:${await freePort()}`
   const cellKey = newKeyPair()
+  const { publicUrl = managementUrl } = options
+  const signIn = people && (await startProvider({ people, redirectUri: `${publicUrl}${SIGNED_IN}` }))
   const daemons: LociProcess[] = []
   const further: LociProcess[] = []
   const daemonSettings = (extra: Record<string, string> = {}) => ({
@@ -80,11 +98,12 @@ export async function startWorld({
   })
   const managementSettings = (extra: Record<string, string> = {}) => ({
     LOCI_LISTEN: managementUrl.slice('http://'.length),
-    LOCI_PUBLIC_URL: managementUrl,
+    LOCI_PUBLIC_URL: publicUrl,
     LOCI_DATABASE_URL: postgres.url('loci_management', DATABASES.management),
     LOCI_SEALING_KEYS: sealingKeys,
     LOCI_DRAIN_GRACE_MS: '500',
     ...(isBilled ? { LOCI_BILLING_WEBHOOK_SECRETS: BILLING_SECRET } : {}),
+    ...(signIn ? signInSettings(signIn) : {}),
     ...settings,
     ...extra,
   })
@@ -95,6 +114,9 @@ export async function startWorld({
     management: undefined,
     cellId: undefined,
     adminToken,
+    signIn,
+    identityProvider: signIn?.own,
+    publicUrl,
     daemonSettings,
     managementSettings,
     async startDaemon(extra) {
@@ -112,6 +134,7 @@ export async function startWorld({
     async stop() {
       const processes = [...daemons, ...further, ...(world.management ? [world.management] : [])]
       await Promise.all(processes.map((process) => process.stop()))
+      await signIn?.stop()
       await postgres.remove()
     },
   }
@@ -147,6 +170,20 @@ export async function startWorld({
   } catch (error) {
     await world.stop()
     throw error
+  }
+}
+
+/** The page of management that a browser comes back to. */
+const SIGNED_IN = '/signed-in'
+
+function signInSettings({ issuer, audience, client, scopes }: SignInProvider): Record<string, string> {
+  return {
+    LOCI_OIDC_ISSUER: issuer,
+    LOCI_OIDC_CLIENT_ID: client.id,
+    LOCI_OIDC_CLIENT_SECRET: client.secret,
+    LOCI_OIDC_AUDIENCE: audience,
+    LOCI_OIDC_REDIRECT_URIS: client.redirectUri,
+    LOCI_OIDC_SCOPES: scopes,
   }
 }
 
