@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addOrganization, addTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
-import { pay, writeWorldFile } from '@loci/tests/world/world-file.ts'
+import { PEOPLE, pay, writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 const USAGE = 'usage: npm run dev -- [--replicas N] [--world FILE] [--verbose]'
 const options = readOptions()
@@ -35,6 +35,7 @@ const tokenFile = join(directory, 'admin-token')
 const world = await startWorld({
   replicas: Number(options.replicas),
   isBilled: true,
+  people: PEOPLE,
   log: (line) => console.log(line),
 }).catch((error: Error) => {
   console.error(`npm run dev could not start: ${error.message}`)
@@ -47,6 +48,7 @@ chmodSync(tokenFile, 0o600)
 for (const [at, daemon] of world.daemons.entries())
   console.log(`daemon ${at + 1}    ${daemon.url}   docs ${daemon.url}/docs`)
 console.log(`management  ${world.management?.url}   docs ${world.management?.url}/docs`)
+console.log(`sign-in     ${world.signIn?.issuer}   as ${PEOPLE.map(({ sub }) => sub).join(' or ')}, without a password`)
 console.log(`admin token in ${tokenFile}`)
 console.log(`\n  curl -s ${world.daemons[0]?.url}/v1/health/all`)
 console.log(`  curl -s -H "x-loci-admin-token: $(cat ${tokenFile})" ${world.daemons[0]?.url}/admin/services/status\n`)
@@ -74,7 +76,7 @@ for (const process_ of [...world.daemons, ...(world.management ? [world.manageme
 
 /** An organization that pays, with an instance, as variables of a shell: the names that the documents use. */
 async function shellLines(): Promise<string> {
-  const of = await addOrganization(world, 'dev')
+  const of = await addOrganization(world, 'acme')
   await pay(world.management?.url as string, of.tenantId, 'pro')
   const { capability } = await addTenant(world, { name: 'dev', plan: 'pro', of })
   const values = {

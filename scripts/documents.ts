@@ -164,10 +164,16 @@ async function describeManagement(): Promise<OpenapiDocument> {
     billingSigningSecrets: [],
     billingProvider: 'stripe',
     regions: [],
+    oidcIssuer: undefined,
+    oidcClientId: undefined,
+    oidcClientSecret: undefined,
+    oidcAudience: undefined,
+    oidcRedirectUris: undefined,
+    oidcScopes: undefined,
   }
   const program = await createManagement({ settings, log: silent(), version })
   await program.close()
-  return managementDocument(program.routes, version) as unknown as OpenapiDocument
+  return managementDocument(program.routes, version, settings.publicUrl) as unknown as OpenapiDocument
 }
 
 function common() {

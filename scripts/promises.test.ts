@@ -23,7 +23,11 @@ const page = promisesPage({
       "// What was acknowledged survives\n// a kill. More of it.\n\nimport { flood } from '../robustness/flood.ts'\n\nreport.promise('nothing is lost', true, '')\n",
     ],
     ['tests/system/kill-again.ts', '// Another.\n\n'],
-    ['tests/robustness/flood.ts', 'report.promise(\n  `with ${count} connections`,\n  true,\n)\n'],
+    [
+      'tests/robustness/flood.ts',
+      "import { drip } from './drip.ts'\n\nreport.promise(\n  `with ${count} connections`,\n  true,\n)\n",
+    ],
+    ['tests/robustness/drip.ts', "report.promise('and drips', true, '')\n"],
   ]),
   ci: '    stage kill-again counted npm run --silent test:system -- kill-again --short\n',
 })
@@ -39,7 +43,7 @@ test('the page has every title of a test and none from comments, texts and other
 test('a system test has its first sentence, its promises with those of its cases, and whether CI runs it', () => {
   assert.match(
     page,
-    /\*\*kill\*\*: What was acknowledged survives a kill\.\n\n- nothing is lost\n- with … connections\n/,
+    /\*\*kill\*\*: What was acknowledged survives a kill\.\n\n- nothing is lost\n- with … connections\n- and drips\n/,
   )
   assert.match(page, /\*\*kill-again\*\* · \*CI\*: Another\./)
 })

@@ -41,16 +41,22 @@ function systemTests(files: ReadonlyMap<string, string>, ci: string): string[] {
   return [...sources.values()].flatMap((source) => {
     const name = /^tests\/system\/([\w-]+)\.ts$/.exec(source.path)?.[1]
     if (!name) return []
-    const parts = [source, ...source.imports.flatMap(({ specifier }) => partOf(source.path, specifier, sources))]
+    const parts = [...partsOf(source, sources)]
     const inCi = new RegExp(`test:system -- ${name}(?= |$)`, 'm').test(ci) ? ' · *CI*' : ''
     return [`**${name}**${inCi}: ${firstSentence(source)}\n\n${list(parts.flatMap((part) => namesIn(part, PROMISE)))}`]
   })
 }
 
-/** Some promises of a system test stand in the file of tests/robustness that it takes its cases from. */
-function partOf(from: string, specifier: string, sources: ReadonlyMap<string, Source>): Source[] {
-  const part = sources.get(resolveImport(from, specifier) ?? '')
-  return part && !part.path.startsWith('tests/system/') ? [part] : []
+/** Some promises of a system test stand in files of tests/robustness that it takes its cases from, at any depth. */
+function partsOf(source: Source, sources: ReadonlyMap<string, Source>): Set<Source> {
+  const parts = new Set([source])
+  // A set that grows while it is walked hands out what was added.
+  for (const part of parts)
+    for (const { specifier } of part.imports) {
+      const found = sources.get(resolveImport(part.path, specifier) ?? '')
+      if (found && !found.path.startsWith('tests/system/')) parts.add(found)
+    }
+  return parts
 }
 
 /** Every string literal that stands right behind `call`, where that is code and not text. */

@@ -34,11 +34,7 @@ const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: strin
     names: ['cycleList', 'cycleStatistics'],
     why: 'what the specification says of cycles; their feature comes',
   },
-  { pattern: /^libs\/contract\/sessions\.ts$/, why: 'what the specification says of sign-in; its feature comes' },
-  { pattern: /^libs\/contract\/headers\.ts$/, names: ['cookieNames'], why: 'sign-in, as sessions.ts' },
-  { pattern: /^libs\/chassis\/cookies\.ts$/, why: 'sign-in, as sessions.ts' },
   { pattern: /^libs\/chassis\/body-stream\.ts$/, names: ['streamedBody'], why: 'projections, import and export' },
-  { pattern: /^libs\/chassis\/pages\.ts$/, names: ['redirect'], why: 'sign-in and the console' },
 ]
 
 /**
