@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { auditDatabase } from '@loci/postgres/durability.ts'
+import { sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { purgeSome } from '../feed/purge/store.ts'
 import { takeLease } from '../feed/store.ts'
@@ -163,6 +164,41 @@ test('the number of databases and the totals are exact, whoever writes at once',
   assert.deepEqual(counted, { databases: 3, heads: 3 })
   assert.deepEqual((await listTotals(pool, [tenant.instanceId])).get(tenant.instanceId), { records: keys, bytes })
   assert.equal((await tenant.call('GET /v1/kv/consistency?mode=full')).json().status, 'consistent')
+})
+
+// Two replicas that wrote into new databases of one instance at once waited for each other for a second, and one was
+// told 503. Mutant: `for update` without `skip locked` in the second look of enter_database.
+test('whoever makes a database never waits for one that was made meanwhile', async () => {
+  const tenant = await addTenant(daemon)
+  const enter = `select name, outcome from loci.enter_database($1, '{new-1,new-2}', '{new-1,new-2}', 10)`
+  const [counting, making, holding] = await Promise.all([pool.client(), pool.client(), pool.client()])
+  const pid = (await making.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })).rows[0]?.pid
+  await counting.query({ text: 'begin' })
+  await counting.query({
+    text: 'select from loci.instances where id = $1 for no key update',
+    values: [tenant.instanceId],
+  })
+  const made = making.query({ text: enter, values: [tenant.instanceId] }).then(
+    () => 'entered',
+    (error) => sqlState(error),
+  )
+  const isWaiting = async () =>
+    (await daemon.sql('select from pg_locks where pid = $1 and not granted', [pid])).length > 0
+  while (!(await isWaiting())) await new Promise(setImmediate)
+  await daemon.sql(`insert into loci.databases (instance_id, name, created_at) values ($1, 'new-1', now())`, [
+    tenant.instanceId,
+  ])
+  await holding.query({ text: 'begin' })
+  await holding.query({ text: `select loci.enter_database($1, '{new-1}', '{}', 10)`, values: [tenant.instanceId] })
+  await counting.query({ text: 'rollback' })
+  assert.equal(await made, '40001', 'at once, while the other still holds what was made')
+  await holding.query({ text: 'rollback' })
+  const { rows } = await making.query({ text: enter, values: [tenant.instanceId] })
+  assert.deepEqual(rows, [
+    { name: 'new-1', outcome: 'open' },
+    { name: 'new-2', outcome: 'open' },
+  ])
+  for (const client of [counting, making, holding]) client.release()
 })
 
 // Rows by process number closed a circle: a new database locks the instance's row and then totals, a kept answer the

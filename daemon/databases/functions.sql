@@ -18,8 +18,8 @@ $$;
 -- open; none (there is no such database, and it is not in p_new); databases (the plan has no more); erasing; gone (the
 -- instance is). Every function that writes tenant rows calls this first (a test reads the catalog). Locks, always in
 -- this order, so that no two writers wait for each other in a circle: the heads that are there, by name; then, where a
--- database is new, the instance's row, which counts its databases; then new heads. Cost: one index read for each name,
--- the same with ten databases and with 100,000.
+-- database is new, the instance's row, which counts its databases; then new heads, without waiting: 40001 where one
+-- appeared meanwhile and is held. Cost: one index read for each name, the same with ten databases and with 100,000.
 create or replace function loci.enter_database(p_instance text, p_names text[], p_new text[], p_databases_max bigint)
 returns table (name text, outcome text, head loci.databases) language plpgsql as $$
 #variable_conflict use_column
@@ -49,8 +49,13 @@ begin
   foreach v_name in array v_missing loop
     name := v_name;
     outcome := 'open';
-    select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
+    -- Somebody may have made it since the first look, and may hold it while waiting for the instance's row that is held
+    -- here: no wait for it, the caller begins again.
+    select * into head from loci.databases h where h.instance_id = p_instance and h.name = v_name for update skip locked;
     if not found then
+      if exists (select from loci.databases h where h.instance_id = p_instance and h.name = v_name) then
+        raise exception 'the database was made by another call meanwhile' using errcode = 'serialization_failure';
+      end if;
       update loci.instances i set databases = i.databases + 1 where i.id = p_instance and i.databases < p_databases_max;
       if found then
         insert into loci.databases (instance_id, name, created_at)

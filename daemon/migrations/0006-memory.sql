@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 7e48df0d9e4728030875feda1026a90ebf5f852b2adb81eadc4465f0f70103ff
+-- functions: 24be4adb1b18c667868668dd12c78ad944e249a2a2f8abd471ce2968a990e482
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));

@@ -6,6 +6,7 @@
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { againAfterConflict } from '@loci/postgres/transaction.ts'
 import { entryRefusal } from '../databases/quota.ts'
 import { resolveConfig, type SlotConfig } from './config.ts'
 import {
@@ -60,7 +61,9 @@ export async function commitWrites(
   const until = performance.now() + OVERTAKEN_MS_MAX
   for (let open = batch; open.length > 0; open = batch.filter((item) => !results.has(item))) {
     try {
-      await commitRound(pool, known, instanceId, firstOfKeys(open), { results, isLast: performance.now() > until })
+      await againAfterConflict(() =>
+        commitRound(pool, known, instanceId, firstOfKeys(open), { results, isLast: performance.now() > until }),
+      )
     } catch (error) {
       if (open === batch) throw error
       for (const item of open) if (!results.has(item)) results.set(item, error as Error)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import pg from 'pg'
 import { createBatches } from './batches.ts'
 
 async function callsUntilFailed(error: Error): Promise<{ calls: number; failed: number }> {
@@ -20,6 +21,23 @@ test('when the store is away, no item waits for the tries of the others', async 
 
 test('a refusal that may be one item’s fault is tried for each alone', async () => {
   assert.deepEqual(await callsUntilFailed(new Error('value out of range')), { calls: 21, failed: 20 })
+})
+
+// Mutant: run() called without againAfterConflict(): the only item of a call fails although nothing is wrong with it.
+test('a deadlock is no item’s fault: the same call is made again', async () => {
+  const calls: number[][] = []
+  const run = async (_: string, items: number[]) => {
+    calls.push(items)
+    if (calls.length === 1)
+      throw Object.assign(new pg.DatabaseError('deadlock detected', 0, 'error'), { code: '40P01' })
+    return items
+  }
+  const batches = createBatches<number, number>({ run, runningMax: 1, batchMax: 64 })
+  assert.deepEqual(await Promise.all([batches.add('svc_a', 1), batches.add('svc_a', 2)]), [1, 2])
+  assert.deepEqual(calls, [
+    [1, 2],
+    [1, 2],
+  ])
 })
 
 // Mutant: `at > 0 &&` left out of fitting(): an item that is larger than a call is never sent.

@@ -3,6 +3,7 @@
 // has one context per statement.
 //
 // What fails, fails by its kind:
+//   a deadlock or a serialization failure: nothing took effect, so the same call is made again, a few times;
 //   outcome unknown, store silent or too slow: everyone in the call fails, and everyone who has waited behind it that
 //     long: a second try would take the whole deadline again;
 //   a lock was not to be had: each group (database) once more by itself, side by side; the one that is locked fails
@@ -11,6 +12,7 @@
 
 import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { isUnavailable, sqlState } from './errors.ts'
+import { againAfterConflict } from './transaction.ts'
 
 export interface Batches<Item, Result> {
   add(instanceId: string, item: Item): Promise<Result>
@@ -85,10 +87,8 @@ export function createBatches<Item, Result>({
   async function flush(instanceId: string, lane: Lane<Item, Result>, batch: Waiting<Item, Result>[]): Promise<void> {
     const startedAt = performance.now()
     try {
-      const results = await run(
-        instanceId,
-        batch.map(({ item }) => item),
-      )
+      const items = batch.map(({ item }) => item)
+      const results = await againAfterConflict(() => run(instanceId, items))
       for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
     } catch (error) {
       const failure = failureOf(error)

@@ -23,12 +23,16 @@ export async function transaction<T>(
   work: (sql: Sql) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const retriesMax = options.retriesMax ?? 3
+  const { result, effects } = await againAfterConflict(() => attempt(pool, work, options), options.retriesMax)
+  for (const effect of effects) pool.afterCommit(effect)
+  return result
+}
+
+/** Runs `work` again after a serialization failure or a deadlock, and after nothing else. */
+export async function againAfterConflict<T>(work: () => Promise<T>, retriesMax = 3): Promise<T> {
   for (let retry = 0; ; retry += 1) {
     try {
-      const { result, effects } = await attempt(pool, work, options)
-      for (const effect of effects) pool.afterCommit(effect)
-      return result
+      return await work()
     } catch (error) {
       if (retry >= retriesMax || !isRetryable(error)) throw error
       // Random, or the two that collided collide again. The connection is back in the pool meanwhile.

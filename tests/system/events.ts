@@ -44,6 +44,15 @@ await reportOn(async (report) => {
     const run = (writes: number, settleMs: number) => followed(world, capability.token, writes, settleMs)
     const plain = await run(WRITES, SETTLE_MS)
     report.promise('writes through two replicas, each told once and in order', isKept(plain, WRITES), shown(plain))
+    const [counted] = await runSql<{ deadlocks: number }>(
+      cell,
+      'select deadlocks::int from pg_stat_database where datname = current_database()',
+    )
+    report.promise(
+      'no two writers waited for each other in a circle',
+      counted?.deadlocks === 0,
+      `${counted?.deadlocks} deadlocks`,
+    )
     await runSql(cell, HESITATION)
     const slow = await run(SLOW_WRITES, SETTLE_MS)
     report.promise('the same with slow commits', isKept(slow, SLOW_WRITES), shown(slow))
