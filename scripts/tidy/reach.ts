@@ -34,6 +34,7 @@ const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: strin
     names: ['cycleList', 'cycleStatistics'],
     why: 'what the specification says of cycles; their feature comes',
   },
+  { pattern: /^daemon\/cycles\/(?:cycle|shapes)\.ts$/, why: 'the cycle as a pure function; its routes come' },
   { pattern: /^libs\/chassis\/body-stream\.ts$/, names: ['streamedBody'], why: 'projections, import and export' },
 ]
 
