@@ -5,11 +5,10 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { type AskedManagement, type Browser, exchange, obtainCode } from '@loci/management/testing/sign-in.ts'
+import { obtainCode } from '@loci/management/testing/sign-in.ts'
 import { freePort } from '@loci/postgres/testing/free-port.ts'
 import { startKeycloak, whyNoKeycloak } from '../../world/keycloak.ts'
-import { plantMutant } from '../../world/mutant.ts'
-import { type LociProcess, untilReady } from '../../world/process.ts'
+import type { LociProcess } from '../../world/process.ts'
 import type { Report } from '../../world/report.ts'
 import type { SignInProvider } from '../../world/sign-in-provider.ts'
 import { addOrganization } from '../../world/tenants.ts'
@@ -18,12 +17,11 @@ import { PEOPLE } from '../../world/world-file.ts'
 import { newPerson, startChromium, whyNoChromium } from './chromium.ts'
 import { startFront } from './front.ts'
 import { walk } from './pages.ts'
+import { mutantWithoutLease, races } from './races.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SUITE = fileURLToPath(new URL('../../../../shared/conformance/run.mjs', import.meta.url))
-const TABS = 8
 const ROUNDS = 50
-const MUTANT_ROUNDS = 5
 
 /** The whole suite, once per provider. */
 export async function suites(report: Report): Promise<void> {
@@ -60,12 +58,7 @@ export async function onKeycloak(report: Report): Promise<void> {
     if (noChromium) report.skip(`pages in a real browser with ${provider.name}`, noChromium)
     else await inBrowser(report, world, port)
     await reuse(report, provider)
-    const { succeeded, calls } = await race(world, [processUrl, second.url], ROUNDS)
-    report.promise(
-      `${provider.name}: tabs of two processes that refresh at once all stay signed in, with one call upstream per round`,
-      succeeded === ROUNDS * TABS && calls <= ROUNDS,
-      `${succeeded} of ${ROUNDS * TABS} succeeded, ${calls} calls by its own count (at most ${ROUNDS})`,
-    )
+    await races(report, world, [processUrl, second.url], ROUNDS)
     await mutantWithoutLease(report, world)
   } finally {
     await world.stop()
@@ -109,54 +102,4 @@ async function reuse(report: Report, provider: SignInProvider): Promise<void> {
     statuses.join() === '200,200,400,400,401',
     `code ${statuses[0]}, refresh ${statuses[1]}, the same again ${statuses[2]}, the newer one ${statuses[3]}, userinfo ${statuses[4]}`,
   )
-}
-
-async function race(world: World, urls: string[], rounds: number): Promise<{ succeeded: number; calls: number }> {
-  const provider = world.signIn as SignInProvider
-  const before = await provider.refreshCalls()
-  const management: AskedManagement = { url: urls[0] as string, settings: { publicUrl: world.publicUrl } }
-  let browser = await signIn(management, provider)
-  let succeeded = 0
-  for (let round = 0; round < rounds; round += 1) {
-    const tabs = Array.from({ length: TABS }, () => browser.tab())
-    const answers = await Promise.all(
-      tabs.map((tab, at) => tab.ask('POST /api/auth/refresh', { body: {}, url: urls[at % urls.length] as string })),
-    )
-    succeeded += answers.filter(({ status }) => status === 200).length
-    const won = tabs.find((_, at) => answers[at]?.status === 200)
-    if (!won) break
-    browser = won
-  }
-  return { succeeded, calls: (await provider.refreshCalls()) - before }
-}
-
-/** A provider that is busy with its first requests may take longer than the three seconds that it is given. */
-async function signIn(management: AskedManagement, provider: SignInProvider): Promise<Browser> {
-  for (let tries = 1; ; tries += 1) {
-    const { answer, browser } = await exchange(management, await obtainCode(provider, { login: 'ada' }))
-    if (answer.status === 200) return browser
-    if (answer.status !== 503 || tries === 20) throw new Error(`the exchange answered ${answer.status}: ${answer.text}`)
-  }
-}
-
-async function mutantWithoutLease(report: Report, world: World): Promise<void> {
-  await using mutant = await plantMutant([
-    {
-      file: 'management/sessions/store.ts',
-      from: '\n        and (s.refresh_asked_at is null or s.refresh_asked_at <= clock_timestamp() - ${SILENCE})',
-      to: '',
-    },
-  ])
-  const settings = world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0' })
-  const processes = await Promise.all([1, 2].map(() => mutant.startProgram('management', settings)))
-  try {
-    await Promise.all(processes.map(({ url }) => untilReady(url)))
-    const urls = processes.map(({ url }) => url)
-    const { succeeded, calls } = await race(world, urls, MUTANT_ROUNDS)
-    const isCaught = succeeded < MUTANT_ROUNDS * TABS || calls > MUTANT_ROUNDS
-    const how = `${succeeded} of ${MUTANT_ROUNDS * TABS} succeeded, ${calls} calls upstream`
-    report.mutant(`${world.signIn?.name}: a refresh without the lease`, isCaught ? how : undefined)
-  } finally {
-    await Promise.all(processes.map((process) => process.kill()))
-  }
 }
