@@ -74,6 +74,7 @@ test('without its database the daemon is degraded, alive, and refuses by name; w
   assert.equal((await daemon.get('/health/live')).status, 200)
   const all = (await daemon.get('/v1/health/all')).json<HealthAll>()
   assert.deepEqual([all.status, all.checks.postgres?.status], ['degraded', 'down'])
+  assert.match((await daemon.get('/metrics')).text, /^loci_degraded 1$/m)
   const refused = await daemon.admin('GET /admin/services/status')
   assert.deepEqual(
     [refused.status, refused.error.code, refused.headers['retry-after']],
@@ -143,6 +144,7 @@ test('metrics count requests by template, and no probe names an id or a tenant',
   const { text } = await daemon.get('/metrics')
   assert.match(text, /route="unmatched"/)
   assert.match(text, /^loci_ready 1$/m)
+  assert.match(text, /^loci_degraded 0$/m)
   assert.doesNotMatch(text, /canary/)
 })
 

@@ -32,6 +32,7 @@ export function refuse(options: AnswerOptions, exchange: Exchange, error: unknow
   const { requestId, matched, hasBegun } = exchange
   const refusal = failureOf(error, matched?.spec ?? {}, hasBegun)
   exchange.code = refusal.code
+  if (refusal.code === 'OVERLOADED') exchange.reason = refusal.message
   const facts = { requestId, code: refusal.code, route: exchange.route, error: refusal.cause ?? refusal }
   if (hasBegun && isOutcomeUnknown(error) && matched?.spec.method !== 'GET')
     options.log.error(facts, `the outcome of a write is unknown; the caller got ${refusal.code}`)

@@ -59,6 +59,17 @@ test('each request leaves one line: what was asked for as a template, never the 
   assert.doesNotMatch(server.lines.join(), /canary/)
 })
 
+// Mutant: exchange.reason not set: an operator sees 503 and cannot tell which of a dozen limits it was.
+test('the line of a refusal for load says which limit it was', async () => {
+  const refuse = () => {
+    throw new ApiError('OVERLOADED', 'Too many "letters" wait. Try again.')
+  }
+  await using server = await testHttpServer([at('GET /full', refuse)])
+  await server.ask('GET /full')
+  const line = await server.logged(({ route: path }) => path === '/full')
+  assert.deepEqual([line.code, line.reason], ['OVERLOADED', 'Too many "letters" wait. Try again.'])
+})
+
 test('the line has the request’s id, its time, the code of a refusal, and the address of who was refused', async () => {
   const refuse = () => {
     throw new ApiError('FORBIDDEN', 'no')

@@ -26,6 +26,8 @@ export interface Exchange extends AnswerHeaders {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   code: string | undefined
+  /** Which of its causes, where a code has many. A sentence of ours. */
+  reason: string | undefined
   /** While its body is on the way. */
   body: ArrivingBody | undefined
   /** When its body must have arrived. */
@@ -166,6 +168,7 @@ class OpenExchange implements Exchange {
   readonly requestId: string
   readonly deadlineAt: number
   code: string | undefined = undefined
+  reason: string | undefined = undefined
   body: ArrivingBody | undefined = undefined
   readonly bodyDueAt: number
   awaitsContinue = false
@@ -337,6 +340,7 @@ class OpenExchange implements Exchange {
       route: this.route,
       status,
       code: this.code,
+      reason: this.reason,
       address: status === 401 || status === 403 ? this.request.socket.remoteAddress : undefined,
       durationMs: Math.round(durationMs * 100) / 100,
     })

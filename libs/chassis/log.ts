@@ -54,6 +54,8 @@ export interface RequestLine {
   status: number
   /** Of the error table. */
   code: string | undefined
+  /** A sentence of ours, with nothing in it that was sent. */
+  reason: string | undefined
   /** The socket's peer. */
   address: string | undefined
   durationMs: number
@@ -119,9 +121,10 @@ export function createLog({ level, program, sink }: { level: LogLevel; program: 
       if (!logger.isLevelEnabled(line.level)) return
       const trace = line.traceId === undefined ? '' : `,"traceId":"${line.traceId}"`
       const code = line.code === undefined ? '' : `,"code":"${line.code}"`
+      const reason = line.reason === undefined ? '' : `,"reason":${JSON.stringify(line.reason)}`
       const address = line.address === undefined ? '' : `,"address":"${line.address}"`
       destination.write(
-        `{"level":"${line.level}"${time()},"program":"${program}","requestId":"${line.requestId}"${trace},"method":"${line.method}","route":"${line.route}","status":${line.status}${code}${address},"durationMs":${line.durationMs},"message":"request"}\n`,
+        `{"level":"${line.level}"${time()},"program":"${program}","requestId":"${line.requestId}"${trace},"method":"${line.method}","route":"${line.route}","status":${line.status}${code}${reason}${address},"durationMs":${line.durationMs},"message":"request"}\n`,
       )
     },
     fatal(fields, message) {

@@ -223,6 +223,9 @@ function addGauges({ metrics, limiter, lifecycle, inFlight }: Chassis, { pools }
   metrics.gauge('loci_ready', '1 while readiness answers 200.', () =>
     lifecycle.state === 'ready' || lifecycle.state === 'degraded' ? 1 : 0,
   )
+  metrics.gauge('loci_degraded', '1 while it serves and something that it needs is down.', () =>
+    lifecycle.state === 'degraded' ? 1 : 0,
+  )
 }
 
 export interface RunOptions<Settings> {
