@@ -52,6 +52,9 @@ import { recallRoutes } from './memory/recall-routes.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
 import { buildIndex, sweepRecords } from './memory/upkeep/indexing.ts'
+import { createProjectionWalker } from './projections/reports/store.ts'
+import { projectionRoutes } from './projections/routes.ts'
+import { expireProjections } from './projections/store.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
@@ -134,7 +137,7 @@ export async function createDaemon(options: DaemonOptions) {
   if (options.isWarmed)
     void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
 
-  const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker()]
+  const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker(), createProjectionWalker()]
 
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
@@ -151,6 +154,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
     ...eraseRoutes({ access, pool, index }),
     ...recallRoutes({ access, pool, index }),
+    ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...consistencyRoutes({ access, pool, keys, walkers }),
@@ -187,7 +191,7 @@ export async function createDaemon(options: DaemonOptions) {
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
       ...dueJobs(background, {
-        ...{ expiry: expireEntries, slots: expireSlots },
+        ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections },
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(background, index, due),
       }),

@@ -51,7 +51,16 @@ CREATE TABLE loci.databases (
     mem_indexed_at bigint DEFAULT 0 NOT NULL,
     mem_index_bytes bigint DEFAULT 0 NOT NULL,
     mem_tail integer DEFAULT 0 NOT NULL,
-    mem_erased_at bigint DEFAULT 0 NOT NULL
+    mem_erased_at bigint DEFAULT 0 NOT NULL,
+    prj_rows bigint DEFAULT 0 NOT NULL,
+    prj_bytes bigint DEFAULT 0 NOT NULL,
+    prj_set_a bigint DEFAULT 0 NOT NULL,
+    prj_set_b bigint DEFAULT 0 NOT NULL,
+    prj_unsettled boolean DEFAULT false NOT NULL,
+    prj_verified bigint,
+    prj_awaited bigint DEFAULT 0 NOT NULL,
+    prj_pending bigint DEFAULT 0 NOT NULL,
+    prj_erased_at bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
@@ -91,6 +100,29 @@ CREATE TABLE loci.records (
 );
 
 ALTER TABLE ONLY loci.records FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.projections (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    partner text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL,
+    key_mac bytea NOT NULL,
+    content_mac bytea NOT NULL,
+    task_class text COLLATE pg_catalog."C",
+    body text,
+    target text COLLATE pg_catalog."C",
+    takes_back bigint,
+    taken_by bigint,
+    record_id text,
+    is_pending boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.segments (
     instance_id text NOT NULL,
@@ -250,7 +282,7 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text, 'projections'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
@@ -560,6 +592,9 @@ ALTER TABLE ONLY loci.partner_credentials
 ALTER TABLE ONLY loci.probes
     ADD CONSTRAINT probes_pkey PRIMARY KEY (instance_id);
 
+ALTER TABLE ONLY loci.projections
+    ADD CONSTRAINT projections_pkey PRIMARY KEY (instance_id, database, seq);
+
 ALTER TABLE ONLY loci.records
     ADD CONSTRAINT records_pkey PRIMARY KEY (instance_id, database, seq);
 
@@ -616,6 +651,20 @@ CREATE INDEX partner_credentials_changed ON loci.partner_credentials USING btree
 
 CREATE INDEX partner_credentials_owned ON loci.partner_credentials USING btree (instance_id);
 
+CREATE INDEX projections_awaiting ON loci.projections USING btree (instance_id, database, partner, target) WHERE ((target IS NOT NULL) AND (takes_back IS NULL));
+
+CREATE UNIQUE INDEX projections_by_id ON loci.projections USING btree (instance_id, database, partner, id);
+
+CREATE UNIQUE INDEX projections_by_key ON loci.projections USING btree (instance_id, database, key_mac);
+
+CREATE INDEX projections_events ON loci.projections USING btree (instance_id, database, task_class, seq) WHERE (class = 'event'::text);
+
+CREATE INDEX projections_expiring ON loci.projections USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX projections_folded ON loci.projections USING btree (instance_id, database, seq) WHERE ((class = 'tool_outcome'::text) OR (takes_back IS NOT NULL));
+
+CREATE INDEX projections_pending ON loci.projections USING btree (instance_id, database, seq) WHERE is_pending;
+
 CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (instance_id, database, id);
 
 CREATE INDEX records_by_source_event ON loci.records USING btree (instance_id, database, source_event_id) WHERE (source_event_id IS NOT NULL);
@@ -670,6 +719,8 @@ CREATE POLICY one_instance ON loci.idempotency USING ((instance_id = NULLIF(curr
 
 CREATE POLICY one_instance ON loci.probes USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
+CREATE POLICY one_instance ON loci.projections USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
 CREATE POLICY one_instance ON loci.records USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.segments USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
@@ -683,6 +734,8 @@ CREATE POLICY one_instance ON loci.verified USING ((instance_id = NULLIF(current
 CREATE POLICY one_instance ON loci.working_memory USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 ALTER TABLE loci.probes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.projections ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.records ENABLE ROW LEVEL SECURITY;
 
@@ -703,6 +756,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.records TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.projections TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
 

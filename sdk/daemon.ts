@@ -317,6 +317,18 @@ export type DaemonOperations = {
       200: RecordDeleted
     }
   }
+  /** Tell what happened; durable before the answer. The same again is answered with the first one’s id. */
+  'POST /v1/partner/projections': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: ProjectionIngest
+    }
+    answers: {
+      200: ProjectionResults
+    }
+  }
   /** Version and uptime of the daemon. */
   'GET /v1/system/info': {
     given: {}
@@ -737,6 +749,45 @@ export type LifecycleStatus = {
     inFlight: number
   }
 }
+
+export type Projection = {
+  projection_id?: string | undefined
+  projection_class: 'event' | 'tool_outcome' | 'fact' | 'preference' | 'retraction'
+  source_event_id: string
+  source_system?: string | undefined
+  occurred_at?: string | undefined
+  run_id?: string | undefined
+  task_class?: string | undefined
+  task_intent?: string | undefined
+  scope?: unknown | undefined
+  tools?: ({
+    tool_id: string
+    outcome: 'success' | 'failure' | 'partial' | 'denied' | 'cancelled'
+    latency_ms?: number | undefined
+    cost_usd?: number | undefined
+    error_code?: string | undefined
+  })[] | undefined
+  payload?: unknown | undefined
+  evidence_refs?: string[] | undefined
+  supersedes?: string | undefined
+  confidence?: number | undefined
+  ttl_ms?: number | undefined
+}
+
+export type ProjectionIngest = Projection | Projection[]
+
+export type ProjectionResult = {
+  accepted: true
+  projectionId: string
+  projectionClass: string
+  sourceEventId: string
+  lociNamespace: string
+  appliedSeq: number
+  duplicate: boolean
+  [field: string]: unknown
+}
+
+export type ProjectionResults = ProjectionResult | ProjectionResult[]
 
 export type ReadyResponse = {
   status: 'ok' | 'degraded' | Other

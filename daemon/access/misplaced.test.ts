@@ -64,7 +64,6 @@ test('the bare address is refused as any unknown path, and the refusal names the
 test('a path of something that is not built yet says so, and another one does not', async () => {
   for (const [path, name] of [
     ['/v1/cognitive/cycles', 'cognitive'],
-    ['/v1/partner/projections', 'projections'],
     ['/mcp', 'mcp'],
   ] as const) {
     const { status, error } = await daemon.get(path)

@@ -97,6 +97,7 @@ test('a route that the credential was not issued for is refused by name', async 
   assert.deepEqual([status, error.code, error.details], [403, 'OPERATION_NOT_ALLOWED', { operation: 'advice' }])
 })
 
+// seed 111 205
 test('another secret, another place, another scheme, or none is 401', async () => {
   await using server = await partnerServer()
   const other = newSecretToken().token

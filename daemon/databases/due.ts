@@ -8,7 +8,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots' | 'records'
+type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots' | 'records' | 'projections'
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

@@ -208,6 +208,36 @@ end
 $$;
 comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write has entered';
 
+-- Takes a record back: from now on it is not to be seen by anybody, and the sweep of what has expired removes it from
+-- records and segments. One that is gone, or is damaged, stays as it is. Called by prj_write, which has entered the
+-- database. Locks: the due row, totals. Cost: one write by the primary key, one of the head.
+create or replace function loci.mem_withdraw(p_instance text, p_database text, p_id text) returns void
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_before loci.databases;
+  v_head loci.databases;
+  v_record loci.records;
+begin
+  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
+    and (r.expires_at is null or r.expires_at > v_now);
+  if not found or not loci.record_is_intact(v_record, p_instance, p_database) then
+    return;
+  end if;
+  v_head := loci.mem_count(v_before, v_record, -1);
+  v_head.seq := v_head.seq + 1;
+  v_record.changed_seq := v_head.seq;
+  v_record.expires_at := v_now;
+  v_record.digest := loci.record_digest(v_record);
+  update loci.records r set changed_seq = v_record.changed_seq, expires_at = v_now, digest = v_record.digest
+    where r.instance_id = p_instance and r.database = p_database and r.seq = v_record.seq;
+  v_head.mem_tail := v_head.mem_tail + (v_record.seq <= v_head.mem_indexed_through)::int;
+  perform loci.mem_save_head(v_before, loci.mem_count(v_head, v_record, 1), v_now);
+end
+$$;
+comment on function loci.mem_withdraw is 'without enter_database: called by functions that have entered';
+
 -- Names and numbers, no content: an event outlives what it is about.
 create or replace function loci.mem_event(p_database text, p_what text, p_id text, p_seq bigint, p_by text) returns jsonb
 language sql immutable parallel safe as $$

@@ -16,10 +16,10 @@ const MAC_BYTES = 16
 
 /** Set by the way of writing, never by the body. */
 export interface Source {
-  type: 'api'
+  type: 'api' | 'projection'
   ref: string
   actor: string | null
-  trust: 'holder' | 'delegated'
+  trust: 'holder' | 'delegated' | 'partner'
 }
 
 /** What is stored of a record as JSON and never changes. */

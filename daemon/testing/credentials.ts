@@ -216,8 +216,9 @@ function legacyJwt(): string {
 
 export async function partnerToken(
   authority: TestAuthority,
-  { org, ten, svc }: TestInstance,
+  { org, ten, svc }: Pick<TestInstance, 'org' | 'ten' | 'svc'>,
   classes: string[],
+  { partner = 'partner', database = 'default' } = {},
 ): Promise<string> {
   const id = newId('ptr')
   const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
@@ -225,11 +226,11 @@ export async function partnerToken(
     kind: 'partner_credential',
     body: {
       id,
-      partner: 'partner',
+      partner,
       svc,
       org,
       ten,
-      database: 'default',
+      database,
       projection_classes: classes,
       routes: ['projections', 'advice'],
       digest: createHash('sha256').update(token).digest('hex'),

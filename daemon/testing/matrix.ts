@@ -174,6 +174,12 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
     'DELETE /v1/memory/records/{id}': { class: 'capability', operation: 'memory:delete', ...memoryMissing },
     'GET /v1/memory/records': memoryRead,
     'GET /v1/memory/records/{id}': { ...memoryRead, ...memoryMissing },
+    'POST /v1/partner/projections': {
+      class: 'partner',
+      operation: 'projections',
+      body: { projection_class: 'event', source_event_id: 'matrix-scratch' },
+      expected: { 'partner key without the class': '403 OPERATION_NOT_ALLOWED' },
+    },
     'GET /v1/events': {
       class: 'capability',
       operation: 'events:read',

@@ -16,12 +16,7 @@ export function probeRoutes({ capability, operator, partner }: CapabilityAccess 
     instance: caller.instance.id,
     database: caller.database,
   })
-  const projections = { ...shared, path: '/probe/partner/projections', access: partner('projections'), body: anyObject }
   return [
-    route({ ...projections, method: 'POST' }, ({ caller, body }) => {
-      caller.requireClass(String(body.projection_class))
-      return handed({ caller })
-    }),
     route({ ...shared, method: 'POST', path: '/probe/partner/advice', access: partner('advice') }, handed),
     route({ ...shared, method: 'POST', path: '/probe/cycles', access: capability('cycles:run') }, handed),
     route(
@@ -33,12 +28,6 @@ export function probeRoutes({ capability, operator, partner }: CapabilityAccess 
 }
 
 export const PROBE_ROWS: Matrix<Kind>['rows'] = {
-  'POST /probe/partner/projections': {
-    class: 'partner',
-    operation: 'projections',
-    body: { projection_class: 'event' },
-    expected: { 'partner key without the class': '403 OPERATION_NOT_ALLOWED' },
-  },
   'POST /probe/partner/advice': { class: 'partner', operation: 'advice' },
   'POST /probe/cycles': {
     class: 'capability',

@@ -74,7 +74,12 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   return parseBySchema(schema, value, place)
 }
 
-function parseBySchema<Schema extends z.ZodType>(schema: Schema, value: unknown, place: string): z.infer<Schema> {
+/** As parseInput, where unknown names are ignored. */
+export function parseBySchema<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const details = result.error.issues

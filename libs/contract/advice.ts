@@ -2,16 +2,6 @@
 
 import { z } from 'zod'
 
-export const projectionResult = z
-  .looseObject({
-    accepted: z.literal(true),
-    projectionId: z.string(),
-    projectionClass: z.string(),
-    sourceEventId: z.string(),
-    lociNamespace: z.string(),
-  })
-  .meta({ id: 'ProjectionResult' })
-
 const scope = z.union([z.string(), z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))])
 
 export const toolRankRequest = z

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { POLICY_DEFAULT_REF, projectionResult, recommendationId, toolRankRequest, toolRankResult } from './advice.ts'
+import { POLICY_DEFAULT_REF, recommendationId, toolRankRequest, toolRankResult } from './advice.ts'
 import { billingEvent, billingReceived } from './billing.ts'
 import { averageDurationMs, configUpdateResult, cycleList, cycleRecord, cycleStatistics } from './cycles.ts'
 import { cookieNames, HEADER } from './headers.ts'
+import { projectionResult } from './projections.ts'
 import { createServiceRequest, createServiceResponse, listServicesQuery, listServicesResponse } from './services.ts'
 import { exchangeRequest, exchangeResponse } from './sessions.ts'
 import { slotList, slotStatistics, utilizationPct } from './working-memory.ts'
@@ -124,6 +125,8 @@ test('a recommendation id replaces every unsafe code point by one underscore', (
       projectionClass: 'event',
       sourceEventId: 'e',
       lociNamespace: 'o/t/s/d',
+      appliedSeq: 1,
+      duplicate: false,
     }),
   )
 })

@@ -9,6 +9,7 @@ import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { PARTNER_ROUTE_NAMES } from '@loci/contract/operations.ts'
+import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { publish } from '../acts/feed/store.ts'
@@ -21,8 +22,6 @@ import {
   type PartnerCredential,
   replaceDigest,
 } from './store.ts'
-
-const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction']
 
 export interface PartnerCredentialRequest {
   name: string
@@ -60,7 +59,7 @@ export async function mintPartnerCredential(
     madeBy: actor,
     partner,
     database,
-    projectionClasses: requireSome('projection classes', request.projectionClasses, PROJECTION_CLASSES),
+    projectionClasses: requireSome('projection classes', request.projectionClasses, [...PROJECTION_CLASSES]),
     routes: requireSome('routes', request.routes, PARTNER_ROUTE_NAMES),
     digest,
     createdAt: now,

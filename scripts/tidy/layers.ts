@@ -36,10 +36,10 @@ type Edges = Readonly<Record<string, readonly string[]>>
 
 /**
  * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features
- * that are not built: projections -> memory, advice -> projections.
+ * that are not built: advice -> projections.
  */
 const FEATURE_EDGES: Edges = {
-  daemon: ['cycles -> memory', 'cycles -> working-memory'],
+  daemon: ['cycles -> memory', 'cycles -> working-memory', 'projections -> memory'],
   management: [
     'api-keys -> partner-credentials',
     'api-keys -> tenants',
@@ -164,7 +164,7 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
 }
 
 /** More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it. */
-const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 49, management: 114 }
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 54, management: 114 }
 
 export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
   return Object.entries(maxima).flatMap(([program, max]) => {

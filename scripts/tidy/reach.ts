@@ -35,6 +35,11 @@ const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: strin
     why: 'what the specification says of cycles; their feature comes',
   },
   { pattern: /^daemon\/cycles\/(?:cycle|shapes)\.ts$/, why: 'the cycle as a pure function; its routes come' },
+  {
+    pattern: /^daemon\/projections\/store\.ts$/,
+    names: ['listOutcomes', 'listPending'],
+    why: 'what advice folds and cycles take in; their features come',
+  },
   { pattern: /^libs\/chassis\/body-stream\.ts$/, names: ['streamedBody'], why: 'projections, import and export' },
 ]
 

@@ -172,6 +172,7 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'DELETE /v1/memory/records/{id}': cell,
     'GET /v1/memory/records': cell,
     'GET /v1/memory/records/{id}': cell,
+    'POST /v1/partner/projections': cell,
     'GET /v1/events': cell,
     'GET /v1/audit': cell,
     'GET /admin/services/status': cell,

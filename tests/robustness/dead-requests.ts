@@ -63,7 +63,9 @@ export async function makeRequests(asking: Asking): Promise<DeadRequest[]> {
         ? { 'x-loci-admin-token': asking.world.adminToken }
         : name === 'open'
           ? {}
-          : { 'x-loci-capability': asking.tenant.operator.token }
+          : name === 'partner'
+            ? { authorization: `Bearer ${asking.tenant.partner.token}` }
+            : { 'x-loci-capability': asking.tenant.operator.token }
     const line = fillLine(row, params ?? {}, asking)
     requests.push({ row, program: 'daemon', credential: name, line, headers, body: fill(body, asking, row) })
   }

@@ -67,6 +67,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         look,
         remember,
         recall,
+        project,
         anyRoute,
         broken,
       ])
@@ -239,6 +240,20 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
       { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
     ])
+  }
+
+  /** A partner tells of the database `default` of its instance, whatever else it says. */
+  function project(_self: Twin, other: Twin, holder: Twin): Base {
+    count += 1
+    const [{ valueMark, keyMark }] = holder.databases as [TwinDatabase]
+    const projection = {
+      ...{ projection_class: random.pick(['event', 'fact', 'tool_outcome', 'retraction']), supersedes: 'shared-1' },
+      ...{ source_event_id: random.chance(0.5) ? `shared-${random.below(20)}` : `${keyMark}-${count}` },
+      ...{ projection_id: random.chance(0.3) ? `shared-${random.below(20)}` : undefined, payload: valueMark },
+      namespace: other.tenant.serviceId,
+    }
+    const body = JSON.stringify(random.chance(0.3) ? [projection, projection] : projection)
+    return { program: 'daemon', method: 'POST', path: '/v1/partner/projections', body }
   }
 
   function look(self: Twin, other: Twin): Base {

@@ -100,7 +100,12 @@ function credentialsOf(name: string, tenant: WorldTenant, databases: TwinDatabas
     ),
     capable('unsealed chain', capability.delegation.chain, nothing, false),
     capable('cut chain', root, nothing, false),
-    { what: 'partner key', headers: { authorization: `Bearer ${partner.token}` }, maySee: nothing, canWrite: false },
+    {
+      what: 'partner key',
+      headers: { authorization: `Bearer ${partner.token}` },
+      maySee: (area) => area === name || area === `${name}/default`,
+      canWrite: false,
+    },
     {
       what: 'capability in Authorization',
       headers: { authorization: `Bearer ${operator.token}` },

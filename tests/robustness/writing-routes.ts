@@ -58,6 +58,13 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       const { id } = await done<{ id: string }>(writers.world.daemons[0]?.url, store)
       return memory(writers, 'DELETE', `/${id}`)
     },
+    'POST /v1/partner/projections': ({ tenant }) =>
+      requestOf(
+        'POST',
+        '/v1/partner/projections',
+        { authorization: `Bearer ${tenant.partner.token}` },
+        { projection_class: 'fact', source_event_id: randomUUID(), payload: randomUUID() },
+      ),
     'POST /admin/services/disable': (writers) => admin(writers, '/admin/services/disable', { services: ['mcp'] }),
     'POST /admin/services/enable': (writers) => admin(writers, '/admin/services/enable', { services: ['mcp'] }),
     // Two that commit something of their own on the way.

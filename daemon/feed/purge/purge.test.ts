@@ -5,6 +5,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { commitActs } from '../../kv/store.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../../testing/authority.ts'
+import { partnerToken } from '../../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { testFeed } from '../../testing/feed.ts'
 import { isToldDeleted, listeningCell, rowsOf, until } from '../../testing/listening-cell.ts'
@@ -63,7 +64,12 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
   await until(async () => (await cell.sql('select 1 from loci.segments where instance_id = $1', [own.svc])).length > 0)
   const [record] = await cell.sql('select id from loci.records where instance_id = $1 limit 1', [own.svc])
   assert.equal((await own.call(memory, `DELETE /v1/memory/records/${record?.id}`)).status, 200)
-  await authority.publish({ kind: 'partner_credential', body: credentialOf(own) })
+  const authorization = `Bearer ${await partnerToken(authority, own, ['event'], { partner: CANARY })}`
+  const event = { projection_class: 'event', source_event_id: CANARY, payload: CANARY }
+  assert.equal(
+    (await cell.ask('POST /v1/partner/projections', { body: event, headers: { authorization } })).status,
+    200,
+  )
   await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
     own.svc,
   ])

@@ -1,0 +1,66 @@
+-- serves: 0003
+-- functions: 2063b465576e948a1bf57d4bac8cce61bb326b5e09f013c89cfd11629a372f80
+
+alter table loci.due drop constraint due_kind_check,
+  add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections'));
+
+-- Of the projections of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
+-- changed since, and the number at which they were last read whole and found intact. How many of them take back
+-- something that has not arrived; how many events no cycle has taken in; and the number at which content of an outcome
+-- was last erased: what was computed from outcomes before it is to be computed again.
+alter table loci.databases
+  add column prj_rows bigint not null default 0,
+  add column prj_bytes bigint not null default 0,
+  add column prj_set_a bigint not null default 0,
+  add column prj_set_b bigint not null default 0,
+  add column prj_unsettled boolean not null default false,
+  add column prj_verified bigint,
+  add column prj_awaited bigint not null default 0,
+  add column prj_pending bigint not null default 0,
+  add column prj_erased_at bigint not null default 0;
+
+create table loci.projections (
+  instance_id text not null,
+  database text not null,
+  -- The database's number of its arrival: appliedSeq.
+  seq bigint not null,
+  partner text collate "C" not null,
+  id text collate "C" not null,
+  class text not null,
+  -- HMACs, so that repeats are known after the content is gone: of partner, class and source event, and of the rest.
+  key_mac bytea not null,
+  content_mac bytea not null,
+  task_class text collate "C",
+  -- What was sent, as JSON; null: its time is over, or it stands in a memory record alone.
+  body text,
+  -- The id that it takes back, and its number once both are here.
+  target text collate "C",
+  takes_back bigint,
+  -- The number of what took this one back. Lower than its own: that came first, and this one added nothing.
+  taken_by bigint,
+  -- The memory record that a fact or a preference became.
+  record_id text,
+  -- An event that no cycle has taken in.
+  is_pending boolean not null,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  -- Over every other column (loci.prj_digest).
+  digest bytea not null,
+  primary key (instance_id, database, seq)
+);
+create unique index projections_by_key on loci.projections (instance_id, database, key_mac);
+create unique index projections_by_id on loci.projections (instance_id, database, partner, id);
+create index projections_awaiting on loci.projections (instance_id, database, partner, target)
+  where target is not null and takes_back is null;
+create index projections_folded on loci.projections (instance_id, database, seq)
+  where class = 'tool_outcome' or takes_back is not null;
+create index projections_events on loci.projections (instance_id, database, task_class, seq) where class = 'event';
+create index projections_pending on loci.projections (instance_id, database, seq) where is_pending;
+create index projections_expiring on loci.projections (instance_id, database, expires_at) where expires_at is not null;
+
+alter table loci.projections enable row level security;
+alter table loci.projections force row level security;
+create policy one_instance on loci.projections
+  using (instance_id = nullif(current_setting('loci.instance', true), ''))
+  with check (instance_id = nullif(current_setting('loci.instance', true), ''));
+grant select, insert, update, delete on loci.projections to loci_app;

@@ -1,0 +1,337 @@
+-- Projections: what partners tell, one row each in the order of the database. Repeats are known by HMACs, so also when
+-- the content is gone. Reads and writes set the context of row-level security in the same call as the work.
+
+-- What a projection counts for, beside its indexes.
+create or replace function loci.prj_bytes(p loci.projections) returns bigint language sql immutable parallel safe as $$
+  select coalesce(octet_length(p.body), 0)::bigint + octet_length(p.id) + coalesce(octet_length(p.target), 0)
+    + coalesce(octet_length(p.task_class), 0) + 200
+$$;
+
+-- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
+create or replace function loci.prj_digest(p loci.projections) returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(p.instance_id || E'\x1f' || p.database || E'\x1f' || p.partner || E'\x1f' || p.class || E'\x1f') || int8send(p.seq)
+    || int4send(octet_length(p.id)) || textsend(p.id) || p.key_mac || p.content_mac
+    || coalesce(int4send(octet_length(p.task_class)) || textsend(p.task_class), '\xff'::bytea)
+    || coalesce(int4send(octet_length(p.target)) || textsend(p.target), '\xff'::bytea)
+    || coalesce(int8send(p.takes_back), '\xff'::bytea) || coalesce(int8send(p.taken_by), '\xff'::bytea)
+    || coalesce(int4send(octet_length(p.record_id)) || textsend(p.record_id), '\xff'::bytea) || boolsend(p.is_pending)
+    || timestamptz_send(p.created_at) || coalesce('\x01'::bytea || timestamptz_send(p.expires_at), '\x00'::bytea)
+    || coalesce('\x01'::bytea || textsend(p.body), '\x00'::bytea))
+$$;
+
+-- Does a projection fit its digest, and is it of this database? Sizes first: see is_intact.
+create or replace function loci.prj_is_intact(p loci.projections, p_instance text, p_database text) returns boolean
+language sql stable parallel safe as $$
+  select case when octet_length(p.instance_id) not between 1 and 100 or octet_length(p.database) not between 1 and 100
+      or octet_length(p.partner) not between 1 and 100 or octet_length(p.class) not between 1 and 20
+      or octet_length(p.id) not between 1 and 1024 or octet_length(p.target) not between 1 and 1024
+      or octet_length(p.task_class) not between 1 and 1024 or octet_length(p.record_id) not between 1 and 100
+      or octet_length(p.key_mac) <> 16 or octet_length(p.content_mac) <> 16
+      or octet_length(p.body) not between 1 and 1048576 or octet_length(p.digest) <> 32 then false
+    else coalesce(p.digest = loci.prj_digest(p) and p.instance_id = p_instance and p.database = p_database, false) end
+$$;
+
+-- The head with a projection more (p_sign 1) or less (-1).
+create or replace function loci.prj_count(p_head loci.databases, p loci.projections, p_sign int) returns loci.databases
+language plpgsql immutable as $$
+declare
+  v_head loci.databases := p_head;
+begin
+  v_head.prj_rows := v_head.prj_rows + p_sign;
+  v_head.prj_bytes := v_head.prj_bytes + p_sign * loci.prj_bytes(p);
+  v_head.prj_set_a := v_head.prj_set_a # loci.digest_part(p.digest, 1);
+  v_head.prj_set_b := v_head.prj_set_b # loci.digest_part(p.digest, 9);
+  v_head.prj_pending := v_head.prj_pending + p_sign * p.is_pending::int;
+  return v_head;
+end
+$$;
+
+-- Writes a changed projection in the place of the one that was read. One that does not fit its digest stays damaged.
+-- Called by functions that have entered. Cost: one write by the primary key.
+create or replace function loci.prj_replace(p_head loci.databases, p_old loci.projections, p_new loci.projections) returns loci.databases
+language plpgsql as $$
+declare
+  v_new loci.projections := p_new;
+begin
+  if not loci.prj_is_intact(p_old, p_head.instance_id, p_head.name) then
+    return p_head;
+  end if;
+  v_new.digest := loci.prj_digest(v_new);
+  update loci.projections p set body = v_new.body, takes_back = v_new.takes_back, taken_by = v_new.taken_by, record_id = v_new.record_id,
+      is_pending = v_new.is_pending, expires_at = v_new.expires_at, digest = v_new.digest
+    where p.instance_id = p_head.instance_id and p.database = p_head.name and p.seq = v_new.seq;
+  return loci.prj_count(loci.prj_count(p_head, p_old, -1), v_new, 1);
+end
+$$;
+comment on function loci.prj_replace is 'without enter_database: called by functions that have entered';
+
+-- Writes back the head of a database whose projections have changed, and the totals of its instance. Called by every
+-- function that writes projections. Locks: totals.
+create or replace function loci.prj_save_head(p_before loci.databases, p_head loci.databases) returns void
+language plpgsql as $$
+begin
+  update loci.databases h set seq = p_head.seq, prj_rows = p_head.prj_rows, prj_bytes = p_head.prj_bytes, prj_set_a = p_head.prj_set_a,
+      prj_set_b = p_head.prj_set_b, prj_unsettled = p_head.prj_unsettled, prj_awaited = p_head.prj_awaited,
+      prj_pending = p_head.prj_pending, prj_erased_at = p_head.prj_erased_at
+    where h.instance_id = p_head.instance_id and h.name = p_head.name;
+  perform loci.add_totals(p_head.instance_id, p_head.prj_rows - p_before.prj_rows, p_head.prj_bytes - p_before.prj_bytes);
+end
+$$;
+comment on function loci.prj_save_head is 'without enter_database: called by functions that have entered';
+
+-- Inserts a projection under the next number of the database, or says which one it repeats. outcome: done; duplicate;
+-- conflict (the same event and class with other content, or an id that another one has); full (p_is_full, and it is
+-- none of those that are here); damaged (the one that it repeats is). What it takes back is marked; withdrawn: the
+-- record that this had become, if any. Called by prj_write. Cost: one insert, and one or two index reads where it, or
+-- one before it, takes something back.
+create or replace function loci.prj_insert(p_head loci.databases, p_new loci.projections, p_is_given boolean, p_is_full boolean,
+  out outcome text, out head loci.databases, out projection loci.projections, out withdrawn text)
+language plpgsql as $$
+declare
+  v_awaiting bigint := 0;
+  v_target loci.projections;
+  v_known loci.projections;
+  v_taken loci.projections;
+  v_is_new boolean := false;
+begin
+  head := p_head; projection := p_new; projection.seq := head.seq + 1;
+  if head.prj_awaited > 0 then
+    select count(*), min(p.seq) into v_awaiting, projection.taken_by from loci.projections p where p.instance_id = head.instance_id
+      and p.database = head.name and p.partner = p_new.partner and p.target = p_new.id and p.takes_back is null;
+  end if;
+  if p_new.target is not null then
+    select * into v_target from loci.projections p where p.instance_id = head.instance_id and p.database = head.name
+      and p.partner = p_new.partner and p.id = p_new.target;
+    -- Once taken back is enough, and a retraction cannot be taken back.
+    projection.takes_back := case when v_target.taken_by is null and v_target.class <> 'retraction' then v_target.seq end;
+  end if;
+  projection.is_pending := p_new.class = 'event' and projection.taken_by is null;
+  projection.record_id := case when projection.taken_by is null then p_new.record_id end;
+  projection.digest := loci.prj_digest(projection);
+  if not p_is_full then
+    insert into loci.projections values (projection.*) on conflict do nothing;
+    v_is_new := found;
+  end if;
+  if not v_is_new then
+    select * into v_known from loci.projections p where p.instance_id = head.instance_id and p.database = head.name and p.key_mac = p_new.key_mac;
+    outcome := case when v_known.seq is null then case when p_is_full then 'full' else 'conflict' end
+      when not loci.prj_is_intact(v_known, head.instance_id, head.name) then 'damaged'
+      when v_known.content_mac = p_new.content_mac and (not p_is_given or v_known.id = p_new.id) then 'duplicate' else 'conflict' end;
+    projection := v_known;
+    return;
+  end if;
+  outcome := 'done'; head.seq := projection.seq;
+  head := loci.prj_count(head, projection, 1);
+  head.prj_awaited := head.prj_awaited - v_awaiting + (p_new.target is not null and v_target.seq is null)::int;
+  if projection.takes_back is not null then
+    v_taken := v_target; v_taken.taken_by := projection.seq; v_taken.is_pending := false; withdrawn := v_target.record_id;
+    head := loci.prj_replace(head, v_target, v_taken);
+  end if;
+end
+$$;
+comment on function loci.prj_insert is 'without enter_database: called with the head that prj_write has entered';
+
+-- Stores projections of one instance that arrived together. The arrays have one element per projection; those of an
+-- array that was sent bear its number in p_act and are stored all or none: one that is refused fails the call with
+-- SQLSTATE LC001; detail = ord, outcome, 0. A fact or preference becomes a record of memory in the same transaction,
+-- unless its value is under a tombstone. outcome: as prj_insert, or what enter_database() answered. Called by
+-- commitProjections(): every ingest. Locks: enter_database(), rows, due work, totals, the head of events, in this
+-- order.
+create or replace function loci.prj_write(p_instance text, p_databases_max bigint, p_act int[], p_database text[], p_partner text[], p_id text[],
+  p_is_given boolean[], p_is_full boolean[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_target text[],
+  p_ttl_ms float8[], p_record_id text[], p_record_context text[], p_record_value text[], p_record_body text[], p_record_occurred timestamptz[])
+returns table (ord int, outcome text, id text, seq bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_entered record;
+  v_head loci.databases;
+  v_saved loci.databases;
+  v_new loci.projections;
+  v_done record;
+  v_events jsonb := '[]';
+begin
+  for v_entered in
+    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n) where w.d = e.name order by w.n) as items
+    from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
+  loop
+    v_head := v_entered.head; v_saved := v_head;
+    foreach ord in array v_entered.items loop
+      outcome := v_entered.outcome; id := null; seq := null;
+      if outcome = 'open' then
+        v_new := null;
+        v_new.instance_id := p_instance; v_new.database := p_database[ord]; v_new.partner := p_partner[ord]; v_new.id := p_id[ord];
+        v_new.class := p_class[ord]; v_new.key_mac := decode(p_key[ord], 'hex'); v_new.content_mac := decode(p_content[ord], 'hex');
+        v_new.task_class := p_task_class[ord]; v_new.body := p_body[ord]; v_new.target := p_target[ord]; v_new.record_id := p_record_id[ord];
+        v_new.created_at := v_now;
+        v_new.expires_at := case when p_body[ord] is not null then date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond') end;
+        select * into v_done from loci.prj_insert(v_head, v_new, p_is_given[ord], p_is_full[ord]);
+        v_head := v_done.head; outcome := v_done.outcome; id := (v_done.projection).id; seq := (v_done.projection).seq;
+        if outcome = 'done' and (v_done.withdrawn is not null or (v_done.projection).record_id is not null) then
+          perform loci.prj_save_head(v_saved, v_head);
+          if v_done.withdrawn is not null then
+            perform loci.mem_withdraw(p_instance, v_head.name, v_done.withdrawn);
+          end if;
+          if (v_done.projection).record_id is not null then
+            v_events := v_events || loci.prj_remember(p_instance, v_head.name, v_done.projection, p_record_context[ord], p_record_value[ord],
+              p_record_body[ord], p_record_occurred[ord], p_ttl_ms[ord]);
+          end if;
+          select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database[ord];
+          v_saved := v_head;
+        end if;
+      end if;
+      if p_act[ord] is not null and outcome not in ('done', 'duplicate') then
+        raise exception 'a projection of an array is refused' using errcode = 'LC001', detail = format('%s %s 0', ord, outcome);
+      end if;
+      return next;
+    end loop;
+    if v_head is distinct from v_saved then
+      perform loci.prj_save_head(v_saved, v_head);
+    end if;
+    perform loci.prj_put_due(v_entered.head, v_head, (select min(v_now + t * interval '1 millisecond') from unnest(p_ttl_ms) t));
+  end loop;
+  perform loci.append_events(p_instance, v_events);
+end
+$$;
+
+-- Stores the record of a fact or a preference, and answers its events. A value under a tombstone is not learned again,
+-- and the projection then says that it became nothing. Called by prj_write. Locks: those of mem_write_open.
+create or replace function loci.prj_remember(p_instance text, p_database text, p_projection loci.projections, p_context text, p_value text,
+  p_body text, p_occurred timestamptz, p_ttl_ms float8) returns jsonb
+language plpgsql as $$
+declare
+  v_head loci.databases;
+  v_stored record;
+  v_without loci.projections := p_projection;
+begin
+  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  select * into v_stored from loci.mem_write_open(v_head, array[1], array[p_projection.record_id], array[null], array[null], array[p_context],
+    array[p_value], array[false], array[null], array[p_body], array[p_occurred], array[p_ttl_ms]);
+  if v_stored.outcome <> 'done' then
+    v_without.record_id := null;
+    perform loci.prj_save_head(v_head, loci.prj_replace(v_head, p_projection, v_without));
+  end if;
+  return v_stored.events;
+end
+$$;
+comment on function loci.prj_remember is 'without enter_database: called with the head that prj_write has entered';
+
+-- What a write makes due: the erasure of content whose time ends, and a cycle once as many events wait as the
+-- configuration says (32). Called by prj_write. Locks: the due rows. Cost: one read of the configuration where events
+-- came.
+create or replace function loci.prj_put_due(p_before loci.databases, p_head loci.databases, p_soonest timestamptz) returns void
+language plpgsql as $$
+declare
+  v_sent jsonb;
+  v_pressure numeric := 32;
+begin
+  if p_soonest is not null and p_head.name is not null then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'projections', p_soonest);
+  end if;
+  if p_head.prj_pending > p_before.prj_pending then
+    select c.sent::jsonb #> '{pressure,pendingEvents}' into v_sent from loci.config_layers(p_head.instance_id, p_head.name, 'cognitive') c
+      where c.intact;
+    if jsonb_typeof(v_sent) = 'number' and v_sent::numeric between 1 and 10000 then
+      v_pressure := v_sent::numeric;
+    end if;
+    if p_head.prj_pending >= v_pressure and p_before.prj_pending < v_pressure then
+      perform loci.put_due(p_head.instance_id, p_head.name, 'cycle', clock_timestamp());
+    end if;
+  end if;
+end
+$$;
+comment on function loci.prj_put_due is 'without enter_database: called with the head that prj_write has entered';
+
+-- The outcomes of a database and what takes some of them back, in order, numbered above p_after. takes_back: the number
+-- of the one that is taken back; is_void: it was taken back before it came, so it takes its turn and adds nothing.
+-- body: null where its time is over. Called by listOutcomes(). No locks. Cost: one index range.
+create or replace function loci.prj_outcomes(p_instance text, p_database text, p_after bigint, p_limit int)
+returns table (seq bigint, partner text, id text, task_class text, body text, takes_back bigint, is_void boolean, intact boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return query select p.seq, p.partner, p.id, p.task_class,
+      case when p.class = 'tool_outcome' and (p.expires_at is null or p.expires_at > clock_timestamp()) then p.body end,
+      p.takes_back, coalesce(p.taken_by < p.seq, false), loci.prj_is_intact(p, p_instance, p_database)
+    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
+      and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit;
+end
+$$;
+
+-- Events that no cycle has taken in, the oldest first. Called by listPending(). No locks. Cost: one index range.
+create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int)
+returns table (seq bigint, partner text, id text, body text, created_at timestamptz, intact boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return query select p.seq, p.partner, p.id, p.body, p.created_at, loci.prj_is_intact(p, p_instance, p_database)
+    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending order by p.seq limit p_limit;
+end
+$$;
+
+-- Says that a cycle has taken these events in; the head with them. Their payload stands in what the cycle made of it
+-- and nowhere else, so that erasing that erases it. For the commit of a cycle, which has entered the database and
+-- writes the head back with prj_save_head(). Cost: one write for each.
+create or replace function loci.prj_take_in(p_head loci.databases, p_seqs bigint[]) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_old loci.projections;
+  v_new loci.projections;
+begin
+  for v_old in select * from loci.projections p where p.instance_id = p_head.instance_id and p.database = p_head.name
+    and p.seq = any (p_seqs) and p.is_pending
+  loop
+    v_new := v_old;
+    v_new.is_pending := false;
+    v_new.body := (v_old.body::jsonb - 'payload' - 'task_intent')::text;
+    v_head := loci.prj_replace(v_head, v_old, v_new);
+  end loop;
+  return v_head;
+end
+$$;
+comment on function loci.prj_take_in is 'without enter_database: called by functions that have entered';
+
+-- Erases the content of projections whose time is over, at most p_limit of them, and puts the next time on the list. An
+-- outcome whose words are gone can no longer be taken off what was computed from it, so the head says since when that
+-- is to be computed again. One that does not fit its digest stays, and is left for ten minutes. Called by the worker of
+-- due rows, kind `projections`. Locks: the head, rows, the due row, totals.
+create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+  v_head loci.databases;
+  v_old loci.projections;
+  v_new loci.projections;
+  v_next timestamptz;
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  if v_entered.outcome = 'open' then
+    v_head := v_entered.head;
+    for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
+      and p.expires_at <= clock_timestamp() order by p.expires_at limit p_limit
+    loop
+      v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false;
+      v_head := loci.prj_replace(v_head, v_old, v_new);
+      if v_old.class = 'tool_outcome' then
+        v_head.seq := v_head.seq + 1;
+        v_head.prj_erased_at := v_head.seq;
+      end if;
+    end loop;
+    if v_head is distinct from v_entered.head then
+      perform loci.prj_save_head(v_entered.head, v_head);
+    end if;
+    select min(p.expires_at) into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.expires_at is not null;
+  end if;
+  if v_next is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
+  else
+    update loci.due d set at = case when v_next <= clock_timestamp() and v_head is not distinct from v_entered.head
+        then clock_timestamp() + interval '10 minutes' else v_next end
+      where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
+  end if;
+end
+$$;

@@ -1,0 +1,169 @@
+// All SQL of projections. Reads and writes are calls of one function each, which sets the row-level security context
+// itself.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import type { Due } from '../databases/store.ts'
+import { wakeEvents } from '../events/store.ts'
+import type { NewProjection } from './projections.ts'
+
+/** What one request brings: one projection, or an array that is stored whole or not at all. */
+export interface IngestAct {
+  database: string
+  databasesMax: number
+  partner: string
+  projections: NewProjection[]
+  isWhole: boolean
+  /** The quota is used up: repeats are answered, and nothing is stored. */
+  isFull: boolean
+}
+
+export interface IngestOutcome {
+  outcome: 'done' | 'duplicate' | 'conflict' | 'full' | 'damaged' | 'databases' | 'erasing' | 'gone'
+  id: string
+  seq: number
+}
+
+export type ActOutcome =
+  | { outcome: 'stored'; projections: IngestOutcome[] }
+  | { outcome: 'refused'; at: number; why: IngestOutcome['outcome'] }
+
+/** In one transaction, with the records and events: durable when this returns. Outcomes in the order of the acts. */
+export async function commitProjections(pool: Pool, instanceId: string, acts: IngestAct[]): Promise<ActOutcome[]> {
+  try {
+    return await storeActs(pool, instanceId, acts)
+  } catch (error) {
+    const refused = acts.length === 1 ? refusedOf(error) : undefined
+    if (refused) return [refused]
+    throw isUnreadable(error) ? unreadable(error) : error
+  }
+}
+
+async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Promise<ActOutcome[]> {
+  const all = acts.flatMap((act, at) => act.projections.map((projection) => ({ ...projection, act, at })))
+  const column = <Value>(of: (one: (typeof all)[number]) => Value) => all.map(of)
+  const { rows } = await execute<IngestOutcome>(pool, {
+    name: 'prj_write',
+    text: `select outcome, id, seq from loci.prj_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+      $19, $20) order by ord`,
+    values: [
+      instanceId,
+      acts[0]?.databasesMax,
+      column(({ act, at }) => (act.isWhole ? at + 1 : null)),
+      column(({ act }) => act.database),
+      column(({ act }) => act.partner),
+      column(({ id }) => id),
+      column(({ isGiven }) => isGiven),
+      column(({ act }) => act.isFull),
+      column((one) => one.class),
+      column(({ key }) => key),
+      column(({ content }) => content),
+      column(({ taskClass }) => taskClass),
+      column(({ body }) => body),
+      column(({ target }) => target),
+      column(({ ttlMs }) => ttlMs),
+      column(({ record }) => record?.id ?? null),
+      column(({ record }) => record?.context ?? null),
+      column(({ record }) => record?.value ?? null),
+      column(({ record }) => record?.body ?? null),
+      column(({ record }) => record?.occurredAt ?? null),
+    ],
+  })
+  if (all.some(({ record }) => record !== null)) wakeEvents(pool, instanceId)
+  let next = 0
+  return acts.map(({ projections }) => {
+    next += projections.length
+    return { outcome: 'stored', projections: rows.slice(next - projections.length, next) }
+  })
+}
+
+/** Of an array that was alone in its call; of several nobody is told, and each is tried alone. */
+function refusedOf(error: unknown): ActOutcome | undefined {
+  const { detail = '' } = error as { detail?: string }
+  const [, ord, why] = /^(\d+) (\w+) 0$/.exec(detail) ?? []
+  if (sqlState(error) !== 'LC001' || why === undefined) return undefined
+  return { outcome: 'refused', at: Number(ord) - 1, why: why as IngestOutcome['outcome'] }
+}
+
+function unreadable(cause: unknown): ApiError {
+  return new ApiError(
+    'DATA_DAMAGED',
+    'The stored projections under this request cannot be read. Nothing was done; GET /v1/kv/consistency says more.',
+    { cause },
+  )
+}
+
+/**
+ * An outcome, or what takes one back, or both (`supersedes`: first it takes back, then it counts).
+ * Fold them by `seq`; nothing else is needed to know what counts.
+ */
+export interface StoredOutcome {
+  seq: number
+  partner: string
+  id: string
+  taskClass: string | null
+  /** The envelope without its id, as JSON; null where there is no outcome in it, or its content is erased. */
+  body: string | null
+  /** The seq of the projection that it takes back, always below its own. */
+  takesBack: number | null
+  /** It was taken back before it arrived: it takes its turn and adds nothing. */
+  isVoid: boolean
+  intact: boolean
+}
+
+/**
+ * The outcomes of a database since `after`, in order, at most `limit`. Content of an outcome that was erased
+ * (`prj_erased_at` of the head says when last) is null here: whatever was computed from it before is to be computed
+ * again.
+ */
+export async function listOutcomes(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<StoredOutcome[]> {
+  const { rows } = await sql.query<StoredOutcome>({
+    name: 'prj_outcomes',
+    text: `select seq, partner, id, task_class as "taskClass", body, takes_back as "takesBack", is_void as "isVoid", intact
+      from loci.prj_outcomes($1, $2, $3, $4) order by seq`,
+    values: [instanceId, database, after, limit],
+  })
+  return rows
+}
+
+export interface PendingEvent {
+  seq: number
+  partner: string
+  id: string
+  body: string
+  createdAt: Date
+  intact: boolean
+}
+
+/** The events that no cycle has taken in, the oldest first. */
+export async function listPending(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  limit: number,
+): Promise<PendingEvent[]> {
+  const { rows } = await sql.query<PendingEvent>({
+    name: 'prj_pending',
+    text: `select seq, partner, id, body, created_at as "createdAt", intact from loci.prj_pending($1, $2, $3) order by seq`,
+    values: [instanceId, database, limit],
+  })
+  return rows
+}
+
+const EXPIRED_MAX = 500
+
+/** Work of the due kind `projections`. */
+export async function expireProjections(sql: Sql, { instanceId, database }: Due): Promise<void> {
+  await sql.query({
+    name: 'prj_expire',
+    text: 'select loci.prj_expire($1, $2, $3)',
+    values: [instanceId, database, EXPIRED_MAX],
+  })
+}
