@@ -70,7 +70,7 @@ function numbered(root: string, block: Block): Block {
   if (!block.file.includes('NNNN')) return block
   const last = readdirSync(join(root, dirname(block.file))).length
   const pad = (number: number) => String(number).padStart(4, '0')
-  const code = block.code.replace('<number of the last migration>', pad(last))
+  const code = block.code.replace('<number of the oldest migration whose code still works>', pad(last))
   return { ...block, file: block.file.replace('NNNN', pad(last + 1)), code }
 }
 
