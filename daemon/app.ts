@@ -153,7 +153,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotConfigRoutes({ access, pool }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
     ...eraseRoutes({ access, pool, index }),
-    ...recallRoutes({ access, pool, index }),
+    ...recallRoutes({ access, pool, shares, index }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),

@@ -665,7 +665,7 @@ CREATE INDEX projections_folded ON loci.projections USING btree (instance_id, da
 
 CREATE INDEX projections_pending ON loci.projections USING btree (instance_id, database, seq) WHERE is_pending;
 
-CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (instance_id, database, id);
+CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (id, instance_id, database);
 
 CREATE INDEX records_by_source_event ON loci.records USING btree (instance_id, database, source_event_id) WHERE (source_event_id IS NOT NULL);
 

@@ -830,6 +830,7 @@ export type RecallResult = {
   })[]
   abstained: boolean
   total: number
+  incomplete: boolean
   asOfSeq: number
   tookMs: number
   damaged?: ({

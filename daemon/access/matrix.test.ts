@@ -183,6 +183,7 @@ test('a route that answers with another instance’s data is found', async () =>
     list.handle({
       ...call,
       countRows: () => undefined,
+      countRead: () => undefined,
       requireRate: () => undefined,
       caller: { ...(call.caller as object), instance: { id: parties.own.svc } },
     } as never),

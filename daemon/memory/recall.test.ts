@@ -164,6 +164,37 @@ test('what was superseded is not recalled, in the tail or in a segment, unless a
   await check('Sunday')
 })
 
+// Mutants: `incomplete` always false; is_closed_cut false in mem_index.
+test('as of a time, an answer says when records that were valid then may be missing', async () => {
+  const memory = fresh()
+  const asOf = '2026-01-01T00:00:00Z'
+  const old = { content: 'A harbour', tags: ['old'], occurredAt: '2025-12-01T00:00:00Z' }
+  const query = 'What did the harbour master say?'
+  const ask = async (narrow: object = {}) => {
+    const { results, incomplete } = await memory.recall({ query, asOf, minScore: 0, ...narrow })
+    return [results.map(({ content }) => content), incomplete]
+  }
+  await memory.store(old)
+  assert.deepEqual(await ask(), [['A harbour'], false])
+  const later = facts(1_100).map(({ actor, ...fact }) => ({
+    ...fact,
+    content: `The harbour master said ${fact.content}`,
+  }))
+  await memory.storeAll(later.map((fact) => ({ ...fact, occurredAt: '2026-06-01T00:00:00Z' })))
+  assert.deepEqual(await ask(), [[], true])
+  assert.deepEqual(await ask({ tags: ['old'] }), [['A harbour'], false])
+  assert.equal((await memory.recall({ query })).incomplete, false)
+
+  // As many as are looked at: whether one of them held then is not the question.
+  await daemon.sql(
+    `insert into loci.records (instance_id, database, seq, id, changed_seq, context, position, value_mac, body, created_at,
+        valid_from, valid_to, digest)
+      select $1, $2, 1000000 + g, 'mem_' || g, 1000000 + g, 1, g, '', '{}', now(), $3, now(), '' from generate_series(1, 4096) g`,
+    [tenant.instanceId, memory.db, asOf],
+  )
+  assert.deepEqual(await ask({ tags: ['old'] }), [['A harbour'], true])
+})
+
 // Mutant: without() that leaves the segment as it is: the word stands in its bytes.
 test('a deleted memory is gone from records and index, leaves a receipt, and is not learned again', async () => {
   const memory = fresh()

@@ -48,6 +48,8 @@ export interface Recalled {
   hits: Hit[]
   abstained: boolean
   total: number
+  /** Records that held at the moment that was asked about may be missing: they stand behind candidates that did not. */
+  isCut: boolean
 }
 
 export interface Selection {
@@ -78,6 +80,10 @@ export function selectFrom(
   const hits: Hit[] = []
   let total = unread.length
   let best = 0
+  /** Of what was read: those that did not hold, in whose place others may stand behind the last candidate. */
+  let fallen = 0
+  const last = ranked.length < candidatesMax(request) ? undefined : ranked.at(-1)
+  const beyond = last === undefined ? Number.NEGATIVE_INFINITY : mostBehind(last, now, weights)
 
   return {
     next() {
@@ -94,7 +100,9 @@ export function selectFrom(
       const before = hits.length
       for (const row of rows) {
         const one = reading.get(row.seq)
-        const body = one && holds(row, now) ? (JSON.parse(row.body) as RecordBody) : undefined
+        const isHeld = holds(row, now)
+        if (!isHeld) fallen += 1
+        const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
         if (!one || !body || !isAsked(body, request)) continue
         best = Math.max(best, evidenceOf(one))
         const { score, explain } = explained(one, body, row, now, weights)
@@ -106,8 +114,12 @@ export function selectFrom(
       hits.sort((one, other) => other.score - one.score || other.row.seq - one.row.seq)
     },
     answer() {
-      if (hits.length === 0 || best < enough) return { hits: [], abstained: true, total: 0 }
-      return { hits: withinBudget(hits.slice(0, limit), request.tokenBudget), abstained: false, total }
+      const least = Math.max(hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY, minScore)
+      // Of an abstention too: what its parts would be is not known of one that was not answered.
+      const isOpen = beyond >= least || (last !== undefined && best < enough)
+      const isCut = request.asOf !== undefined && fallen > 0 && isOpen
+      if (hits.length === 0 || best < enough) return { hits: [], abstained: true, total: 0, isCut }
+      return { hits: withinBudget(hits.slice(0, limit), request.tokenBudget), abstained: false, total, isCut }
     },
   }
 }
@@ -134,6 +146,11 @@ function mostOf({ score, day, isHinted }: Ranked, now: number, weights: Weights)
   const latest = Math.min((day + 1) * DAY_MS, now)
   const hint = isHinted ? weights.salience * HINT_MAX : 0
   return score + weights.base * baseLevel([latest], now) + hint + ROUNDED
+}
+
+/** What the score of one that the index did not answer any more is at most: of this very moment, with every hint. */
+function mostBehind(last: Ranked, now: number, weights: Weights): number {
+  return mostOf({ ...last, day: Math.floor(now / DAY_MS), isHinted: true }, now, weights)
 }
 
 /** The parts that the index knows, the sender's hint and the base level; they sum to the score as it is shown. */

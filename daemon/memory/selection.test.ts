@@ -45,8 +45,8 @@ function answered(ranked: Ranked[], rows: Map<number, Row>, request: object) {
     read += seqs.length
     selection.take(seqs.flatMap((seq) => rows.get(seq) ?? []))
   }
-  const { hits, abstained } = selection.answer()
-  return { answer: JSON.stringify([hits.map(({ row, score }) => [row.seq, score]), abstained]), read }
+  const { hits, abstained, isCut } = selection.answer()
+  return { answer: JSON.stringify([hits.map(({ row, score }) => [row.seq, score]), abstained]), read, isCut }
 }
 
 // Mutants: mostOf() without the hint, or with the first moment of the day; next() that ends after what was read first.
@@ -69,4 +69,22 @@ test('a recall answers what it would had it read every candidate, and reads few 
     all += whole.read
   }
   assert.ok(read < all / 2, `${read} of ${all} candidates were read`)
+})
+
+// Mutants: mostBehind() that answers the score of the last candidate; isCut without its `beyond >= least` (always true
+// here) or false.
+test('as of a time, an answer that does not say it may be incomplete is that of every candidate', () => {
+  const asOf = new Date(NOW).toISOString()
+  let cut = 0
+  for (let seed = 1; seed <= 60; seed += 1) {
+    const chance = new Chance(seed)
+    const { ranked, rows } = candidates(chance, 1_200)
+    const request = { asOf, limit: chance.of([1, 10, 100, 200]) }
+    // A hint that the last ones have may lift them over many.
+    const whole = answered(ranked, rows, request)
+    const part = answered(ranked.slice(0, 1_000), rows, request)
+    if (part.isCut) cut += 1
+    else assert.equal(part.answer, whole.answer, `seed ${seed}`)
+  }
+  assert.ok(cut > 0 && cut < 60, `${cut} of 60 may be incomplete`)
 })

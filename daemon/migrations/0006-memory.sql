@@ -52,7 +52,9 @@ create table loci.records (
   digest bytea not null,
   primary key (instance_id, database, seq)
 );
-create unique index records_by_id on loci.records (instance_id, database, id);
+-- The id first: with the same columns in front as the primary key, a plan that is made while the table is small may
+-- read a whole database through this index to find a record by its number. Ids grow with time: it grows at its end.
+create unique index records_by_id on loci.records (id, instance_id, database);
 -- Not unique: of an expired record that is not swept yet and a new one both stand here for a moment.
 create index records_by_source_event on loci.records (instance_id, database, source_event_id) where source_event_id is not null;
 create index records_current_key on loci.records (instance_id, database, key) where key is not null and valid_to is null;

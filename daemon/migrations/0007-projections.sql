@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 2063b465576e948a1bf57d4bac8cce61bb326b5e09f013c89cfd11629a372f80
+-- functions: e5db65f8868d05ccf056cfb2b71bee389c4914246822ffc312c8ef34e26e6dca
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections'));

@@ -36,6 +36,7 @@ export interface TestRecall {
   })[]
   abstained: boolean
   total: number
+  incomplete: boolean
   asOfSeq: number
   damaged?: { ref: string | null; reason: string }[]
 }

@@ -52,6 +52,8 @@ export interface Exchange extends AnswerHeaders {
   readonly isClosed: boolean
   /** That the handler has counted in its answer. */
   rows: number
+  /** That it has read for it, beyond those. */
+  readBytes: number
   /** What access returned. */
   caller: unknown
   /** Set while the request counts as one of this sub-service. */
@@ -180,6 +182,7 @@ class OpenExchange implements Exchange {
   share: string | undefined = undefined
   holdsSlot = false
   rows = 0
+  readBytes = 0
   caller: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext

@@ -147,6 +147,12 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     }
   }
 
+  get countRead(): (bytes: number) => void {
+    return (bytes) => {
+      this.#exchange.readBytes += bytes
+    }
+  }
+
   get requireRate(): () => void {
     return () => this.#exchange.matched?.spec.access.charge?.(this.#exchange.caller, 0, false)
   }

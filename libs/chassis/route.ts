@@ -113,6 +113,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly answer: AnswerHeaders
   /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
   countRows(rows: number): void
+  /** How many bytes were read to make the answer, beyond those that it has: charged as if they had been answered. */
+  countRead(bytes: number): void
   /**
    * After a wait, before a long reading: throws RATE_LIMITED when what the caller's other requests have cost meanwhile
    * is beyond its burst.

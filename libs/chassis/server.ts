@@ -287,8 +287,9 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   const body = isReply ? answer.body : answer
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
-  const { rows, unreadBytes } = exchange
-  charge(exchange, Math.floor(Math.max(rows / UNIT_ROWS, unreadBytes / UNIT_ANSWER_BYTES)), true)
+  const { rows, unreadBytes, readBytes } = exchange
+  const bytes = unreadBytes + readBytes
+  charge(exchange, Math.floor(Math.max(rows / UNIT_ROWS, bytes / UNIT_ANSWER_BYTES)), true)
   conclude(options, exchange, undefined)
 }
 

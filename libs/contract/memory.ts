@@ -147,6 +147,11 @@ export const recallResult = z
     total: z
       .int()
       .meta({ description: 'Results before limit and tokenBudget, of the 200 best candidates; with asOf of 1,000.' }),
+    incomplete: z.boolean().meta({
+      description:
+        'With asOf: records that were valid then may be missing, behind candidates that were not, or behind the 4,096 ' +
+        'that ended first since then. Narrow the question, by actor, kind or tag.',
+    }),
     asOfSeq: z.int(),
     tookMs: z.number(),
     damaged: damaged.optional(),

@@ -8,7 +8,7 @@ import { buildSegment, extractItems, mergeSegments } from './build.ts'
 import { withChanges } from './changes.ts'
 import { type Base, type Database, openDatabase } from './database.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
-import { type Ranked, type SearchOptions, search } from './search.ts'
+import { type Ranked, type SearchOptions, type SearchWork, search } from './search.ts'
 
 export interface EngineRequest {
   /** Names the database over all instances. */
@@ -30,6 +30,7 @@ export interface EngineAnswer {
   ranked: Ranked[]
   /** What the engine holds of the database beside the bodies of its segments. */
   derivedBytes: number
+  work: SearchWork
 }
 
 export interface Engine {
@@ -80,7 +81,9 @@ export function createEngine(): Engine {
     search(request) {
       const held = accept(request)
       const cue = analyseCue(request.query, request.language, held.database.names)
-      return { ranked: search(held.database, cue, request.options), derivedBytes: derivedBytesOf(held) }
+      const work = { postings: 0, candidates: 0, scored: 0 }
+      const ranked = search(held.database, cue, request.options, work)
+      return { ranked, derivedBytes: derivedBytesOf(held), work }
     },
     forget: (key) => databases.delete(key),
   }

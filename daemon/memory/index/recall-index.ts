@@ -8,7 +8,7 @@ import type { Language, RecordText } from '../analysis/item.ts'
 import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
 import { itemsOfSegment } from './format.ts'
-import type { Filter, Ranked, SearchOptions } from './search.ts'
+import type { Filter, Ranked, SearchOptions, SearchWork } from './search.ts'
 import { createThread, type Thread } from './thread.ts'
 import { unpackRanked } from './worker.ts'
 
@@ -24,6 +24,8 @@ export interface RecallRequest {
   masked: readonly number[]
   query: string
   options: Pick<SearchOptions, 'limit' | 'weights' | 'salience'> & { filter?: Filter }
+  /** Told what the search has read, for whoever pays for it. */
+  onWork?: (work: SearchWork) => void
 }
 
 export interface RecallIndex {
@@ -106,7 +108,8 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     const cached = entryFor(key, bodies, request)
     const sending = messageFor(key, cached, request)
     try {
-      const { ranked, derivedBytes } = await run(cached.engine, sending)
+      const { ranked, derivedBytes, work } = await run(cached.engine, sending)
+      request.onWork?.(work)
       cached.derivedBytes = derivedBytes
       const present = cache.get(key)
       if (present === cached) cache.set(key, cached, bytesOf(cached))
@@ -160,7 +163,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     if (where === 'main') return engine.search(request)
     const answer = await threads.search.run({ kind: 'search', request })
     if (!('ranked' in answer)) throw new Error('index thread answered a search with something else')
-    return { ranked: unpackRanked(answer.ranked), derivedBytes: answer.derivedBytes }
+    return { ranked: unpackRanked(answer.ranked), derivedBytes: answer.derivedBytes, work: answer.work }
   }
 
   async function bodyFrom(task: Parameters<Thread['run']>[0]): Promise<Uint8Array> {

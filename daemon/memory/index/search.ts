@@ -50,7 +50,7 @@ export interface Ranked {
   parts: number[]
 }
 
-/** What a search read, for measurements. */
+/** What a search read: what it is charged by. */
 export interface SearchWork {
   postings: number
   candidates: number

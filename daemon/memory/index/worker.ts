@@ -7,7 +7,7 @@ import { PARTS } from '../weights.ts'
 import { mergeSegments } from './build.ts'
 import { buildFrom, createEngine, type EngineRequest, MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
-import type { Ranked } from './search.ts'
+import type { Ranked, SearchWork } from './search.ts'
 
 export type Task =
   | { kind: 'search'; request: EngineRequest }
@@ -17,7 +17,7 @@ export type Task =
 export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; expiresAt: number })
 
 export type FromWorker =
-  | { id: number; ranked: Float64Array; derivedBytes: number }
+  | { id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork }
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
@@ -65,9 +65,9 @@ if (parentPort !== null) {
 
   const run = (task: Exclude<ToWorker, { kind: 'forget' }>) => {
     if (task.kind === 'search') {
-      const { ranked, derivedBytes } = engine.search(task.request)
+      const { ranked, ...rest } = engine.search(task.request)
       const numbers = packRanked(ranked)
-      return send({ id: task.id, ranked: numbers, derivedBytes }, [numbers.buffer as ArrayBuffer])
+      return send({ id: task.id, ranked: numbers, ...rest }, [numbers.buffer as ArrayBuffer])
     }
     const body =
       task.kind === 'build' ? buildFrom(task.records, task.language) : mergeSegments(task.bodies, new Set(task.drop))

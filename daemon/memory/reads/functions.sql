@@ -56,16 +56,17 @@ end
 $$;
 
 -- Records by number, in the order of p_seq; those that are not there are left out. Called by findNumbered(): the second
--- stage of a recall. No locks. Cost: one read by the primary key and one hash for each.
+-- stage of a recall. No locks. Cost: one read by the primary key and one hash for each. `offset 0` keeps the planner
+-- from joining the numbers with the whole database (130 ms of 10^5 records).
 create or replace function loci.mem_get_numbered(p_instance text, p_database text, p_seq bigint[]) returns table (record loci.records, intact boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
-  return query select case when i.intact then r else loci.record_named(r) end, i.intact
+  return query select case when i.intact then f.r else loci.record_named(f.r) end, i.intact
     from unnest(p_seq) with ordinality as q(seq, n)
-    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = q.seq
-    cross join lateral (select loci.record_is_intact(r, p_instance, p_database) as intact offset 0) i
-    where not i.intact or loci.record_is_there(r, clock_timestamp()) order by q.n;
+    cross join lateral (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = q.seq offset 0) f
+    cross join lateral (select loci.record_is_intact(f.r, p_instance, p_database) as intact offset 0) i
+    where not i.intact or loci.record_is_there(f.r, clock_timestamp()) order by q.n;
 end
 $$;
 

@@ -14,11 +14,12 @@ $$;
 
 -- All that a recall needs before it searches, of one moment: the list of segments (as JSON), the numbers of the tail
 -- that hold, the texts of those of them above p_have, the numbers of the records that stand in a segment and no longer
--- hold, and the texts of those that no longer hold and did at p_as_of. Called by readIndex(): every recall and every
+-- hold, and the texts of those that no longer hold and did at p_as_of, of the 4,096 that ended first after it;
+-- is_closed_cut: there are more than these. Called by readIndex(): every recall and every
 -- build of segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
   out now timestamptz, out life text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
-  out tail bigint[], out texts text, out changed bigint[], out closed text, out service text, out sent text, out config_intact boolean)
+  out tail bigint[], out texts text, out changed bigint[], out closed text, out is_closed_cut boolean, out service text, out sent text, out config_intact boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
@@ -44,11 +45,12 @@ begin
   end if;
   changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
     and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
-  closed := '[]';
+  closed := '[]'; is_closed_cut := false;
   if p_as_of is not null then
-    select '[' || coalesce(string_agg(loci.mem_text(c.r), ',' order by (c.r).seq), '') || ']' into closed from (select r from loci.records r
-      where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) c
-      where (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of, v_now) and loci.record_is_intact(c.r, p_instance, p_database);
+    select '[' || coalesce(string_agg(loci.mem_text(c.r), ',' order by (c.r).seq) filter (where (c.r).valid_from <= p_as_of
+        and loci.record_holds(c.r, p_as_of, v_now) and loci.record_is_intact(c.r, p_instance, p_database)), '') || ']', count(*) >= 4096
+      into closed, is_closed_cut from (select r from loci.records r
+        where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) c;
   end if;
   select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
 end

@@ -44,8 +44,9 @@ export interface IndexState {
   texts: TextRow[]
   /** Numbers of records that stand in a segment and no longer hold. */
   changed: number[]
-  /** Records that no longer hold, and did at `asOf`. */
+  /** Records that no longer hold, and did at `asOf`; and whether there may be more of them than are read. */
   closed: TextRow[]
+  isClosedCut: boolean
   service: string | null
   sent: string | null
 }
@@ -61,7 +62,7 @@ interface IndexRow extends Omit<IndexState, 'segments' | 'texts' | 'closed'> {
 
 const NO_INDEX = {
   ...{ life: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
-  ...{ tailRows: 0, tailThrough: null, service: null, sent: null },
+  ...{ tailRows: 0, tailThrough: null, isClosedCut: false, service: null, sent: null },
 }
 
 /** Of one moment. `have`: the number up to which the caller has the texts of the tail. */
@@ -74,7 +75,7 @@ export async function readIndex(
   const { rows } = await sql.query<IndexRow>({
     name: 'mem_index',
     text: `select now, life, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments, tail_rows as "tailRows",
-        tail_through as "tailThrough", tail, texts, changed, closed, service, sent
+        tail_through as "tailThrough", tail, texts, changed, closed, is_closed_cut as "isClosedCut", service, sent
       from loci.mem_index($1, $2, $3, $4, $5)`,
     values: [instanceId, database, have, asOf, tailMax],
   })

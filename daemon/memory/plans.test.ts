@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPool, type Sql } from '@loci/postgres/pool.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
+import { SCHEMA } from '../schema.ts'
+
+const RECORDS = 20_000
+const INSTANCE = 'svc_1'
+/** Calls after which a connection keeps one plan for all values. */
+const SETTLED = 8
+
+const mac = (text: string) => Buffer.from(text).toString('hex').padEnd(32, '0')
+const write = (n: number, key: string, source: string, supersedes = 'null::text') =>
+  `select outcome from loci.mem_write('${INSTANCE}', 10, array['d'], array['mem_new${n}'], array[${key}], array[${source}],
+    array['${mac(`context ${n}`)}'], array['${mac(`value ${n}`)}'], array[${n % 2 === 0}], array[${supersedes}], array['{}'],
+    array[null::timestamptz], array[null::float8])`
+const PLACED = `'{}', '{}', '{}', '{}', '{}', '{}', '{}'`
+
+/** What each call may fetch of the records, and the call itself. */
+const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
+  ['store', 2, (n) => write(n, 'null::text', 'null::text')],
+  ['store with a source event', 2, (n) => write(n, 'null::text', `'event ${n}'`)],
+  ['store what is known', 2, (n) => write(n, 'null::text', `'source 12345'`)],
+  // The former one is read, and read again to be closed.
+  ['store under a key', 4, (n) => write(n, `'key 12346'`, 'null::text')],
+  ['supersede', 4, (n) => write(n, 'null::text', 'null::text', `'mem_12345'`)],
+  ['get', 1, () => `select intact from loci.mem_get_each('${INSTANCE}', array['d'], array['mem_12345'])`],
+  ['list', 11, () => `select intact from loci.mem_list('${INSTANCE}', 'd', 9007199254740991, 5, 1000000)`],
+  ['read by number', 3, () => `select intact from loci.mem_get_numbered('${INSTANCE}', 'd', array[9, 9999, 19999])`],
+  ['read a range', 10, () => `select loci.mem_range('${INSTANCE}', 'd', 10001, 10010)`],
+  ['verify', 10, () => `select rows from loci.mem_verify('${INSTANCE}', 'd', 10000, 10)`],
+  // The tail, and again for its texts.
+  ['begin a recall', 20, () => `select seq from loci.mem_index('${INSTANCE}', 'd', 0, null, 256)`],
+  [
+    'publish segments',
+    10,
+    () => `select loci.mem_index_commit('${INSTANCE}', 'd', '{}', 0, ${RECORDS}, ${RECORDS - 10}, ${PLACED})`,
+  ],
+  ['find the places of one', 1, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', 'mem_12345', 500)`],
+  ['find what is over', 1, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', null, 500)`],
+  ['when the next is over', 1, () => `select loci.mem_expiry_next('${INSTANCE}', 'd')`],
+  ['erase', 1, () => `select outcome from loci.mem_erase('${INSTANCE}', 'd', array[12345]::bigint[], true, ${PLACED})`],
+]
+
+// Mutants: records_by_id with instance and database in front: to supersede, to read by number, a range and to verify
+// fetch thousands; mem_get_numbered without `offset 0`.
+test('a plan that was made while memory was empty finds one record among many without reading the others', async () => {
+  await using database = await testDatabase({ schema: SCHEMA })
+  const pool = openPool({
+    url: database.appUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: assert.ifError,
+  })
+  const owner = openPool({
+    url: database.adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: assert.ifError,
+  })
+  const admin = (text: string) => owner.query({ text })
+  // What autovacuum would do after a minute is what must not be needed.
+  await admin(`alter table loci.records set (autovacuum_enabled = false)`)
+  await admin(`insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq, databases)
+    values ('${INSTANCE}', 'org_1', 'ten_1', 'memory', 'pro', 'active', 1, '{}', '{}', 1, 1)`)
+  await admin(`insert into loci.databases (instance_id, name, created_at) values ('${INSTANCE}', 'd', now())`)
+  const client = await pool.client()
+  try {
+    let n = 0
+    for (let times = 0; times < SETTLED; times += 1) for (const [, , text] of CALLS) await rolledBack(client, text(++n))
+    await admin(`insert into loci.records (instance_id, database, seq, id, changed_seq, key, source_event_id, context, position,
+        value_mac, body, created_at, valid_from, digest)
+      select '${INSTANCE}', 'd', g, 'mem_' || g, g, case when g % 2 = 0 then 'key ' || g end, case when g % 2 = 1 then 'source ' || g end,
+        1, g, int8send(g) || int8send(g), '{}', now(), now(), '\\x00' from generate_series(1, ${RECORDS}) g`)
+    await admin('update loci.records r set digest = loci.record_digest(r) where r.seq between 10000 and 13000')
+    await admin(
+      `update loci.databases set seq = ${RECORDS}, mem_indexed_through = ${RECORDS - 10}, mem_indexed_at = ${RECORDS}`,
+    )
+    for (const [name, most, text] of CALLS) {
+      const rows = await rolledBack(client, text(++n))
+      assert.ok(rows <= most, `${name}: ${rows} rows were fetched, ${most} are enough`)
+    }
+  } finally {
+    client.release()
+    await Promise.all([pool.close(), owner.close()])
+  }
+})
+
+/** How many records the statement has fetched. */
+async function rolledBack(sql: Sql, text: string): Promise<number> {
+  await sql.query({ text: 'begin' })
+  const before = await fetched(sql)
+  await sql.query({ text })
+  const after = await fetched(sql)
+  await sql.query({ text: 'rollback' })
+  return after - before
+}
+
+/** Since the connection has last told the server: never between two statements of a transaction. */
+async function fetched(sql: Sql): Promise<number> {
+  const { rows } = await sql.query<{ fetched: number }>({
+    text: `select (idx_tup_fetch + seq_tup_read)::int as fetched from pg_stat_xact_user_tables where relname = 'records'`,
+  })
+  return rows[0]?.fetched ?? 0
+}
