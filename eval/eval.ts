@@ -1,11 +1,13 @@
 // `npm run eval -- <name>`: how good recall and advice are, on recorded data. Each evaluation prints its own figures.
 
+import { evaluateAdvice } from './advice/advice.ts'
 import { evaluateRecall } from './recall/recall.ts'
 import { refit } from './recall/refit.ts'
 
 type Evaluation = { says: string; run: (args: string[]) => Promise<void> }
 
 const EVALUATIONS: Readonly<Record<string, Evaluation>> = {
+  advice: { says: "MetaTool and a world that drifts through the daemon's tool advice", run: evaluateAdvice },
   recall: { says: "LoCoMo and our own questions through the daemon's recall", run: evaluateRecall },
   refit: { says: '--file <records and questions>: weights for your own data', run: refit },
 }

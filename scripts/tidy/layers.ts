@@ -39,7 +39,8 @@ type Edges = Readonly<Record<string, readonly string[]>>
  * that are not built: advice -> projections.
  */
 const FEATURE_EDGES: Edges = {
-  daemon: ['cycles -> memory', 'cycles -> working-memory', 'projections -> memory'],
+  // advice -> memory: an intent is read by the analyser of records.
+  daemon: ['advice -> memory', 'cycles -> memory', 'cycles -> working-memory', 'projections -> memory'],
   management: [
     'api-keys -> partner-credentials',
     'api-keys -> tenants',

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { randomFrom } from './beta.ts'
+import { Catalogue } from './catalogue.ts'
+import { apply, type Ledger, type Told } from './fold.ts'
+import { rank } from './rank.ts'
+import { openSnapshot, type ToolRow, takeSnapshot } from './snapshot.ts'
+import { type AdviceState, type Counter, emptyState } from './state.ts'
+import { wordsOf } from './words.ts'
+
+const OPERATIONS = 100_000
+const TOOLS = Array.from({ length: 40 }, (_, k) => `tool_${k}`)
+const VOCABULARY = Array.from({ length: 120 }, (_, w) => `word${w.toString(36)}`)
+const OUTCOMES = ['success', 'success', 'success', 'failure', 'failure', 'partial', 'denied', 'cancelled']
+
+/** Outcomes, some of several tools; retractions and supersedes of old, repeated, unknown and not yet told ones. */
+function operations(count: number, seed: number): Told[] {
+  const random = randomFrom(seed)
+  const below = (max: number) => Math.floor(random() * max)
+  const pick = <T>(list: readonly T[]) => list[below(list.length)] as T
+  const intents = Array.from({ length: 25 }, () =>
+    wordsOf(Array.from({ length: 3 + below(6) }, () => pick(VOCABULARY)).join(' ')),
+  )
+  return Array.from({ length: count }, (_, i) => {
+    const isRetraction = random() < 0.1
+    return {
+      id: `p${i}`,
+      partner: pick(['ptr_a', 'ptr_b']),
+      taskClass: random() < 0.9 ? pick(['a', 'b', 'c']) : null,
+      scope: random() < 0.3 ? pick(['s1', 's2']) : null,
+      intent: random() < 0.8 ? pick(intents) : null,
+      tools: isRetraction
+        ? []
+        : Array.from({ length: random() < 0.1 ? 3 : 1 }, () => ({ tool: pick(TOOLS), outcome: pick(OUTCOMES) })),
+      takesBack: isRetraction || random() < 0.05 ? `p${below(Math.min(count, i + 50))}` : null,
+    }
+  })
+}
+
+const LIST = operations(OPERATIONS, 42)
+const ASKS = Array.from({ length: 50 }, (_, i) => ({
+  ...{ intent: LIST[i * 97]?.intent ?? null, taskClass: 'abc'[i % 3] as string, scope: i % 2 === 0 ? null : 's1' },
+  ...{ seed: `ask ${i}`, explore: 0.5, limit: TOOLS.length },
+}))
+
+/** Rows as a database keeps them: the newest of each tool. */
+class Rows {
+  #head: Buffer = Buffer.alloc(0)
+  readonly #tools = new Map<number, ToolRow>()
+
+  save(state: AdviceState): void {
+    const { head, tools } = takeSnapshot(state)
+    this.#head = head
+    for (const row of tools) this.#tools.set(row.place, row)
+  }
+
+  open(): AdviceState {
+    const tools = [...this.#tools.values()].sort((x, y) => x.place - y.place)
+    return openSnapshot(this.#head, tools) ?? assert.fail('a snapshot of another version')
+  }
+}
+
+function folded(list: readonly Told[], { snapshotEvery, openEvery }: { snapshotEvery: number; openEvery: number }) {
+  const rows = new Rows()
+  const ledger: Ledger = new Map()
+  let state = emptyState()
+  let opened = 0
+  for (const [i, told] of list.entries()) {
+    apply(state, told, ledger)
+    if ((i + 1) % snapshotEvery === 0) rows.save(state)
+    if ((i + 1) % openEvery !== 0) continue
+    state = rows.open()
+    opened++
+  }
+  return { state, ledger, opened }
+}
+
+function bytesOf(state: AdviceState): string {
+  for (const k of state.tools.keys()) state.changed.add(k)
+  const { head, tools } = takeSnapshot(state)
+  return Buffer.concat([head, ...tools.map(({ bytes }) => bytes)]).toString('hex')
+}
+
+function answersOf(state: AdviceState): string {
+  const catalogue = new Catalogue(state, null)
+  return JSON.stringify(ASKS.map((ask) => rank(state, catalogue, ask)))
+}
+
+const NEVER = { snapshotEvery: Number.POSITIVE_INFINITY, openEvery: Number.POSITIVE_INFINITY }
+const scratch = folded(LIST, NEVER)
+
+// Mutants: `reader.real()` rounded to a float in readCounter(); `tool.u` left out of writeTool(); state.changed not
+// marked in takeBack().
+test('snapshots every 1, 7 and 256 outcomes, and none, give the same state and ranks to the byte', () => {
+  const [bytes, answers] = [bytesOf(scratch.state), answersOf(scratch.state)]
+
+  for (const [snapshotEvery, openEvery] of [
+    [1, 997],
+    [7, 994],
+    [256, 256],
+  ] as const) {
+    const { state, opened } = folded(LIST, { snapshotEvery, openEvery })
+    assert.ok(opened >= 100, `${opened} times opened`)
+    assert.equal(bytesOf(state) === bytes, true, `state with snapshots every ${snapshotEvery}`)
+    assert.equal(answersOf(state) === answers, true, `ranks with snapshots every ${snapshotEvery}`)
+  }
+  const few = LIST.slice(0, 2_000)
+  assert.equal(bytesOf(folded(few, { snapshotEvery: 1, openEvery: 1 }).state), bytesOf(folded(few, NEVER).state))
+})
+
+// Mutant: weights at read time, weigh() by the state of the moment in subtract() instead of the entry's: the two folds
+// differ, and counters fall below zero.
+test('a retraction leaves what a fold has in which the outcome passed as time and added nothing', () => {
+  const { state, ledger } = scratch
+  const never: Ledger = new Map()
+  const without = emptyState()
+
+  for (const told of LIST) {
+    const { weights = [], isTakenBack = false } = ledger.get(told.id) ?? {}
+    if (isTakenBack) never.set(told.id, { told: null, weights: [], isTakenBack })
+    apply(without, { ...told, takesBack: null, weights }, never)
+  }
+
+  const takenBack = [...ledger.values()].filter((entry) => entry.isTakenBack && entry.weights.length > 0)
+  assert.ok(takenBack.length > 5_000, `${takenBack.length} were taken back`)
+  assert.ok(furthest(state, without) < 1e-9, `counters differ by ${furthest(state, without)}`)
+  assert.equal(answersOf(without) === answersOf(state), true)
+})
+
+test('no counter is below zero by more than rounding, at any time', () => {
+  const state = emptyState()
+  const ledger: Ledger = new Map()
+  let lowest = 0
+  for (const [i, told] of LIST.slice(0, 30_000).entries()) {
+    apply(state, told, ledger)
+    if (i % 500 === 0) lowest = Math.min(lowest, lowestOf(state))
+  }
+
+  assert.ok(Math.min(lowest, lowestOf(state), lowestOf(scratch.state)) > -1e-9)
+})
+
+test('a fold with the weights that were stored is the fold that stored them', () => {
+  const again = emptyState()
+  const ledger: Ledger = new Map()
+
+  for (const told of LIST) apply(again, { ...told, weights: scratch.ledger.get(told.id)?.weights ?? [] }, ledger)
+
+  assert.equal(bytesOf(again) === bytesOf(scratch.state), true)
+})
+
+// Mutant: no ledger entry for a retraction of what is not there yet.
+test('a retraction before its outcome, after it, twice, or of a retraction, comes to the same', () => {
+  const before = LIST.slice(0, 500)
+  const blank = { partner: 'ptr_a', taskClass: 'a', scope: null, intent: null, tools: [], takesBack: null }
+  const outcome = { ...blank, id: 'x', intent: wordsOf('word1 word2'), tools: [{ tool: 'tool_0', outcome: 'success' }] }
+  const retraction = { ...blank, id: 'r', takesBack: 'x' }
+  const after = (...list: Told[]) => folded([...before, ...list], NEVER).state
+
+  const last = after(outcome, retraction)
+
+  assert.equal(bytesOf(after(outcome, retraction, { ...retraction, id: 'r2' })), bytesOf(last))
+  assert.equal(bytesOf(after(outcome, retraction, { ...blank, id: 'r3', takesBack: 'r' })), bytesOf(last))
+  assert.ok(furthest(after(retraction, outcome), last) < 1e-12)
+  assert.equal(answersOf(after(retraction, outcome)), answersOf(last))
+})
+
+/** Every counter of both, decayed to the state's time: a cell that is gone is one that stands at nothing. */
+function furthest(x: AdviceState, y: AdviceState): number {
+  assert.deepEqual([x.t, x.successes, x.length], [y.t, y.successes, y.length])
+  assert.deepEqual(
+    x.tools.map(({ name, u, terms, pairs }) => [name, u, new Map([...terms].sort()), new Map([...pairs].sort())]),
+    y.tools.map(({ name, u, terms, pairs }) => [name, u, new Map([...terms].sort()), new Map([...pairs].sort())]),
+  )
+  const gap = (a: Counter | undefined, b: Counter | undefined, life = 12_000) => {
+    const [dx, dy] = [0.5 ** ((x.t - (a?.t ?? 0)) / life), 0.5 ** ((y.t - (b?.t ?? 0)) / life)]
+    return Math.max(Math.abs((a?.a ?? 0) * dx - (b?.a ?? 0) * dy), Math.abs((a?.n ?? 0) * dx - (b?.n ?? 0) * dy))
+  }
+  const gaps = x.tools.flatMap((tool, k) => {
+    const other = y.tools[k]
+    const keys = [...new Set([...tool.cells.keys(), ...(other?.cells.keys() ?? [])])]
+    return [
+      gap(tool.reliability, other?.reliability),
+      ...keys.map((key) => gap(tool.cells.get(key), other?.cells.get(key))),
+    ]
+  })
+  return Math.max(gap(x.pool, y.pool, 693), ...gaps)
+}
+
+function lowestOf(state: AdviceState): number {
+  const counters = state.tools.flatMap(({ reliability, cells, health, terms, pairs }) => [
+    ...[reliability, ...cells.values()].flatMap(({ a, n }) => [a, n]),
+    ...[health.o, health.e, ...terms.values(), ...pairs.values()],
+    ...[...cells.values()].flatMap(({ tallies }) => [...tallies.values()].flatMap((tally) => Object.values(tally))),
+  ])
+  return Math.min(state.pool.a, state.pool.n, state.successes, ...counters)
+}

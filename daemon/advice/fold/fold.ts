@@ -1,0 +1,181 @@
+// The fold: the outcomes of a database, in the order of their seq, become a state. No clock and no chance, so every
+// replica that has read as far has the same state, whichever snapshot it began with.
+//
+// What an outcome adds is weighed once, by the state before it, and kept in the ledger. A retraction takes back exactly
+// that, decayed to where each counter stands; nothing is weighed again and no time passes. Counters are linear in what
+// was added, so it is as if the outcome had passed as time and added nothing. A retraction that comes before its
+// outcome is remembered in the ledger. Repeated, or of what added nothing, it does nothing.
+
+import { HEALTH_SPARE, POOL_HALF_LIFE, RELIABILITY_HALF_LIFE } from './parameters.ts'
+import {
+  type AdviceState,
+  beliefOf,
+  cellKeys,
+  half,
+  healthDecay,
+  healthOf,
+  learnPair,
+  learnTerm,
+  requireTool,
+  type Tool,
+} from './state.ts'
+import { textScores } from './text.ts'
+import type { Words } from './words.ts'
+
+/** What an outcome is worth. `denied` and `cancelled` say nothing of the tool: they add nothing and take no time. */
+const VALUES: Readonly<Record<string, number>> = { success: 1, partial: 0.5, failure: 0 }
+
+export interface Told {
+  id: string
+  /** Who told it. */
+  partner: string
+  taskClass: string | null
+  /** A key of the scope, not the scope. */
+  scope: string | null
+  intent: Words | null
+  tools: readonly { tool: string; outcome: string }[]
+  /** The projection that it retracts or supersedes: taken back before its own outcomes are added. */
+  takesBack: string | null
+  /** What it added in an earlier fold: numbers and weights are taken over, never computed again. */
+  weights?: readonly Weights[]
+}
+
+/** What one outcome added: its number, its number among the tool's, and its weights. */
+export interface Weights {
+  /** Place among the projection's tools. */
+  place: number
+  tool: string
+  t: number
+  u: number
+  attempt: number
+  expected: number
+}
+
+/** By id of the projection. `told` is null while only its retraction has come. */
+export interface Entry {
+  told: Told | null
+  weights: readonly Weights[]
+  isTakenBack: boolean
+}
+export type Ledger = Map<string, Entry>
+
+export function apply(state: AdviceState, told: Told, ledger: Ledger): void {
+  if (told.takesBack !== null) takeBack(state, told.takesBack, ledger)
+  const isTakenBack = ledger.get(told.id)?.isTakenBack ?? false
+  const weights: Weights[] = []
+  for (const [place, { tool: name, outcome }] of told.tools.entries()) {
+    const value = VALUES[outcome]
+    if (value === undefined) continue
+    const k = requireTool(state, name)
+    const tool = state.tools[k] as Tool
+    const known = told.weights?.find((each) => each.place === place)
+    const { attempt, expected } = known ?? weigh(state, k, tool, told, value)
+    state.t = known?.t ?? state.t + 1
+    tool.u = known?.u ?? tool.u + 1
+    const added = { place, tool: name, t: state.t, u: tool.u, attempt, expected }
+    // When its retraction came first it takes its number and adds nothing.
+    if (!isTakenBack) add(state, k, tool, told, outcome, added)
+    state.changed.add(k)
+    weights.push(added)
+  }
+  ledger.set(told.id, { told, weights, isTakenBack })
+}
+
+/**
+ * A failure is shared between a tool that was chosen for a task that it does not fit, and one that does not work: `fit`
+ * is how likely the text alone would have chosen it. A tool that is down already is not blamed in full.
+ */
+function weigh(state: AdviceState, k: number, tool: Tool, told: Told, value: number) {
+  const { m } = beliefOf(state, tool, told.taskClass, told.scope)
+  if (value === 1) return { attempt: 1, expected: m }
+  const health = healthOf(state, tool)
+  const fit =
+    told.intent === null ? 1 : Math.min(0.98, Math.max(0.02, shareOf(textScores(state, told.intent, null), k)))
+  const blame = ((fit * (1 - m * health)) / (1 - fit * m * health)) * (health > HEALTH_SPARE ? 1 : health)
+  return { attempt: value + (1 - value) * blame, expected: m * (value + (1 - value) * fit) }
+}
+
+function shareOf(scores: Float64Array, k: number): number {
+  const best = scores.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY)
+  return Math.exp((scores[k] ?? 0) - best) / scores.reduce((sum, score) => sum + Math.exp(score - best), 0)
+}
+
+function add(state: AdviceState, k: number, tool: Tool, told: Told, outcome: string, weights: Weights): void {
+  const { t, u, attempt, expected } = weights
+  const value = VALUES[outcome] ?? 0
+  for (const counter of [tool.reliability, ...requireCells(tool, told)]) {
+    const decay = half(t - counter.t, RELIABILITY_HALF_LIFE)
+    counter.a = counter.a * decay + value
+    counter.n = counter.n * decay + attempt
+    counter.t = t
+  }
+  const decay = healthDecay(t - tool.health.t, u - tool.health.s)
+  tool.health = { o: tool.health.o * decay + value, e: tool.health.e * decay + expected, t, s: u }
+  const passed = half(t - state.pool.t, POOL_HALF_LIFE)
+  state.pool = { a: state.pool.a * passed + value, n: state.pool.n * passed + 1, t }
+  tally(tool, told, outcome, 1)
+  learn(state, k, tool, told, value)
+}
+
+function takeBack(state: AdviceState, id: string, ledger: Ledger): void {
+  const entry = ledger.get(id)
+  if (entry?.isTakenBack) return
+  ledger.set(id, { told: entry?.told ?? null, weights: entry?.weights ?? [], isTakenBack: true })
+  if (!entry?.told) return
+  for (const weights of entry.weights) {
+    const k = requireTool(state, weights.tool)
+    subtract(state, k, state.tools[k] as Tool, entry.told, weights)
+    state.changed.add(k)
+  }
+}
+
+function subtract(state: AdviceState, k: number, tool: Tool, told: Told, weights: Weights): void {
+  const { place, t, u, attempt, expected } = weights
+  const outcome = told.tools[place]?.outcome ?? ''
+  const value = VALUES[outcome] ?? 0
+  for (const counter of [tool.reliability, ...requireCells(tool, told)]) {
+    const decay = half(counter.t - t, RELIABILITY_HALF_LIFE)
+    counter.a -= value * decay
+    counter.n -= attempt * decay
+  }
+  const decay = healthDecay(tool.health.t - t, tool.health.s - u)
+  tool.health.o -= value * decay
+  tool.health.e -= expected * decay
+  const passed = half(state.pool.t - t, POOL_HALF_LIFE)
+  state.pool.a -= value * passed
+  state.pool.n -= passed
+  tally(tool, told, outcome, -1)
+  learn(state, k, tool, told, -value)
+}
+
+function requireCells(tool: Tool, { taskClass, scope }: Told) {
+  return cellKeys(taskClass, scope).map((key) => {
+    const cell = tool.cells.get(key) ?? { a: 0, n: 0, t: 0, tallies: new Map() }
+    tool.cells.set(key, cell)
+    return cell
+  })
+}
+
+/** The last outcome that is taken back takes the cell with it, and what rounding left there. */
+function tally(tool: Tool, { partner, taskClass, scope }: Told, outcome: string, by: number): void {
+  for (const key of cellKeys(taskClass, scope)) {
+    const tallies = tool.cells.get(key)?.tallies
+    if (tallies === undefined) continue
+    const { attempts, successes, failures } = tallies.get(partner) ?? { attempts: 0, successes: 0, failures: 0 }
+    const sum = {
+      attempts: attempts + by,
+      successes: successes + (outcome === 'success' ? by : 0),
+      failures: failures + (outcome === 'failure' ? by : 0),
+    }
+    if (sum.attempts > 0) tallies.set(partner, sum)
+    else tallies.delete(partner)
+    if (tallies.size === 0) tool.cells.delete(key)
+  }
+}
+
+function learn(state: AdviceState, k: number, tool: Tool, { intent }: Told, value: number): void {
+  if (value === 0) return
+  state.successes += value
+  for (const { key } of intent?.terms ?? []) learnTerm(state, k, tool, key, value)
+  for (const pair of intent?.pairs ?? []) learnPair(state, k, tool, pair, value)
+}

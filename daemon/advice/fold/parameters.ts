@@ -1,0 +1,33 @@
+// The numbers of tool advice. Measured on MetaTool and on a world that drifts (npm run eval -- advice). Those marked
+// with * go into what a fold stores: whoever changes one raises FOLD_VERSION of snapshot.ts.
+
+/** Saturation of a word's count, and how much a long document pays for its length. * */
+export const SATURATION = 3
+export const LENGTH_SHARE = 0.4
+/** What a word of a name, of a description and of a request's frame counts. Halves, so that counts are exact. * */
+export const NAME_WEIGHT = 2
+export const DESCRIPTION_WEIGHT = 1.5
+export const FRAME_WEIGHT = 0.6
+/** Two neighbouring words. * */
+export const PAIR_WEIGHT = 0.5
+/** Four letters of a word, for the cold start: gone when so many outcomes succeeded. */
+export const GRAM_WEIGHT = 0.7
+export const GRAM_UNTIL = 2_000
+/** How sharply the text decides. * */
+export const SHARPNESS = 30
+
+/** What is believed of a tool before anything is told, in outcomes; and of a level below the tool. * */
+export const TOOL_PRIOR = 8
+export const LEVEL_PRIOR = 2
+/** Half-lives, in outcomes of the database. Never the clock: an idle night must not change an answer. * */
+export const RELIABILITY_HALF_LIFE = 12_000
+export const POOL_HALF_LIFE = 693
+/** Of health, in uses of the tool; times HEALTH_RELAX in outcomes of the database, so that a mended tool is tried. * */
+export const HEALTH_HALF_LIFE = 30
+export const HEALTH_RELAX = 8
+export const HEALTH_PRIOR = 3
+/** A tool as ill as this or more is not blamed in full: its failures say little about the task. * */
+export const HEALTH_SPARE = 0.6
+
+/** How far a draw from what is believed of a tool may move it: 0 takes what is best known, 1 is Thompson sampling. */
+export const EXPLORE = 0.5

@@ -1,0 +1,132 @@
+// A state as rows: a head, and a row of bytes for each tool. Equal states give equal bytes: everything is written in
+// the order of its keys. What can be derived, names' words and the index of terms, is not written.
+
+import { analyserOf } from '../../memory/analysis/item.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
+import { type AdviceState, type Counter, emptyState, learnPair, learnTerm, requireTool, type Tool } from './state.ts'
+
+/** Raise it with any change of the fold, of its parameters or of these bytes. */
+const FOLD_VERSION = 1
+/** A snapshot of another version is not read: the outcomes are folded again, with the weights that were stored. */
+const SNAPSHOT_VERSION = FOLD_VERSION * 65_536 + analyserOf('auto')
+
+export interface ToolRow {
+  place: number
+  name: string
+  bytes: Buffer
+}
+
+export interface Snapshot {
+  head: Buffer
+  /** Those that changed since the last one: a store keeps the newest row of each place. */
+  tools: ToolRow[]
+}
+
+export function takeSnapshot(state: AdviceState): Snapshot {
+  const head = new ByteWriter()
+  head.whole(SNAPSHOT_VERSION)
+  head.whole(state.t)
+  head.real(state.successes)
+  writeCounter(head, state.pool)
+  const tools = [...state.changed]
+    .sort((x, y) => x - y)
+    .map((place) => {
+      const tool = state.tools[place] as Tool
+      return { place, name: tool.name, bytes: writeTool(tool) }
+    })
+  state.changed.clear()
+  return { head: head.done(), tools }
+}
+
+/** `tools`: every tool's newest row, by place. null for a snapshot of another version. */
+export function openSnapshot(head: Buffer, tools: readonly ToolRow[]): AdviceState | null {
+  const state = emptyState()
+  const reader = new ByteReader(head)
+  if (reader.whole() !== SNAPSHOT_VERSION) return null
+  state.t = reader.whole()
+  state.successes = reader.real()
+  state.pool = readCounter(reader)
+  for (const { place, name, bytes } of tools) {
+    if (requireTool(state, name) !== place) throw new Error(`advice snapshot: tool ${place} is missing or twice`)
+    readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))
+  }
+  state.changed.clear()
+  return state
+}
+
+function writeTool(tool: Tool): Buffer {
+  const writer = new ByteWriter()
+  writer.whole(tool.u)
+  writeCounter(writer, tool.reliability)
+  writer.real(tool.health.o)
+  writer.real(tool.health.e)
+  writer.whole(tool.health.t)
+  writer.whole(tool.health.s)
+  writer.whole(tool.cells.size)
+  for (const [key, cell] of [...tool.cells].sort(byKey)) {
+    writer.text(key)
+    writeCounter(writer, cell)
+    writer.whole(cell.tallies.size)
+    for (const [partner, { attempts, successes, failures }] of [...cell.tallies].sort(byKey)) {
+      writer.text(partner)
+      writer.whole(attempts)
+      writer.whole(successes)
+      writer.whole(failures)
+    }
+  }
+  writeCounts(writer, tool.terms)
+  writeCounts(writer, tool.pairs)
+  return writer.done()
+}
+
+function readTool(state: AdviceState, place: number, tool: Tool, reader: ByteReader): void {
+  tool.u = reader.whole()
+  tool.reliability = readCounter(reader)
+  tool.health = { o: reader.real(), e: reader.real(), t: reader.whole(), s: reader.whole() }
+  for (let cells = reader.whole(); cells > 0; cells--) {
+    const key = reader.text()
+    const cell = { ...readCounter(reader), tallies: new Map() }
+    for (let tallies = reader.whole(); tallies > 0; tallies--) {
+      const partner = reader.text()
+      cell.tallies.set(partner, { attempts: reader.whole(), successes: reader.whole(), failures: reader.whole() })
+    }
+    tool.cells.set(key, cell)
+  }
+  readCounts(reader, (key, count) => learnTerm(state, place, tool, key, count))
+  readCounts(reader, (key, count) => learnPair(state, place, tool, key, count))
+  if (!reader.isAtEnd) throw new Error(`advice snapshot: tool ${place} has more bytes than it says`)
+}
+
+function writeCounter(writer: ByteWriter, { a, n, t }: Counter): void {
+  writer.real(a)
+  writer.real(n)
+  writer.whole(t)
+}
+
+function readCounter(reader: ByteReader): Counter {
+  return { a: reader.real(), n: reader.real(), t: reader.whole() }
+}
+
+/** Keys as the steps between them, counts as halves. */
+function writeCounts(writer: ByteWriter, counts: ReadonlyMap<number, number>): void {
+  const keys = Uint32Array.from(counts.keys()).sort()
+  writer.whole(keys.length)
+  let before = 0
+  for (const key of keys) {
+    writer.whole(key - before)
+    writer.whole((counts.get(key) ?? 0) * 2)
+    before = key
+  }
+}
+
+function readCounts(reader: ByteReader, each: (key: number, count: number) => void): void {
+  let key = 0
+  for (let left = reader.whole(); left > 0; left--) {
+    key += reader.whole()
+    each(key, reader.whole() / 2)
+  }
+}
+
+function byKey([x]: readonly [string, unknown], [y]: readonly [string, unknown]): number {
+  return x < y ? -1 : 1
+}

@@ -1,0 +1,212 @@
+// What the outcomes of a database add up to. Counters decay by halves; each stands at the time of its last change and
+// is read decayed to the state's time. Time `t` is the number of the outcome, `u` the same per tool: no clock.
+
+import {
+  HEALTH_HALF_LIFE,
+  HEALTH_PRIOR,
+  HEALTH_RELAX,
+  LEVEL_PRIOR,
+  NAME_WEIGHT,
+  POOL_HALF_LIFE,
+  RELIABILITY_HALF_LIFE,
+  TOOL_PRIOR,
+} from './parameters.ts'
+import { wordsOfName } from './words.ts'
+
+/** Successes `a` of attempts `n`, as they stood at `t`. */
+export interface Counter {
+  a: number
+  n: number
+  t: number
+}
+
+/** What one partner told, in whole numbers that never decay. */
+export interface Tally {
+  attempts: number
+  successes: number
+  failures: number
+}
+
+/** Outcomes of a tool in a task class, or in a class and scope. Gone when the last of them is taken back. */
+export interface Cell extends Counter {
+  tallies: Map<string, Tally>
+}
+
+/** Successes `o` and what was expected of them `e`, as they stood at `t` and at the tool's use `s`. */
+export interface Health {
+  o: number
+  e: number
+  t: number
+  s: number
+}
+
+export interface Tool {
+  name: string
+  /** How many outcomes it had. */
+  u: number
+  reliability: Counter
+  health: Health
+  cells: Map<string, Cell>
+  /** What intents of its successes had, by key of the term and by pair: the name is not in it. */
+  terms: Map<number, number>
+  pairs: Map<number, number>
+  /** All its words, the name's weight included. */
+  length: number
+}
+
+export interface AdviceState {
+  /** Outcomes so far. */
+  t: number
+  /** Their values' sum. */
+  successes: number
+  /** Every outcome of the database: the prior of a tool nobody told of. */
+  pool: Counter
+  /** In the order of their first outcome. */
+  tools: Tool[]
+  byName: Map<string, number>
+  /** Tools that changed since the last snapshot. */
+  changed: Set<number>
+  /** Derived from the tools: which of them have a term, names included, or a pair. */
+  terms: Postings
+  pairs: Postings
+  /** The sum of the tools' lengths. */
+  length: number
+}
+
+/** `[tool, count, tool, count, …]` by key. No order is meant: each tool stands in a list once. */
+export class Postings {
+  readonly #lists = new Map<number, number[]>()
+
+  get(key: number): readonly number[] | undefined {
+    return this.#lists.get(key)
+  }
+
+  add(key: number, tool: number, by: number): void {
+    const list = this.#lists.get(key)
+    if (list === undefined) {
+      this.#lists.set(key, [tool, by])
+      return
+    }
+    // From the end: what is loaded from a snapshot comes tool by tool.
+    let at = list.length - 2
+    while (at >= 0 && list[at] !== tool) at -= 2
+    if (at < 0) {
+      list.push(tool, by)
+      return
+    }
+    const count = (list[at + 1] ?? 0) + by
+    if (count !== 0) {
+      list[at + 1] = count
+      return
+    }
+    const last = list.splice(-2)
+    if (at < list.length) list.splice(at, 2, ...last)
+    if (list.length === 0) this.#lists.delete(key)
+  }
+}
+
+export function emptyState(): AdviceState {
+  return {
+    ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, length: 0 },
+    ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings() },
+  }
+}
+
+export function requireTool(state: AdviceState, name: string): number {
+  const known = state.byName.get(name)
+  if (known !== undefined) return known
+  const k = state.tools.length
+  const tool: Tool = {
+    ...{ name, u: 0, reliability: { a: 0, n: 0, t: 0 }, health: { o: 0, e: 0, t: 0, s: 0 } },
+    ...{ cells: new Map(), terms: new Map(), pairs: new Map(), length: 0 },
+  }
+  state.byName.set(name, k)
+  state.tools.push(tool)
+  for (const { key, count } of wordsOfName(name).terms) addTerm(state, k, tool, key, count * NAME_WEIGHT)
+  state.changed.add(k)
+  return k
+}
+
+function addTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
+  state.terms.add(key, k, by)
+  tool.length += by
+  state.length += by
+}
+
+/** Counts are multiples of a half, so what is taken back leaves nothing behind. */
+export function learnTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
+  addTerm(state, k, tool, key, by)
+  count(tool.terms, key, by)
+}
+
+export function learnPair(state: AdviceState, k: number, tool: Tool, pair: number, by: number): void {
+  state.pairs.add(pair, k, by)
+  count(tool.pairs, pair, by)
+}
+
+function count(counts: Map<number, number>, key: number, by: number): void {
+  const sum = (counts.get(key) ?? 0) + by
+  if (sum === 0) counts.delete(key)
+  else counts.set(key, sum)
+}
+
+/** The cells of a tool that an outcome belongs to. NUL stands in no body, so no class is another's class and scope. */
+export function cellKeys(taskClass: string | null, scope: string | null): string[] {
+  return taskClass === null ? [] : [taskClass, scopedKey(taskClass, scope)]
+}
+
+/** Outcomes without a scope have a cell of their own: they match a request of every scope. */
+function scopedKey(taskClass: string, scope: string | null): string {
+  return `${taskClass}\0${scope ?? ''}`
+}
+
+export function half(passed: number, life: number): number {
+  return 0.5 ** (passed / life)
+}
+
+export function healthDecay(t: number, u: number): number {
+  return half(t, HEALTH_HALF_LIFE * HEALTH_RELAX) * half(u, HEALTH_HALF_LIFE)
+}
+
+/** What is believed of a tool in a task: Beta(a, b) with mean m. */
+export interface Belief {
+  a: number
+  b: number
+  m: number
+}
+
+/**
+ * Each level is the prior of the next: all tools, the tool, the tool in this class, and in this scope where there is
+ * one. A level that has no key is left out; one without outcomes says nothing and is as unsure as its prior.
+ */
+export function beliefOf(
+  state: AdviceState,
+  tool: Tool | undefined,
+  taskClass: string | null,
+  scope: string | null,
+): Belief {
+  const passed = half(state.t - state.pool.t, POOL_HALF_LIFE)
+  const m = (Math.max(0, state.pool.a * passed) + 3) / (Math.max(0, state.pool.n * passed) + 4)
+  let belief = narrowed(state.t, m, TOOL_PRIOR, tool?.reliability)
+  if (taskClass === null) return belief
+  belief = narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(taskClass))
+  if (scope === null) return belief
+  return narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(scopedKey(taskClass, scope)))
+}
+
+function narrowed(now: number, prior: number, strength: number, counter: Counter | undefined): Belief {
+  const decay = counter === undefined ? 0 : half(now - counter.t, RELIABILITY_HALF_LIFE)
+  const attempts = Math.max(0, (counter?.n ?? 0) * decay)
+  const successes = Math.min(attempts, Math.max(0, (counter?.a ?? 0) * decay))
+  const a = successes + strength * prior
+  const b = attempts - successes + strength * (1 - prior)
+  return { a, b, m: a / (a + b) }
+}
+
+/** 1 while it succeeds as expected; less when it fails more than that. It relaxes with the outcomes that pass. */
+export function healthOf(state: AdviceState, tool: Tool | undefined): number {
+  if (tool === undefined) return 1
+  const { o, e, t, s } = tool.health
+  const decay = healthDecay(state.t - t, tool.u - s)
+  return Math.min(1, (Math.max(0, o * decay) + HEALTH_PRIOR) / (Math.max(0, e * decay) + HEALTH_PRIOR))
+}
