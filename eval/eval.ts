@@ -1,6 +1,7 @@
 // `npm run eval -- <name>`: how good recall and advice are, on recorded data. Each evaluation prints its own figures.
 
 import { evaluateAdvice } from './advice/advice.ts'
+import { evaluateDay } from './day/evaluate.ts'
 import { evaluateRecall } from './recall/recall.ts'
 import { refit } from './recall/refit.ts'
 
@@ -8,6 +9,7 @@ type Evaluation = { says: string; run: (args: string[]) => Promise<void> }
 
 const EVALUATIONS: Readonly<Record<string, Evaluation>> = {
   advice: { says: "MetaTool and a world that drifts through the daemon's tool advice", run: evaluateAdvice },
+  day: { says: 'a scripted day, days made from it and LoCoMo through the cognitive cycle', run: evaluateDay },
   recall: { says: "LoCoMo and our own questions through the daemon's recall", run: evaluateRecall },
   refit: { says: '--file <records and questions>: weights for your own data', run: refit },
 }

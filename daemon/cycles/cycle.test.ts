@@ -1,42 +1,205 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PART_WEIGHTS } from '../memory/weights.ts'
-import { decide, perceive, recordsFor } from './cycle.ts'
-import type { CycleConfig, CycleInput, Observation } from './shapes.ts'
+import type { CycleConfig, CycleResult } from './shapes.ts'
+import { Mind, type Said, SHIPPED } from './testing/mind.ts'
 
 const NOW = Date.UTC(2031, 2, 12, 9)
-const CONFIG: CycleConfig = {
-  ...{ capacity: 25, consolidateAfterCycles: 2, relativeThreshold: 5, stickiness: 1, stickinessHalfLifeCycles: 3 },
-  ...{ candidateFactor: 4, slotTtlMs: null, matchShare: 0.25, spontaneousShare: 0.25, echo: { weight: 2, share: 0.8 } },
-  ...{ due: { weight: 4, leadMs: 3_600_000, graceMs: 3_600_000 }, focusTtlMs: 1_800_000 },
-  weights: { ...PART_WEIGHTS, base: 0.5, hint: 0.5 },
-  ...{ decay: 0.5, baseRecent: 4, maxCueTerms: 16, noise: 0 },
-}
-const UNKNOWN = { isDuplicate: false, isForgotten: false, equal: null, current: null, superseded: null }
+const MINUTE = 60_000
 
-const observed = (id: string, content: string, known: Partial<Observation['known']> = {}): Observation => ({
-  ...{ id, write: { content } },
-  known: { ...UNKNOWN, place: { context: 1, position: 0 }, ...known },
+const said = (id: string, content: string, more: Partial<Said> = {}): Said => ({
+  id,
+  content,
+  contextId: 'talk',
+  ...more,
+})
+const actions = ({ decisions }: CycleResult) =>
+  decisions.map(({ action, reasonCode, subject }) => `${action} ${reasonCode} ${subject.key}`)
+const heldBy = ({ slots }: CycleResult) => slots.map(({ record, key }) => record?.id ?? key)
+
+test('a known event and a forgotten value are rejected and stored nowhere', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'The kiln is hot.', { sourceEventId: 'e1' })])
+  mind.state.forgotten.push('The safe opens with 1234.')
+
+  const { result } = mind.run(NOW + MINUTE, null, [
+    said('b', 'The kiln is cold.', { sourceEventId: 'e1' }),
+    said('c', 'The safe opens with 1234.'),
+    said('d', 'The glaze is blue.', { sourceEventId: 'e2' }),
+    said('e', 'The glaze is green.', { sourceEventId: 'e2' }),
+  ])
+
+  assert.deepEqual(result.rows.store, [2])
+  const rejected = actions(result).filter((action) => action.startsWith('rejected'))
+  assert.deepEqual(rejected, ['rejected duplicate b', 'rejected forgotten c', 'rejected duplicate e'])
+  assert.deepEqual(heldBy(result).toSorted(), ['a', 'd'])
 })
 
-test('what came in and is neither known nor forgotten is stored and has a slot', () => {
-  const input: CycleInput = {
-    ...{ number: 1, now: NOW, seed: 's', focus: null, document: { slots: [], focus: null }, config: CONFIG, seq: 7 },
-    observations: [observed('a', 'tea'), observed('b', 'milk', { isDuplicate: true }), observed('c', 'jam')],
-    due: [],
-  }
-  const perceived = perceive(input)
-  const answer = { ranked: [], terms: [], idfTotal: 1 }
+test('what is said again in the same words is one record, presented once more', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'Yes, at noon.', { actor: 'Mara' })])
 
-  assert.deepEqual(recordsFor(perceived, answer), [])
-  const { slots, rows, decisions } = decide(perceived, answer, new Map())
-  assert.deepEqual(rows.store, [0, 2])
-  assert.deepEqual(
-    slots.map(({ record }) => record?.id),
-    ['a', 'c'],
+  const { result } = mind.run(NOW + MINUTE, null, [
+    said('b', 'Yes, at noon.', { actor: 'Mara' }),
+    said('c', 'Yes, at noon.', { actor: 'Pim' }),
+    said('d', 'Yes, at noon.', { actor: 'Mara', contextId: 'other' }),
+  ])
+
+  assert.deepEqual(result.rows.store, [1, 2], 'by another actor or elsewhere it is another statement')
+  const held = result.slots.find(({ record }) => record?.id === 'a')
+  assert.deepEqual(held?.seen, { n: 2, first: NOW, recent: [NOW + MINUTE, NOW] })
+  assert.deepEqual(result.rows.present, [], 'kept in the document while it is resident')
+})
+
+test('a key names one current fact: the new one takes its slot and closes the former, resident or not', () => {
+  const mind = new Mind({ capacity: 2 })
+  mind.run(NOW, null, [said('a', 'Packed so far: two crates.', { key: 'packed' })])
+  const first = mind.run(NOW + MINUTE, null, [said('b', 'Packed so far: three crates.', { key: 'packed' })])
+  assert.ok(actions(first.result).includes('merged merged packed'))
+  assert.deepEqual(heldBy(first.result), ['b'])
+  assert.deepEqual(first.result.rows.close, [{ id: 'a', seq: 1, by: 'b' }])
+
+  const away = { ...said('x', 'The courier waits at the gate.'), contextId: 'gate' }
+  mind.run(NOW + 2 * MINUTE, null, [away, said('y', 'The gate is locked by the porter.', { contextId: 'gate' })])
+  const { result } = mind.run(NOW + 3 * MINUTE, 'How many crates are packed so far?', [
+    said('c', 'Packed so far: seven crates.', { key: 'packed' }),
+  ])
+  assert.deepEqual(heldBy(result)[0], 'c')
+  assert.equal(heldBy(result).includes('b'), false)
+  assert.equal(result.rows.close[0]?.id, 'b')
+})
+
+test('what supersedes a record takes it out of mind, and a slot whose record no longer holds leaves', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'We meet Ilse in the blue room.'), said('o', 'The river museum is open.')])
+  const { result } = mind.run(NOW + MINUTE, null, [said('b', 'We meet Ilse in the attic.', { supersedes: 'a' })])
+  assert.ok(actions(result).includes('evicted superseded a'))
+  assert.equal(heldBy(result).includes('a'), false)
+
+  const stored = mind.state.stored.find(({ record }) => record.id === 'o')
+  assert.ok(stored)
+  stored.isClosed = true
+  const later = mind.run(NOW + 2 * MINUTE, null, [])
+  assert.ok(actions(later.result).includes('evicted superseded o'))
+})
+
+test('two facts under one key in one cycle: both are stored, the second holds', () => {
+  const mind = new Mind()
+  const { result } = mind.run(NOW, null, [
+    said('a', 'Packed: two crates.', { key: 'packed' }),
+    said('b', 'Packed: three crates.', { key: 'packed' }),
+  ])
+  assert.deepEqual(result.rows.store, [0, 1])
+  assert.deepEqual(result.rows.close, [{ id: 'a', seq: null, by: 'b' }])
+  assert.deepEqual(heldBy(result), ['b'])
+})
+
+test('pinned slots never leave by competition; an expired one leaves and is not consolidated', () => {
+  const mind = new Mind({ capacity: 2, consolidateAfterCycles: 100 })
+  for (const key of ['one', 'two', 'three']) mind.put({ key, value: `rule ${key}`, pinned: true }, NOW)
+  mind.put({ key: 'note', value: 'back in five minutes' }, NOW)
+  const note = mind.state.slots.at(-1)
+  assert.ok(note)
+  note.expiresAt = NOW + MINUTE
+
+  const { result } = mind.run(NOW + MINUTE, 'Where is the courier?', [said('a', 'The courier is at the gate.')])
+
+  assert.deepEqual(heldBy(result).toSorted(), ['one', 'three', 'two'])
+  assert.ok(actions(result).includes('evicted expired note'))
+  assert.deepEqual(result.rows.consolidate, [])
+  assert.ok(actions(result).includes('stored outcompeted a'))
+})
+
+test('a slot that was put becomes a record when it was kept for two cycles, or leaves by competition', () => {
+  const mind = new Mind({ capacity: 1 })
+  mind.put({ key: 'plan', value: 'Thank the volunteers, end with the toast.' }, NOW)
+  const first = mind.run(NOW, null, [])
+  assert.deepEqual(first.result.rows.consolidate, [])
+  const second = mind.run(NOW + MINUTE, null, [])
+  assert.equal(second.result.rows.consolidate[0]?.content, 'Thank the volunteers, end with the toast.')
+  assert.match(second.result.slots[0]?.record?.id ?? '', /^mem_/)
+
+  const pushed = new Mind({ capacity: 1 })
+  pushed.put({ key: 'plan', value: 'Thank the volunteers, end with the toast.' }, NOW)
+  const { result } = pushed.run(NOW + MINUTE, 'Where is the courier?', [said('a', 'The courier is at the gate.')])
+  assert.deepEqual(heldBy(result), ['a'])
+  assert.equal(result.rows.consolidate[0]?.slot.key, 'plan')
+})
+
+test('presentations of a slot go to its record when it leaves', () => {
+  const mind = new Mind({ capacity: 1 })
+  mind.run(NOW, null, [said('a', 'The lamp in the foyer is broken.')])
+  mind.run(NOW + MINUTE, null, [said('b', 'The lamp in the foyer is broken.')])
+  const { result } = mind.run(NOW + 2 * MINUTE, 'Where is the courier?', [said('c', 'The courier is at the gate.')])
+  assert.deepEqual(result.rows.present, [{ id: 'a', seq: 1, seen: { n: 2, first: NOW, recent: [NOW + MINUTE, NOW] } }])
+})
+
+test('of a flood of readings three at most are held, and the exception is', () => {
+  const mind = new Mind()
+  const readings = Array.from({ length: 40 }, (_, k) =>
+    said(`r${k}`, `Hall sensor: humidity ${41 + (k % 7)}.${k} percent, within limits.`, { actor: 'sensor' }),
   )
-  assert.deepEqual(
-    decisions.map(({ action, reasonCode, subject }) => [action, reasonCode, subject.key]),
-    [['rejected', 'duplicate', 'b']],
+  readings.splice(20, 0, said('alarm', 'Hall sensor: humidity alarm, the west window is open.', { actor: 'sensor' }))
+  const { result } = mind.run(NOW, null, readings)
+  const held = heldBy(result)
+  assert.ok(held.includes('alarm'))
+  assert.ok(held.filter((id) => id.startsWith('r')).length <= 3)
+  assert.equal(result.rows.store.length, 41, 'all are stored')
+})
+
+test('what is due comes to mind unasked, an hour before and after, and is said', () => {
+  const dueAt = new Date(NOW + 300 * MINUTE).toISOString()
+  const config: Partial<CycleConfig> = { capacity: 3 }
+  const mindOf = () => {
+    const mind = new Mind(config)
+    mind.remember([said('p', 'I promised the bookbinder an answer.', { dueAt })], NOW)
+    return mind
+  }
+  const news = said('a', 'The courier is at the gate.', { contextId: 'gate' })
+  const at = (minutes: number) =>
+    mindOf()
+      .run(NOW + minutes * MINUTE, null, [news])
+      .result.broadcast.map(({ recordId }) => recordId)
+  assert.equal(at(200).includes('p'), false)
+  assert.equal(at(241).includes('p'), true)
+  assert.equal(at(359).includes('p'), true)
+  assert.equal(at(361).includes('p'), false)
+})
+
+test('without a focus only what shares a quarter of the cue comes to mind; held is not said', () => {
+  const mind = new Mind()
+  mind.remember(
+    [
+      said('kiln', 'The kiln needs a new door.', { contextId: 'w' }),
+      said('talk', 'Lovely weather for a walk.', { contextId: 'w' }),
+    ],
+    NOW,
   )
+  const { result } = mind.run(NOW + 60 * MINUTE, null, [said('a', 'The kiln door is stuck.', { contextId: 'v' })])
+  assert.deepEqual(heldBy(result).toSorted(), ['a', 'kiln'])
+  const later = mind.run(NOW + 61 * MINUTE, null, [said('b', 'Flour and sugar were bought.', { contextId: 'u' })])
+  assert.deepEqual(
+    later.result.broadcast.map(({ recordId }) => recordId),
+    ['b'],
+  )
+  assert.equal(later.result.slots.length, 3)
+})
+
+test('each score is the sum of its parts, and nothing that was handed in is changed', () => {
+  const mind = new Mind({ noise: 0.3 })
+  mind.remember(
+    [said('p', 'I promised Ilse the blue room.', { dueAt: new Date(NOW).toISOString(), salience: 1.5 })],
+    NOW,
+  )
+  mind.put({ key: 'rule', value: { never: 'phone numbers' }, pinned: true }, NOW)
+  const frozen = JSON.stringify(mind.state)
+  const { result } = mind.compute(NOW + MINUTE, 'Where is the blue room?', [said('a', 'The blue room is cold.')])
+  const state = JSON.parse(JSON.stringify(mind.state))
+  state.contexts = JSON.parse(frozen).contexts
+  assert.equal(JSON.stringify({ ...state, contextCount: 1 }), frozen)
+  for (const { score, parts } of result.decisions) {
+    const sum = parts.reduce((total, { contribution }) => total + contribution, 0)
+    assert.ok(Math.abs(sum - score) < 1e-6)
+  }
+  assert.ok(result.decisions.some(({ parts }) => parts.some(({ name }) => name === 'noise')))
+  assert.deepEqual(SHIPPED.capacity, 25)
 })

@@ -2,101 +2,140 @@
 // between which the index is asked; no clock, no chance but the seeded one, cut by counts and never by time.
 //
 //   const perceived = perceive(input)                          // what came in is settled, the cue is made
-//   const answer = await index.recall(perceived.ask)           // a search as of input.seq, with what came in
-//   const records = await read(recordsFor(perceived, answer))  // what was found and is not at hand
+//   const answer = await index.find(…perceived.ask)            // a search as of input.seq, with what came in
+//   const records = await read(recordsFor(perceived, answer))  // what was found and is not at hand, by number
 //   const result = decide(perceived, answer, records)          // the document after it, decisions, rows
 //
 // The same input, answer and records give the same result, byte for byte; nothing that is handed in is changed. So a
 // stored state and startedAt give the stored decisions again, and a dry run decides as the run.
-//
-// First body: duplicates and forgotten values are rejected, everything else is stored; the newest have the slots.
 
-import type {
-  CycleInput,
-  CycleResult,
-  Decision,
-  KnownRecord,
-  NextSlot,
-  Observation,
-  RecallAnswer,
-  RecallAsk,
-} from './shapes.ts'
+import type { SearchOptions } from '../memory/index/search.ts'
+import { byNewest, compete } from './compete.ts'
+import { cutPool } from './echo.ts'
+import { type Candidate, createJudge } from './judge.ts'
+import { broadcast, createIds, learn, placeSlots } from './learn.ts'
+import { openLedger } from './ledger.ts'
+import { type Settled, settle } from './perceive.ts'
+import type { CycleInput, CycleResult, KnownRecord, Phase, RecallAnswer, RecallAsk, Recalled } from './shapes.ts'
 
 export interface Perceived {
   input: CycleInput
   ask: RecallAsk
-  decisions: Decision[]
-  /** Observations that become records, by their place in the input. */
-  store: number[]
+  settled: Settled
 }
 
-export function perceive(input: CycleInput): Perceived {
-  const { observations, config, focus, seq, due, document } = input
-  const decisions: Decision[] = []
-  const store: number[] = []
-  for (const [at, { id, known }] of observations.entries()) {
-    if (!known.isDuplicate && !known.isForgotten) store.push(at)
-    else decisions.push(rejected(id, known.isDuplicate ? 'duplicate' : 'forgotten', decisions.length))
-  }
-  const fresh = store.map((at, position) => {
-    const { write, known } = observations[at] as Observation
-    const occurredAt = write.occurredAt === undefined ? input.now : Date.parse(write.occurredAt)
-    return { ...known.place, seq: seq + 1 + position, actor: write.actor ?? null, occurredAt, content: write.content }
-  })
-  const held = document.slots.flatMap(({ record }) => record?.seq ?? [])
-  const ask: RecallAsk = {
-    ...{ focus, words: fresh.map(({ content }) => content), fresh, without: [] },
-    always: [...held, ...due.map((record) => record.seq), ...fresh.map((item) => item.seq)],
-    limit: config.capacity * config.candidateFactor,
+/** Called at the end of a phase, to measure it; what it does decides nothing. */
+type Mark = (phase: Phase) => void
+
+/** More than the pool takes: how old a record is, which the index does not rank by, moves it by less than three. */
+const RECALL_MORE = 2
+
+export function perceive(input: CycleInput, mark: Mark = () => {}): Perceived {
+  const { config, focus, document, now, due } = input
+  const settled = settle(input)
+  mark('perceive')
+  const standing = document.focus && now - document.focus.at < config.focusTtlMs ? [document.focus.text] : []
+  const held = settled.held.flatMap(({ slot }) => slot.record?.seq ?? [])
+  const fresh = settled.fresh.map(({ seq }) => seq)
+  const closedFresh = settled.texts.flatMap(({ seq }) => (fresh.includes(seq) ? [] : [seq]))
+  const without = new Set([...settled.closed, ...closedFresh])
+  const options: SearchOptions = {
+    limit: Math.ceil(config.candidateFactor * config.capacity * RECALL_MORE),
+    // What is held, came in, was heard again or is due is weighed whatever the cue.
+    always: [...new Set([...held, ...fresh, ...settled.heard.keys(), ...due.map(({ seq }) => seq)])],
+    ...(without.size > 0 ? { filter: { without } } : {}),
+    // Unasked, only what shares enough words comes to mind; or the best context alone would fill the slots with talk.
     ownMin: focus === null ? config.spontaneousShare : 0,
-    termsMax: config.maxCueTerms,
+    ...{ termsMax: config.maxCueTerms, knownTermsOnly: true, newestFirst: true, weights: config.weights },
   }
-  return { input, ask, decisions, store }
+  return { input, ask: { focus, words: focus === null ? standing : [], fresh: settled.texts, options }, settled }
 }
 
-/** Numbers of the records that decide() must be handed: what was found and is neither held, due nor of this cycle. */
+/** Numbers of the records that decide() is handed: what was found and is neither held, due nor of this cycle. */
 export function recordsFor({ input, ask }: Perceived, { ranked }: RecallAnswer): number[] {
-  const atHand = new Set(ask.always)
+  const atHand = new Set(ask.options.always)
   return ranked.flatMap(({ seq }) => (seq <= input.seq && !atHand.has(seq) ? [seq] : []))
 }
 
 export function decide(
-  { input, decisions, store }: Perceived,
+  { input, ask, settled: before }: Perceived,
   answer: RecallAnswer,
   records: ReadonlyMap<number, KnownRecord>,
+  mark: Mark = () => {},
 ): CycleResult {
-  const { document, config, number, now } = input
-  const explain = { score: 0, parts: [] }
-  const held: NextSlot[] = document.slots.map((slot) => ({ ...slot, explain, from: 'slot' }))
-  const fresh = store.map((at): NextSlot => {
-    const { id, write } = input.observations[at] as Observation
-    const occurredAt = write.occurredAt === undefined ? now : Date.parse(write.occurredAt)
-    return {
-      ...{ id, key: write.key ?? id, version: null, value: write.content, pinned: false, ephemeral: false, surface: 0 },
-      ...{ hint: write.salience ?? 0, seen: { n: 1, first: occurredAt, recent: [occurredAt] }, touchedCycle: number },
-      ...{ sizeBytes: Buffer.byteLength(write.content), createdAt: now, expiresAt: null, admittedCycle: number },
-      ...{ accessCount: 0, lastAccessedAt: null, explain, from: { observation: at } },
-      record: { id, seq: null, actor: write.actor ?? null, occurredAt, dueAt: null },
-    }
-  })
-  const slots = [...fresh, ...held].slice(0, config.capacity)
+  const { config, document, focus, now, observations } = input
+  const settled = { ...before, held: [...before.held], ledger: openLedger(before.ledger) }
+  const candidates = weigh(input, settled, answer, records)
+  candidates.sort((one, other) => other.score - one.score || byNewest(one, other))
+  const isMust = ({ held, fresh, id }: Candidate) => held !== null || fresh !== null || isHeard(settled, id)
+  const pool = cutPool(candidates, isMust, config.candidateFactor * config.capacity, config)
+  mark('recall')
+  const outcome = compete(pool, input)
+  mark('compete')
+  const ids = createIds(input)
+  const placed = placeSlots(input, settled, outcome, ids)
+  const said = broadcast(placed, input)
+  mark('broadcast')
+  const { slots, rows } = learn(input, settled, outcome, placed, ids)
+  mark('learn')
   return {
-    ...{ slots, focus: document.focus, decisions, broadcast: [] },
-    rows: { store, consolidate: [], close: [], present: [], evict: [] },
-    phases: [{ name: 'recall', in: answer.ranked.length, out: records.size }],
+    ...{ slots, focus: focus === null ? document.focus : { text: focus, at: now }, broadcast: said },
+    decisions: settled.ledger.decisions,
+    rows: { ...settled.rows, ...rows, evict: settled.ledger.evict },
+    phases: [
+      { name: 'perceive', in: observations.length, out: settled.rows.store.length },
+      { name: 'cue', in: focus === null ? ask.fresh.length + ask.words.length : 1, out: answer.terms.length },
+      { name: 'recall', in: answer.ranked.length, out: pool.length },
+      { name: 'compete', in: pool.length, out: placed.length },
+      { name: 'broadcast', in: placed.length, out: said.length },
+      { name: 'learn', in: outcome.dropped.length, out: rows.consolidate.length + rows.present.length },
+    ],
   }
 }
 
-function rejected(id: string, reasonCode: 'duplicate' | 'forgotten', seq: number): Decision {
-  return {
-    ...{
-      seq,
-      action: 'rejected',
-      subject: { kind: 'record', key: id, version: null },
-      reasonCode,
-      score: 0,
-      parts: [],
-    },
-    ...{ reason: '', displacedBy: null, evidenceRefs: [], rule: reasonCode },
+function isHeard({ heard }: Settled, id: string): boolean {
+  for (const { record } of heard.values()) if (record.id === id) return true
+  return false
+}
+
+/** Every candidate with its score: what is held, what came in, what was heard again, what is due and what was found. */
+function weigh(
+  input: CycleInput,
+  settled: Settled,
+  answer: RecallAnswer,
+  records: ReadonlyMap<number, KnownRecord>,
+): Candidate[] {
+  const judge = createJudge(input, answer)
+  const found = new Map(answer.ranked.map((one) => [one.seq, one]))
+  const take = (seq: number): Recalled | undefined => {
+    const one = found.get(seq)
+    found.delete(seq)
+    return one
   }
+  const candidates: Candidate[] = []
+  for (const held of [...settled.held]) {
+    const { record, pinned } = held.slot
+    const one = record === null ? undefined : take(record.seq)
+    if (one) candidates.push(judge.heldOne(held, one))
+    else if (record === null || pinned) candidates.push(judge.looseOne(held))
+    else {
+      // Its record was closed or archived since: a fact that no longer holds is not kept in mind.
+      settled.held.splice(settled.held.indexOf(held), 1)
+      settled.ledger.left(held.slot, 'superseded', 'Its record no longer holds.', null)
+    }
+  }
+  for (const fresh of settled.fresh) {
+    const one = take(fresh.seq)
+    if (one) candidates.push(judge.freshOne(fresh, one))
+  }
+  for (const [seq, heard] of settled.heard) {
+    const one = take(seq)
+    if (one) candidates.push(judge.heardOne(heard, one))
+  }
+  const others = new Map([...records, ...input.due.map((record) => [record.seq, record] as const)])
+  for (const [seq, one] of found) {
+    const record = others.get(seq)
+    if (record) candidates.push(judge.recalledOne(record, one))
+  }
+  return candidates
 }

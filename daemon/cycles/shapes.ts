@@ -3,12 +3,16 @@
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import type { RecordText } from '../memory/analysis/item.ts'
+import type { SearchOptions } from '../memory/index/search.ts'
 import type { PartWeights } from '../memory/weights.ts'
 import type { Judged, Presentations } from '../working-memory/activation.ts'
+import type { Policy } from '../working-memory/config.ts'
 
 /** COGNITION 5.3, as far as a cycle reads it; the working memory's keys, then the cognitive ones. */
 export interface CycleConfig {
   capacity: number
+  /** Who leaves when there is no room; without one: activation. */
+  policy?: Policy
   consolidateAfterCycles: number
   /** Null: none. */
   relativeThreshold: number | null
@@ -55,6 +59,8 @@ export interface SlotRecord {
   actor: string | null
   occurredAt: number
   dueAt: number | null
+  /** How many of its presentations stand with the record; those of the slot beyond them are written when it leaves. */
+  presented: number
 }
 
 export interface Focus {
@@ -78,7 +84,6 @@ export interface KnownRecord {
   expiresAt: number | null
   /** Null: presented once, when it happened. */
   seen: Presentations | null
-  evidenceRefs: readonly string[]
 }
 
 export interface Observation {
@@ -124,19 +129,11 @@ export interface CycleInput {
 export interface RecallAsk {
   /** A question, whose names, dates and question words count; null: the terms of `words` alone. */
   focus: string | null
-  /** Texts whose terms are the cue where there is no focus. */
+  /** Where there is no focus the terms of the fresh items are the cue, with those of these texts. */
   words: readonly string[]
   /** This cycle's observations; their seqs are above `seq` and are theirs in this search alone. */
   fresh: readonly RecordText[]
-  /** Always in the answer: what is held, due or heard again, and what is fresh. */
-  always: readonly number[]
-  /** Never in the answer: what this cycle closed. */
-  without: readonly number[]
-  /** Others: as many, each with at least this share of the cue's idf in its own words. */
-  limit: number
-  ownMin: number
-  /** Only so many of the cue's terms count, the rarest. */
-  termsMax: number
+  options: SearchOptions
 }
 
 export interface RecallAnswer {
@@ -182,8 +179,9 @@ export interface Decision {
   /** 0 and no parts where nothing was weighed. */
   score: number
   parts: Explanation['parts']
-  /** Key of a slot, or id of a record. */
+  /** Id of the record that took its place. */
   displacedBy: string | null
+  /** Ids of the records that it stands on. */
   evidenceRefs: readonly string[]
   /** Of COGNITION 5: which rule decided. */
   rule: string
@@ -211,14 +209,14 @@ export interface CycleResult {
   rows: {
     /** Observations that become records, by their place in the input, in this order. */
     store: number[]
-    /** Slots that become records: of context `slots`, said when the slot was made, closing the record of their key. */
-    consolidate: { id: string; key: string; value: unknown; createdAt: number; seen: Presentations }[]
-    /** Records that hold no longer, and the record that took their place. */
-    close: { seq: number; by: string }[]
+    /** Slots that become records: of context SLOTS_CONTEXT, said when the slot was made, closing their key's record. */
+    consolidate: { id: string; slot: Slot; content: string; seen: Presentations }[]
+    /** Records that hold no longer, and the record that took their place; seq null: one of this cycle's rows. */
+    close: { id: string; seq: number | null; by: string }[]
     /** Presentations of records that have no slot; a record of this cycle's rows by its id alone. */
     present: { id: string; seq: number | null; seen: Presentations }[]
-    /** Slots that leave by competition, expiry or supersession: what the evictions keep. */
-    evict: { key: string; decision: number }[]
+    /** Slots that leave, by the decision that says why. */
+    evict: { slot: Slot; decision: number }[]
   }
   phases: { name: Phase; in: number; out: number }[]
 }

@@ -23,11 +23,11 @@ export interface Judged {
 
 /** Hand-set weights of COGNITION 3a and 5.6; cycles make them configuration. */
 const WEIGHTS = { salience: 0.5, hint: 0.5, base: 0.5 }
-const DECAY = 0.5
 const RECENT_MAX = 4
 const HOUR_MS = 3_600_000
 /** Below this a slot is as fresh as it can be. It also holds when the clock went back and a write lies ahead of it. */
 const AGE_MS_MIN = 1_000
+const BETWEEN_CYCLES = { decay: 0.5, exact: RECENT_MAX, ageMsMin: AGE_MS_MIN }
 
 /** The parts of a slot at a moment, and their sum. */
 export function explain(
@@ -50,27 +50,33 @@ export function present(seen: Presentations | undefined, at: number): Presentati
 }
 
 /**
- * ln of the sum of age^-decay over all presentations, in hours (Petrov's form): the newest four exactly, the others as
- * if they were spread evenly over the time before those.
+ * ln of the sum of age^-decay over all presentations, in hours (Petrov's form): the newest exactly, at most four, the
+ * others as if they were spread evenly over the time before those.
  */
-export function baseLevel({ n, first, recent }: Presentations, now: number): number {
-  const age = (at: number) => Math.max(now - at, AGE_MS_MIN) / HOUR_MS
-  const sum = recent.reduce((total, at) => total + age(at) ** -DECAY, 0)
-  const rest = n - recent.length
+export function baseLevel(
+  { n, first, recent }: Presentations,
+  now: number,
+  { decay, exact, ageMsMin }: { decay: number; exact: number; ageMsMin: number } = BETWEEN_CYCLES,
+): number {
+  const age = (at: number) => Math.max(now - at, ageMsMin) / HOUR_MS
+  const known = Math.min(recent.length, exact)
+  let sum = 0
+  for (let k = 0; k < known; k += 1) sum += age(recent[k] as number) ** -decay
+  const rest = n - known
   if (rest <= 0) return Math.log(sum)
-  const [newest, oldest] = [age(recent.at(-1) ?? first), age(first)]
+  const [newest, oldest] = [age(recent[known - 1] ?? first), age(first)]
   const each =
-    oldest > newest
-      ? (oldest ** (1 - DECAY) - newest ** (1 - DECAY)) / ((1 - DECAY) * (oldest - newest))
-      : newest ** -DECAY
+    oldest > newest && decay < 1
+      ? (oldest ** (1 - decay) - newest ** (1 - decay)) / ((1 - decay) * (oldest - newest))
+      : newest ** -decay
   return Math.log(sum + rest * each)
 }
 
 /** Contributions are rounded before they are summed, so that what is shown adds up to the score that is shown. */
-function part(name: string, value: number, weight: number): Explanation['parts'][number] {
+export function part(name: string, value: number, weight: number): Explanation['parts'][number] {
   return { name, value: rounded(value), weight, contribution: rounded(weight * value) }
 }
 
-function rounded(value: number): number {
+export function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6
 }

@@ -34,6 +34,6 @@ export function indexItems(items: readonly IndexItem[], language: Language): Dae
   return {
     database,
     segmentBytes: bodies.reduce((sum, body) => sum + body.byteLength, 0),
-    search: (text, options) => search(database, analyseCue(text, language, database.names), options),
+    search: (text, options) => search(database, analyseCue(text, language, database.names), options).ranked,
   }
 }

@@ -36,8 +36,12 @@ export function newId(type: IdType, now: number = Date.now()): string {
     crypto.getRandomValues(pool)
     used = 0
   }
-  const r = pool.subarray(used, used + 10)
   used += 10
+  return idFrom(type, now, pool.subarray(used - 10, used))
+}
+
+/** Of ten bytes that the caller has: the same bytes and moment are the same id. */
+export function idFrom(type: IdType, now: number, r: Uint8Array): string {
   const time = timeDigits(now)
   // The other 80 bits: version 7, 12 random, variant 10, 62 random; eight digits from each half.
   const high =

@@ -29,7 +29,7 @@ function record(seq: number, content: string): RecordText {
 function ask(contents: readonly string[], question: string) {
   const items = contents.map((content, i) => analyseItem(record(i + 1, content), 'en'))
   const database = openDatabase([openSegment(buildSegment(items, analyserOf('en')))], 'en')
-  const ranked = search(database, analyseCue(question, 'en', database.names), { limit: contents.length })
+  const { ranked } = search(database, analyseCue(question, 'en', database.names), { limit: contents.length })
   const of = (seq: number) => {
     const found = ranked.find((each) => each.seq === seq)
     assert.ok(found, `record ${seq} is not ranked`)

@@ -3,7 +3,7 @@
 
 import { Buckets } from './buckets.ts'
 import type { Database } from './database.ts'
-import { CELL, segmentOf } from './places.ts'
+import { CELL, CELL_BITS, segmentOf } from './places.ts'
 import { CHOSEN, type Scratch, WANTED } from './scratch.ts'
 
 export interface Pruning {
@@ -161,6 +161,14 @@ function ownerOf({ placeItem, itemAt, segments }: Database, cell: number): strin
     owner = actor
   }
   return owner
+}
+
+/** Cells that are scored whatever their value. */
+export function takeCells(database: Database, scratch: Scratch, places: Iterable<number>): void {
+  for (const place of places) {
+    const cell = place >> CELL_BITS
+    if (!(scratch.wanted[cell + 1]! & CHOSEN)) take(database, scratch, cell)
+  }
 }
 
 /** The cells beside a chosen one are wanted as well, for what their postings give it; only in its own context. */

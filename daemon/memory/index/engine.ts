@@ -3,12 +3,13 @@
 // engine forgets nothing unless it is told to.
 
 import { analyseCue, analyseItem } from '../analysis/analyse.ts'
-import { analyserOf, type Language, type RecordText } from '../analysis/item.ts'
+import { analyserOf, type Cue, type Language, type RecordText } from '../analysis/item.ts'
 import { buildSegment, extractItems, mergeSegments } from './build.ts'
 import { withChanges } from './changes.ts'
 import { type Base, type Database, openDatabase } from './database.ts'
+import { eachEntry, entryString } from './dictionary.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
-import { type Ranked, type SearchOptions, type SearchWork, search } from './search.ts'
+import { type Found, type SearchOptions, type SearchWork, search } from './search.ts'
 
 export interface EngineRequest {
   /** Names the database over all instances. */
@@ -22,12 +23,15 @@ export interface EngineRequest {
   texts: readonly RecordText[]
   /** Seqs of items in the segments that do not count. */
   masked: readonly number[]
-  query: string
+  /** Null: what is looked for are the terms of `fresh` and of `words`. */
+  query: string | null
+  words?: readonly string[]
+  /** Rows of this search alone, with seqs above all others: nothing is kept of them. */
+  fresh?: readonly RecordText[]
   options: SearchOptions
 }
 
-export interface EngineAnswer {
-  ranked: Ranked[]
+export interface EngineAnswer extends Found {
   /** What the engine holds of the database beside the bodies of its segments. */
   derivedBytes: number
   work: SearchWork
@@ -80,13 +84,32 @@ export function createEngine(): Engine {
     accept,
     search(request) {
       const held = accept(request)
-      const cue = analyseCue(request.query, request.language, held.database.names)
+      const { fresh: rows = [], language, options } = request
+      const fresh = rows.length === 0 ? null : openSegment(buildFrom(rows, language))
+      const database = fresh === null ? held.database : withChanges(held.base, [...held.tails, fresh], held.mask)
       const work = { postings: 0, candidates: 0, scored: 0 }
-      const ranked = search(held.database, cue, request.options, work)
-      return { ranked, derivedBytes: derivedBytesOf(held), work }
+      const found = search(database, cueOf(request, database, fresh), options, work)
+      return { ...found, derivedBytes: derivedBytesOf(held), work }
     },
     forget: (key) => databases.delete(key),
   }
+}
+
+/** Terms that are looked for at most: each is a look into every dictionary. */
+const TERMS_MAX = 1_024
+
+/** The terms of what is fresh and of these texts, and nothing that only a question has: names, dates, what is asked. */
+function cueOf({ query, words = [], language }: EngineRequest, { names }: Database, fresh: Segment | null): Cue {
+  if (query !== null) return analyseCue(query, language, names)
+  const terms = new Set(words.flatMap((text) => analyseCue(text, language, names).terms))
+  if (fresh !== null) {
+    eachEntry(fresh, 0, (length) => {
+      const term = entryString(length)
+      if (!names.terms.has(term)) terms.add(term)
+      return terms.size < TERMS_MAX
+    })
+  }
+  return { terms: [...terms], groups: [], who: [], when: false, date: null, asks: 0 }
 }
 
 export function buildFrom(records: readonly RecordText[], language: Language): Uint8Array {

@@ -89,7 +89,7 @@ test('the parts of an answer sum to its score', () => {
   const chance = new Chance(7)
   const database = whole(randomItems(chance, 300))
   for (let n = 0; n < 50; n++) {
-    for (const { score, parts } of search(database, randomCue(chance), { limit: 50 })) {
+    for (const { score, parts } of search(database, randomCue(chance), { limit: 50 }).ranked) {
       const sum = parts.reduce((total, part) => total + part, 0)
       assert.ok(Math.abs(sum - score) < 1e-6, `${sum} is not ${score}`)
     }

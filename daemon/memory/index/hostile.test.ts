@@ -63,7 +63,7 @@ const FACTS = THINGS.map((thing, i) => `The key of the ${thing} hangs behind the
 
 function factsFound(database: Database, question: (thing: string) => string, seqOf: (fact: number) => number): number {
   const found = THINGS.filter((thing, i) => {
-    const ranked = search(database, analyseCue(question(thing), 'en', database.names), { limit: 10 })
+    const { ranked } = search(database, analyseCue(question(thing), 'en', database.names), { limit: 10 })
     return ranked.some(({ seq }) => seq === seqOf(i))
   })
   return found.length
@@ -100,7 +100,7 @@ test('a record among ten thousand of one form is found by its number', () => {
   for (const wanted of [0, 4_711, 9_999]) {
     const [best] = search(database, analyseCue(`Was invoice ${5_000 + wanted} paid?`, 'en', database.names), {
       limit: 3,
-    })
+    }).ranked
     assert.equal(best?.seq, wanted)
   }
 })
@@ -119,9 +119,10 @@ test('a keyword said 10,000 times and 16 KiB of one character gain no more than 
     hostile('\u202eboiler\u202c', 2),
   ]
   const database = databaseOf(records)
-  const ranked = search(database, analyseCue('Who serviced the boiler?', 'en', database.names), { limit: 5 })
+  const { ranked } = search(database, analyseCue('Who serviced the boiler?', 'en', database.names), { limit: 5 })
   assert.equal(ranked[0]?.seq, 7)
   const cueOf = (seq: number) => ranked.find((one) => one.seq === seq)?.parts[1] ?? 0
   assert.ok(cueOf(400) <= cueOf(402) + 1e-9, 'ten thousand mentions are worth one')
-  assert.deepEqual(search(database, analyseCue('a'.repeat(16_384), 'en', database.names), { limit: 1 })[0]?.seq, 401)
+  const [long] = search(database, analyseCue('a'.repeat(16_384), 'en', database.names), { limit: 1 }).ranked
+  assert.equal(long?.seq, 401)
 })

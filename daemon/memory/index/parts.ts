@@ -20,7 +20,7 @@ const LOG1P = Float64Array.from({ length: 256 }, (_, value) => Math.log1p(value)
 
 /** Spreads a term over the neighbours of the items that have it: parts cue, near and answer. */
 export function spread({ cellContext }: Database, scratch: Scratch, term: CueTerm, whole: boolean): void {
-  const { postingPlace, postingCount, postingAsks, wanted, stamp, mark, marked, sum, summed } = scratch
+  const { postingPlace, postingCount, postingAsks, wanted, stamp, mark, marked, sum, summed, own } = scratch
   const tick = scratch.nextTick()
   const asked: number[] = []
   let markedCount = 0
@@ -32,6 +32,7 @@ export function spread({ cellContext }: Database, scratch: Scratch, term: CueTer
     const context = cellContext[cell]!
     const count = postingCount[j]!
     stamp[place] = tick
+    own[place]! += term.idf
     const from = cellContext[cell - 1] === context ? place - CELL : cell * CELL
     const to = cellContext[cell + 1] === context ? place + CELL : cell * CELL + CELL - 1
     for (let at = from; at <= to; at++) {

@@ -8,7 +8,7 @@ import type { Language, RecordText } from '../analysis/item.ts'
 import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
 import { itemsOfSegment } from './format.ts'
-import type { Filter, Ranked, SearchOptions, SearchWork } from './search.ts'
+import type { Filter, Found, Ranked, SearchOptions, SearchWork } from './search.ts'
 import { createThread, type Thread } from './thread.ts'
 import { unpackRanked } from './worker.ts'
 
@@ -28,12 +28,23 @@ export interface RecallRequest {
   onWork?: (work: SearchWork) => void
 }
 
+/** What a cycle asks, over what is stored and what is fresh. Without a query: the terms of `fresh` and of `words`. */
+export interface CueRequest extends Omit<RecallRequest, 'query' | 'options'> {
+  query: string | null
+  words: readonly string[]
+  /** With seqs above all others; nothing is kept of them. */
+  fresh: readonly RecordText[]
+  options: SearchOptions
+}
+
 export interface RecallIndex {
   /**
    * The best items. Rejects with 503 when the queue is full or the thread died, with DamagedSegmentError when a body is
    * not what it was; never with a part of the answer.
    */
   search(request: RecallRequest): Promise<Ranked[]>
+  /** The same for a cycle. */
+  find(request: CueRequest): Promise<Found>
   /** The body of a segment of these rows. */
   build(records: readonly RecordText[], language: Language): Promise<Uint8Array>
   /** One segment of the given ones without the dropped seqs. */
@@ -92,7 +103,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     else threads.search.forget(key)
   }
 
-  async function search(request: RecallRequest): Promise<Ranked[]> {
+  async function find(request: RecallRequest | CueRequest): Promise<Found> {
     const key = JSON.stringify([request.instanceId, request.database])
     const bodies = await loadBodies(cache.get(key)?.bodies, request.segments)
     try {
@@ -104,18 +115,22 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     }
   }
 
-  async function searchOnce(key: string, bodies: Map<string, Uint8Array>, request: RecallRequest): Promise<Ranked[]> {
+  async function searchOnce(
+    key: string,
+    bodies: Map<string, Uint8Array>,
+    request: RecallRequest | CueRequest,
+  ): Promise<Found> {
     const cached = entryFor(key, bodies, request)
     const sending = messageFor(key, cached, request)
     try {
-      const { ranked, derivedBytes, work } = await run(cached.engine, sending)
+      const { derivedBytes, work, ...found } = await run(cached.engine, sending)
       request.onWork?.(work)
       cached.derivedBytes = derivedBytes
       const present = cache.get(key)
       if (present === cached) cache.set(key, cached, bytesOf(cached))
       // It left the cache before the engine had it, or does not fit into it.
       else if (present === undefined) release(key, cached)
-      return ranked
+      return found
     } catch (error) {
       if (cache.get(key) === cached) cache.delete(key)
       throw error
@@ -123,7 +138,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
   }
 
   /** The database's entry, with the bodies of this list alone: a replaced segment leaves with the list. */
-  function entryFor(key: string, bodies: Map<string, Uint8Array>, request: RecallRequest): Cached {
+  function entryFor(key: string, bodies: Map<string, Uint8Array>, request: RecallRequest | CueRequest): Cached {
     let items = request.tail.length
     for (const bytes of bodies.values()) items += itemsOfSegment(bytes)
     const { generation } = threads.search
@@ -145,12 +160,13 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     return cached
   }
 
-  function messageFor(key: string, cached: Cached, request: RecallRequest): EngineRequest {
+  function messageFor(key: string, cached: Cached, request: RecallRequest | CueRequest): EngineRequest {
     const { language, tail, masked, query, options } = request
     const segmentIds = request.segments.map(({ id }) => id)
     const tailSeqs = tail.map(({ seq }) => seq)
     const sending = {
       ...{ key, language, segmentIds, tailSeqs, masked, query, options },
+      ...('fresh' in request ? { fresh: request.fresh, words: request.words } : {}),
       bodies: [...cached.bodies].filter(([id]) => !cached.sentSegments.has(id)).map(([id, bytes]) => ({ id, bytes })),
       texts: tail.filter(({ seq }) => !cached.sentRows.has(seq)),
     }
@@ -163,7 +179,8 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     if (where === 'main') return engine.search(request)
     const answer = await threads.search.run({ kind: 'search', request })
     if (!('ranked' in answer)) throw new Error('index thread answered a search with something else')
-    return { ranked: unpackRanked(answer.ranked), derivedBytes: answer.derivedBytes, work: answer.work }
+    const { ranked, terms, idfTotal, derivedBytes, work } = answer
+    return { ranked: unpackRanked(ranked), terms, idfTotal, derivedBytes, work }
   }
 
   async function bodyFrom(task: Parameters<Thread['run']>[0]): Promise<Uint8Array> {
@@ -183,7 +200,8 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
   }
 
   return {
-    search,
+    search: async (request) => (await find(request)).ranked,
+    find,
     warm,
     build: (records, language) => bodyFrom({ kind: 'build', records, language }),
     merge: (bodies, drop) => bodyFrom({ kind: 'merge', bodies, drop }),

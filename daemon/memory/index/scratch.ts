@@ -15,6 +15,8 @@ export class Scratch {
 
   /** Per place: the parts that neighbours share, and marks of the term being read. */
   readonly cue: Float64Array
+  /** idf of the cue's terms that the item itself has. */
+  readonly own: Float64Array
   readonly near: Float64Array
   readonly answer: Float64Array
   readonly stem: Float64Array
@@ -70,6 +72,7 @@ export class Scratch {
     this.cells = cells
     this.contexts = contexts
     this.cue = new Float64Array(places)
+    this.own = new Float64Array(places)
     this.near = new Float64Array(places)
     this.answer = new Float64Array(places)
     this.stem = new Float64Array(places)
@@ -123,6 +126,7 @@ export class Scratch {
     for (let j = 0; j < this.touchedCount; j++) {
       const place = this.touched[j]!
       this.cue[place] = 0
+      this.own[place] = 0
       this.near[place] = 0
       this.answer[place] = 0
     }

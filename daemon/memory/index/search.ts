@@ -4,7 +4,7 @@
 import { type Cue, FLAG } from '../analysis/item.ts'
 import { PART_WEIGHTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
 import { Buckets } from './buckets.ts'
-import { chooseCells, isScoredWhole, type Pruning, pruningOf, valueCandidates } from './cells.ts'
+import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCandidates } from './cells.ts'
 import type { Database } from './database.ts'
 import { collectDays, collectRanges, DateFit } from './dates.ts'
 import { readLabels, type Segment } from './format.ts'
@@ -24,6 +24,16 @@ export interface SearchOptions {
   pruning?: Pruning | null
   /** Near copies by one actor in the answer. The others are left out, or one actor's copies could fill it. */
   copiesMax?: number
+  /** Seqs that are in the answer whatever they score, before the others and beyond the limit. */
+  always?: readonly number[]
+  /** Others only with at least this share of the cue's idf in their own words. */
+  ownMin?: number
+  /** Only so many of the cue's terms count, the rarest. */
+  termsMax?: number
+  /** Words that no item has count nothing: shares are of what can be found. */
+  knownTermsOnly?: boolean
+  /** Among equals the newer first: what was said last is what holds. */
+  newestFirst?: boolean
 }
 
 export interface Filter {
@@ -46,8 +56,20 @@ export interface Ranked {
   score: number
   day: number
   isHinted: boolean
+  /** The share of the cue's idf that its own words have. */
+  own: number
+  /** Of its words (sketch.ts). */
+  sketch: number
   /** What each of PARTS contributes: part times weight. Their sum is the score. */
   parts: number[]
+}
+
+export interface Found {
+  ranked: Ranked[]
+  /** The cue's terms that count, the rarest first. */
+  terms: { term: string; idf: number }[]
+  /** What shares of the cue are shares of. */
+  idfTotal: number
 }
 
 /** What a search read: what it is charged by. */
@@ -60,7 +82,7 @@ export interface SearchWork {
 const COPIES_MAX = 3
 const EVERYTHING: Pruning = { cells: Infinity, open: Infinity, visit: Infinity, contexts: 0 }
 
-export function search(database: Database, cue: Cue, options: SearchOptions, work?: SearchWork): Ranked[] {
+export function search(database: Database, cue: Cue, options: SearchOptions, work?: SearchWork): Found {
   const scratch = scratchFor(database)
   try {
     return searchIn(database, scratch, cue, options, work)
@@ -70,11 +92,12 @@ export function search(database: Database, cue: Cue, options: SearchOptions, wor
   }
 }
 
-function searchIn(database: Database, scratch: Scratch, cue: Cue, options: SearchOptions, work?: SearchWork): Ranked[] {
+function searchIn(database: Database, scratch: Scratch, cue: Cue, options: SearchOptions, work?: SearchWork): Found {
   const weights = { parts: options.weights ?? PART_WEIGHTS, salience: options.salience ?? SALIENCE_WEIGHTS }
   const pruning = options.pruning === null ? EVERYTHING : (options.pruning ?? pruningOf(database))
   const whole = isScoredWhole(database, pruning)
-  const { terms, dropped } = readTerms(database, scratch, cue.terms, pruning)
+  const limits = { ...pruning, terms: options.termsMax ?? Infinity, countsUnknown: options.knownTermsOnly !== true }
+  const { terms, dropped } = readTerms(database, scratch, cue.terms, limits)
   for (const term of terms) collectEvidence(database, scratch, term, weights.parts.cue)
   findBestContext(scratch)
   const groups = cue.groups.filter((word) => !dropped.has(word))
@@ -83,30 +106,35 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   if (fit !== null && !whole) collectDays(database, scratch, fit, weights.parts.date)
   const resolved = fit === null ? [] : collectRanges(database, scratch, fit, weights.parts.resolved)
   const accept = acceptorOf(database, options.filter)
+  const always = placesOf(database, options.always ?? [])
   if (!whole) {
     const who = cue.who.length === 1 ? cue.who[0] : undefined
     const speaks = who === undefined ? null : database.itemsOfActor(who)
     valueCandidates(database, scratch, pruning, weights.parts, speaks)
     chooseCells(database, scratch, pruning.cells, accept && ((cell) => hasAccepted(database, cell, accept)))
+    takeCells(database, scratch, always)
   }
   for (const term of terms) spread(database, scratch, term, whole)
   findNearBest(database, scratch, whole)
   const scorer = new Scorer(database, scratch, cue, fit, weights)
-  if (whole) scorePlaces(database, scratch, scorer, accept, 0, database.placeItem.length)
+  const ownLeast = (options.ownMin ?? 0) * scratch.idfTotal
+  if (whole) scorePlaces(database, scratch, scorer, accept, ownLeast, 0, database.placeItem.length)
   else {
     for (let j = 0; j < scratch.chosenCount; j++) {
       const from = scratch.chosen[j]! * CELL
-      scorePlaces(database, scratch, scorer, accept, from, from + CELL)
+      scorePlaces(database, scratch, scorer, accept, ownLeast, from, from + CELL)
     }
   }
-  const ranked = rank(database, scratch, scorer, options)
+  const ranked = always.map((place) => rankedAt(database, scratch, scorer, place))
+  rank(database, scratch, scorer, options, new Set(options.always), ranked)
+  const { idfTotal } = scratch
   if (work) {
     Object.assign(work, { postings: scratch.postings, candidates: scratch.candidateCount, scored: scratch.scoredCount })
   }
   for (const places of stems) for (const place of places) scratch.stem[place] = 0
   for (const place of resolved) scratch.resolved[place] = 0
   scratch.clean()
-  return ranked
+  return { ranked, terms: terms.map(({ term, idf }) => ({ term, idf })), idfTotal }
 }
 
 type Accept = ((k: number, i: number) => boolean) | null
@@ -147,15 +175,16 @@ function scorePlaces(
   scratch: Scratch,
   scorer: Scorer,
   accept: Accept,
+  ownLeast: number,
   from: number,
   to: number,
 ): void {
-  const { scoredPlace, score } = scratch
+  const { scoredPlace, score, own } = scratch
   let k = 0
   let count = scratch.scoredCount
   for (let place = from; place < to; place++) {
     const item = placeItem[place]!
-    if (item < 0) continue
+    if (item < 0 || own[place]! < ownLeast) continue
     k = segmentOf(itemAt, item, k)
     const i = item - itemAt[k]!
     if (accept !== null && !accept(k, i)) continue
@@ -167,16 +196,53 @@ function scorePlaces(
 
 const buckets = new Buckets()
 
+/** Where these items lie; those that are not there are left out. */
+function placesOf({ segments, itemAt, shift, placeItem }: Database, seqs: readonly number[]): number[] {
+  const places: number[] = []
+  const wanted = new Set(seqs)
+  for (const [k, segment] of segments.entries()) {
+    const { seq, run, seqMin, seqMax } = segment
+    if (!seqs.some((one) => one >= seqMin && one <= seqMax)) continue
+    for (let i = 0; i < seq.length; i++) {
+      if (!wanted.has(seq[i]!)) continue
+      const place = i + shift[k]![run[i]!]!
+      if (placeItem[place] === itemAt[k]! + i) places.push(place)
+    }
+  }
+  return places
+}
+
+function rankedAt(database: Database, scratch: Scratch, scorer: Scorer, place: number): Ranked {
+  const { placeItem, itemAt, segments } = database
+  const k = segmentOf(itemAt, placeItem[place]!, 0)
+  const i = placeItem[place]! - itemAt[k]!
+  const { seq, day, flags, sketch } = segments[k]!
+  const parts: number[] = []
+  const score = scorer.score(k, i, place, parts)
+  return {
+    ...{ seq: seq[i]!, score, day: day[i]!, isHinted: (flags[i]! & FLAG.hinted) !== 0 },
+    ...{ own: scratch.own[place]! / scratch.idfTotal, sketch: sketch[i]!, parts },
+  }
+}
+
 /**
- * The best by score, the older first among equals, without more than `copiesMax` near copies by one actor. Items
- * without an actor are nobody's: templated records of a program are told apart by what differs.
+ * The best by score, the older first among equals unless the newer are asked for, without more than `copiesMax` near
+ * copies by one actor. Items without an actor are nobody's: templated records of a program are told apart by what
+ * differs. Those that are in the answer anyway are passed over.
  */
-function rank(database: Database, scratch: Scratch, scorer: Scorer, options: SearchOptions): Ranked[] {
+function rank(
+  database: Database,
+  scratch: Scratch,
+  scorer: Scorer,
+  options: SearchOptions,
+  always: ReadonlySet<number>,
+  ranked: Ranked[],
+): void {
   const { placeItem, itemAt, segments } = database
   const { score, scoredPlace } = scratch
-  const { limit, copiesMax = COPIES_MAX } = options
-  const ranked: Ranked[] = []
-  if (limit <= 0) return ranked
+  const { copiesMax = COPIES_MAX, newestFirst = false } = options
+  const limit = ranked.length + options.limit
+  if (options.limit <= 0) return
   const sketches = new Map<string, number[]>()
   let k = 0
   const seqAt = (index: number) => {
@@ -184,19 +250,16 @@ function rank(database: Database, scratch: Scratch, scorer: Scorer, options: Sea
     k = segmentOf(itemAt, item, k)
     return segments[k]!.seq[item - itemAt[k]!]!
   }
-  const byAge = (a: number, b: number) => seqAt(a) - seqAt(b)
+  const byAge = (a: number, b: number) => (newestFirst ? seqAt(b) - seqAt(a) : seqAt(a) - seqAt(b))
   buckets.eachDescending(score, scratch.scoredCount, byAge, (index) => {
     const place = scoredPlace[index]!
-    const seq = seqAt(index)
+    if (always.has(seqAt(index))) return true
     const segment = segments[k]!
     const i = placeItem[place]! - itemAt[k]!
     if (isOneCopyTooMany(sketches, segment.actors[segment.actor[i]!]!, segment.sketch[i]!, copiesMax)) return true
-    const parts: number[] = []
-    const isHinted = (segment.flags[i]! & FLAG.hinted) !== 0
-    ranked.push({ seq, score: scorer.score(k, i, place, parts), day: segment.day[i]!, isHinted, parts })
+    ranked.push(rankedAt(database, scratch, scorer, place))
     return ranked.length < limit
   })
-  return ranked
 }
 
 function isOneCopyTooMany(kept: Map<string, number[]>, actor: string, sketch: number, copiesMax: number): boolean {

@@ -33,13 +33,17 @@ export function sketchOf(terms: Iterable<string>): number {
 }
 
 export function isNearCopy(one: number, other: number): boolean {
-  if (one === 0 || other === 0) return false
+  return one !== 0 && other !== 0 && equalMinima(one, other) >= EQUAL_MIN
+}
+
+/** Of 16: of unrelated items four on average. */
+export function equalMinima(one: number, other: number): number {
   const differs = one ^ other
   // One bit per pair of bits that differ.
   let pairs = (differs | (differs >>> 1)) & 0x5555_5555
   pairs = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
   pairs = (pairs + (pairs >>> 4)) & 0x0f0f_0f0f
-  return MINIMA - (Math.imul(pairs, 0x0101_0101) >>> 24) >= EQUAL_MIN
+  return MINIMA - (Math.imul(pairs, 0x0101_0101) >>> 24)
 }
 
 function hashOf(term: string): number {

@@ -40,13 +40,14 @@ function idfOf(items: number, df: number): number {
 
 /**
  * The cue's terms that the database has, rarest first, with their postings read. The two rarest always count; a term
- * is dropped when the postings read before it would pass `visit`, and opens no cells when they would pass `open`.
+ * is dropped when it is not among the rarest `terms`, or the postings read before it would pass `visit`, and opens no
+ * cells when they would pass `open`.
  */
 export function readTerms(
   database: Database,
   scratch: Scratch,
   terms: readonly string[],
-  limits: { open: number; visit: number },
+  limits: { open: number; visit: number; terms: number; countsUnknown: boolean },
 ): { terms: CueTerm[]; dropped: Set<string> } {
   const known: CueTerm[] = []
   for (const term of terms) {
@@ -60,7 +61,7 @@ export function readTerms(
   let idfTotal = 0
   for (const [rank, term] of known.entries()) {
     sum += term.df
-    if (rank > 1 && sum > limits.visit) {
+    if (rank >= limits.terms || (rank > 1 && sum > limits.visit)) {
       dropped.add(term.term)
       continue
     }
@@ -72,7 +73,8 @@ export function readTerms(
     kept.push(term)
   }
   // A word that no item has is a part of the question all the same: without it one common word would be a full match.
-  scratch.idfTotal = idfTotal + (terms.length - known.length) * unknownIdf(database.items) || 1
+  const unknown = limits.countsUnknown ? (terms.length - known.length) * unknownIdf(database.items) : 0
+  scratch.idfTotal = idfTotal + unknown || 1
   return { terms: kept, dropped }
 }
 

@@ -7,7 +7,7 @@ import { PARTS } from '../weights.ts'
 import { mergeSegments } from './build.ts'
 import { buildFrom, createEngine, type EngineRequest, MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
-import type { Ranked, SearchWork } from './search.ts'
+import type { Found, Ranked, SearchWork } from './search.ts'
 
 export type Task =
   | { kind: 'search'; request: EngineRequest }
@@ -17,22 +17,22 @@ export type Task =
 export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; expiresAt: number })
 
 export type FromWorker =
-  | { id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork }
+  | ({ id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork } & Omit<Found, 'ranked'>)
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
 
 /**
- * A ranked item as numbers: seq, score, day, whether it is hinted, parts. One buffer is handed over; objects would be
- * copied one by one.
+ * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, parts. One buffer is handed over;
+ * objects would be copied one by one.
  */
-const PARTS_AT = 4
+const PARTS_AT = 6
 const WIDTH = PARTS_AT + PARTS.length
 
 export function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
-  for (const [index, { seq, score, day, isHinted, parts }] of ranked.entries()) {
-    numbers.set([seq, score, day, isHinted ? 1 : 0], index * WIDTH)
+  for (const [index, { seq, score, day, isHinted, own, sketch, parts }] of ranked.entries()) {
+    numbers.set([seq, score, day, isHinted ? 1 : 0, own, sketch], index * WIDTH)
     numbers.set(parts, index * WIDTH + PARTS_AT)
   }
   return numbers
@@ -44,6 +44,7 @@ export function unpackRanked(numbers: Float64Array): Ranked[] {
     const parts = Array.from(numbers.subarray(at + PARTS_AT, at + WIDTH))
     ranked.push({
       ...{ seq: numbers[at]!, score: numbers[at + 1]!, day: numbers[at + 2]!, isHinted: numbers[at + 3] === 1, parts },
+      ...{ own: numbers[at + 4]!, sketch: numbers[at + 5]! },
     })
   }
   return ranked
