@@ -15,6 +15,7 @@ export type DeadAnswer =
   | 'same'
   | 'itself'
   | '503 STORE_UNAVAILABLE'
+  | '503 STORE_UNAVAILABLE, after some seconds 503 AUTHORITY_STALE'
   | '503 IDENTITY_PROVIDER_UNAVAILABLE'
   | '200 degraded'
   | '500 without a code'
@@ -36,6 +37,11 @@ const signingIn: DeadCells = { ...control, provider: PROVIDER }
 
 /** Of the daemon, which goes on without management, whatever management lacks. */
 const cell: DeadCells = { ...all, 'cell database': STORE }
+/** A partner's credential is a row, so a replica that has read nothing for some seconds cannot judge it. */
+const cellByPartner: DeadCells = {
+  ...all,
+  'cell database': '503 STORE_UNAVAILABLE, after some seconds 503 AUTHORITY_STALE',
+}
 const cellDegraded: DeadCells = { ...all, 'cell database': '200 degraded' }
 
 export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCells>>>> = {
@@ -172,7 +178,7 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'DELETE /v1/memory/records/{id}': cell,
     'GET /v1/memory/records': cell,
     'GET /v1/memory/records/{id}': cell,
-    'POST /v1/partner/projections': cell,
+    'POST /v1/partner/projections': cellByPartner,
     'GET /v1/events': cell,
     'GET /v1/audit': cell,
     'GET /admin/services/status': cell,
