@@ -77,7 +77,7 @@ function copySql(instanceId: string, from: number, to: number): string {
       from ${names}, (select * from ${of('records')}) t;
     insert into loci.segments select ${segment}, loci.segment_digest(row(${segment}, ''::bytea)::loci.segments)
       from ${names}, (select * from ${of('segments')}) t;
-    insert into loci.contexts select t.instance_id, d.name, t.name_mac, t.number, t.position
+    insert into loci.contexts select t.instance_id, d.name, t.name_mac, t.number, t.position, t.records
       from ${names}, (select * from ${of('contexts')}) t;
     insert into loci.databases select (jsonb_populate_record(h, jsonb_build_object('name', d.name, 'mem_set_a', s.a, 'mem_set_b', s.b))).*
       from loci.databases h, ${names}, lateral (select bit_xor(loci.digest_part(r.digest, 1)) as a, bit_xor(loci.digest_part(r.digest, 9)) as b

@@ -51,7 +51,7 @@ import { createRecallIndex } from './memory/index/recall-index.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
-import { buildIndex, sweepRecords } from './memory/upkeep/indexing.ts'
+import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
 import { expireProjections } from './projections/store.ts'
@@ -137,6 +137,7 @@ export async function createDaemon(options: DaemonOptions) {
   if (options.isWarmed)
     void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
 
+  const sweepRecords = sweepingRecords(background, index)
   const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker(), createProjectionWalker()]
 
   const routes: Route[] = [
@@ -193,7 +194,7 @@ export async function createDaemon(options: DaemonOptions) {
       ...dueJobs(background, {
         ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections },
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
-        records: (_, due) => sweepRecords(background, index, due),
+        records: (_, due) => sweepRecords(due),
       }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),

@@ -253,7 +253,8 @@ CREATE TABLE loci.contexts (
     database text NOT NULL,
     name_mac bytea NOT NULL,
     number bigint NOT NULL,
-    "position" integer NOT NULL
+    "position" integer NOT NULL,
+    records integer NOT NULL
 )
 WITH (fillfactor='80');
 
@@ -630,6 +631,8 @@ ALTER TABLE ONLY loci.verified
 
 ALTER TABLE ONLY loci.working_memory
     ADD CONSTRAINT working_memory_pkey PRIMARY KEY (instance_id, database);
+
+CREATE UNIQUE INDEX contexts_by_number ON loci.contexts USING btree (number, instance_id, database);
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 

@@ -97,3 +97,51 @@ test('what vanished of records and segments, a record behind a tombstone and a d
   await daemon.sql('delete from loci.records where id = $1', [id])
   assert.deepEqual((await walk()).issues, [gap, 'memory found missing null'])
 })
+
+// Mutants: readAround() that throws: 500; mem_rows() that gives up the half in which something is; Tails that keeps
+// what was read around.
+test('a record that cannot be read hides no other, in a list or a recall, and is counted', async () => {
+  const memory = memoryOf(tenant, 'rotten')
+  const stored = await memory.storeAll(
+    Array.from({ length: 9 }, (_, n) => ({ content: `The lamp ${n} is lit`, contextId: `room ${n % 2}` })),
+  )
+  const rotten = [stored[2]?.id, stored[3]?.id, stored[8]?.id] as string[]
+  const healthy = stored.filter(({ id }) => !rotten.includes(id)).map(({ content }) => content)
+  const named = rotten.map(() => ({ ref: null, reason: 'page_unreadable' }))
+  const check = async () => {
+    const recalled = await memory.recall({ query: 'Which lamp is lit?', limit: 50 })
+    assert.deepEqual(recalled.results.map(({ content }) => content).sort(), healthy)
+    assert.deepEqual(recalled.damaged, named)
+  }
+  assert.equal((await memory.recall({ query: 'Which lamp is lit?', limit: 50 })).results.length, 9)
+  // Rows that fail like rows on a bad page; the real thing is `npm run test:system -- rot`.
+  await daemon.sql(`alter function loci.record_digest rename to real_digest;
+    create function loci.record_digest(r loci.records) returns bytea language plpgsql stable as $$
+    begin
+      if r.id in ('${rotten.join("', '")}') then raise exception 'invalid page' using errcode = 'XX001'; end if;
+      return loci.real_digest(r);
+    end $$`)
+  try {
+    for (const limit of [1, 2, 4, 50]) {
+      const all = { contents: [] as string[], damaged: [] as object[] }
+      for (let cursor = ''; ; ) {
+        const page = await memory.list(`?limit=${limit}${cursor}`)
+        all.contents.push(...page.records.map(({ content }) => content))
+        all.damaged.push(...(page.damaged ?? []))
+        if (page.nextCursor === null) break
+        cursor = `&cursor=${page.nextCursor}`
+      }
+      assert.deepEqual([all.contents, all.damaged], [healthy.toReversed(), named], `pages of ${limit}`)
+    }
+    await check()
+    await memory.storeAll(Array.from({ length: 260 }, (_, n) => ({ content: `Something else ${n}`, contextId: 'x' })))
+    await eventually(async () => {
+      const [head] = await daemon.sql(`select mem_indexed_through as at from loci.databases where name = 'rotten'`)
+      return Number(head?.at) > 9
+    }, 60_000)
+    const { results } = await memory.recall({ query: 'Which lamp is lit?', limit: 50 })
+    assert.deepEqual(results.map(({ content }) => content).sort(), healthy)
+  } finally {
+    await daemon.sql('drop function loci.record_digest; alter function loci.real_digest rename to record_digest')
+  }
+})

@@ -90,19 +90,38 @@ begin
     head.mem_open_at := p_at;
     return;
   end if;
-  update loci.contexts c set position = c.position + 1
+  update loci.contexts c set position = c.position + 1, records = c.records + 1
     where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = p_name
     returning c.number, c.position - 1 into context, "position";
   if not found then
     head.mem_contexts := head.mem_contexts + 1;
     head.mem_index_bytes := head.mem_index_bytes + 100;
     context := head.mem_contexts; "position" := 0;
-    insert into loci.contexts (instance_id, database, name_mac, number, position)
-      values (p_head.instance_id, p_head.name, p_name, context, 1);
+    insert into loci.contexts (instance_id, database, name_mac, number, position, records)
+      values (p_head.instance_id, p_head.name, p_name, context, 1, 1);
   end if;
 end
 $$;
 comment on function loci.mem_place is 'without enter_database: called with the head that mem_write has entered';
+
+-- A record has left its context. The last one takes the name with it: who uses it again begins another. Called by
+-- mem_erase. Cost: one write.
+create or replace function loci.mem_unplace(p_head loci.databases, p_context bigint) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_left int;
+begin
+  update loci.contexts c set records = c.records - 1
+    where c.instance_id = p_head.instance_id and c.database = p_head.name and c.number = p_context returning c.records into v_left;
+  if v_left <= 0 then
+    delete from loci.contexts c where c.instance_id = p_head.instance_id and c.database = p_head.name and c.number = p_context;
+    v_head.mem_index_bytes := v_head.mem_index_bytes - 100;
+  end if;
+  return v_head;
+end
+$$;
+comment on function loci.mem_unplace is 'without enter_database: called with the head that mem_erase has entered';
 
 -- Stores records of one instance, each on its own. The arrays have one element per record. outcome: done; known (a
 -- record with that source event is there, and is answered with its body); forgotten (its value is under a tombstone);

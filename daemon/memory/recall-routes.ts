@@ -14,7 +14,7 @@ import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import { createTails } from './tails.ts'
 import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
 import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
-import { partsOf } from './upkeep/segments.ts'
+import { partsOf, segmentKey } from './upkeep/segments.ts'
 
 interface RecallOptions {
   access: CapabilityAccess
@@ -71,7 +71,7 @@ export function recallRoutes({ access, pool, shares, index }: RecallOptions): Ro
   async function find({ instance, database }: Caller, request: RecallRequest, read: Read) {
     const place: Due = { instanceId: instance.id, database }
     const asOf = request.asOf === undefined ? null : new Date(request.asOf)
-    const { state, tail } = await tails.read(pool, place, asOf)
+    const { state, tail, damaged: unread } = await tails.read(pool, place, asOf)
     for (const { body } of [...state.texts, ...state.closed]) addRow(read, body.content.length)
     const language = languageOf(state)
     const weights = weightsOf(state)
@@ -81,8 +81,8 @@ export function recallRoutes({ access, pool, shares, index }: RecallOptions): Ro
       database: `${database}@${state.life}`,
       language,
       segments: parts.map((part) => ({
-        // What is read from the records is of this moment alone.
-        id: part.isUsable ? String(part.id) : `${part.from}-${part.through}@${state.seq}`,
+        // What is read from the records is of this moment alone, and of these records.
+        id: part.isUsable ? segmentKey(part) : `${part.from}-${part.through}@${state.seq}/${state.sums}`,
         async load() {
           const body = await segmentBody(pool, index, place, part, language)
           if (part.isUsable) read.bytes += body.byteLength
@@ -99,7 +99,8 @@ export function recallRoutes({ access, pool, shares, index }: RecallOptions): Ro
       },
     })
     const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), weights })
-    const damaged: StoredRecord[] = []
+    // Those of the tail are named too: nobody can say whether they would have been an answer.
+    const damaged: StoredRecord[] = unread.length === 0 ? [] : await findNumbered(pool, instance.id, database, unread)
     for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {
       const rows = await findNumbered(pool, instance.id, database, seqs)
       for (const row of rows) addRow(read, row.intact ? row.body.length : 0)

@@ -263,7 +263,9 @@ function roomOf(records: NewRecord[]): { records: number; bytes: number } {
 }
 
 export function damagedOf(rows: StoredRecord[]): object {
-  const damaged = rows.flatMap(({ id, intact }) => (intact ? [] : [{ ref: id, reason: 'digest_mismatch' }]))
+  const damaged = rows.flatMap((row) =>
+    row.intact ? [] : [{ ref: row.id, reason: row.isUnreadable ? 'page_unreadable' : 'digest_mismatch' }],
+  )
   return damaged.length === 0 ? {} : { damaged }
 }
 

@@ -151,8 +151,29 @@ export function unreadable(cause: unknown): ApiError {
   )
 }
 
-/** Of a row that does not fit its digest nothing is handed out but its id, which may be what rotted. */
-export type StoredRecord = (RecordRow & { intact: true }) | { id: string | null; seq: number; intact: false }
+/**
+ * Of a row that does not fit its digest nothing is handed out but its id, which may be what rotted; of one that cannot
+ * be read there is only its number.
+ */
+export type StoredRecord =
+  | (RecordRow & { intact: true })
+  | { id: string | null; seq: number; intact: false; isUnreadable?: boolean }
+
+/** As SHOWN, of the functions that read around what cannot be read. */
+const SHOWN_AROUND = SHOWN.replace('(record).seq', 'seq').replace(
+  /intact$/,
+  'coalesce(intact, false) as intact, intact is null as "isUnreadable"',
+)
+
+/** What `read` answers; where something on its way cannot be read, what `around` answers. */
+export async function readAround<Result>(read: () => Promise<Result>, around: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    return around()
+  }
+}
 
 /** Each of them, undefined where there is none, in one call; throws when one of them cannot be read. */
 export async function findRecords(
@@ -178,11 +199,20 @@ export async function listRecords(
   database: string,
   { below, limit }: { below: number; limit: number },
 ): Promise<StoredRecord[]> {
-  const { rows } = await sql.query<StoredRecord>({
-    name: 'mem_list',
-    text: `select ${SHOWN} from loci.mem_list($1, $2, $3, $4, $5)`,
-    values: [instanceId, database, below, limit, PAGE_BYTES_MAX],
-  })
+  const { rows } = await readAround(
+    () =>
+      sql.query<StoredRecord>({
+        name: 'mem_list',
+        text: `select ${SHOWN} from loci.mem_list($1, $2, $3, $4, $5)`,
+        values: [instanceId, database, below, limit, PAGE_BYTES_MAX],
+      }),
+    () =>
+      sql.query<StoredRecord>({
+        name: 'mem_list_around',
+        text: `select ${SHOWN_AROUND} from loci.mem_list_around($1, $2, $3, $4)`,
+        values: [instanceId, database, below, limit],
+      }),
+  )
   return rows
 }
 
@@ -193,11 +223,21 @@ export async function findNumbered(
   database: string,
   seqs: number[],
 ): Promise<StoredRecord[]> {
-  const { rows } = await sql.query<StoredRecord>({
-    name: 'mem_get_numbered',
-    text: `select ${SHOWN} from loci.mem_get_numbered($1, $2, $3)`,
-    values: [instanceId, database, seqs],
-  })
+  const values = [instanceId, database, seqs]
+  const { rows } = await readAround(
+    () =>
+      sql.query<StoredRecord>({
+        name: 'mem_get_numbered',
+        text: `select ${SHOWN} from loci.mem_get_numbered($1, $2, $3)`,
+        values,
+      }),
+    () =>
+      sql.query<StoredRecord>({
+        name: 'mem_get_numbered_around',
+        text: `select ${SHOWN_AROUND} from loci.mem_get_numbered_around($1, $2, $3)`,
+        values,
+      }),
+  )
   return rows
 }
 

@@ -62,15 +62,18 @@ create index records_changed on loci.records (instance_id, database, changed_seq
 create index records_closed on loci.records (instance_id, database, valid_to) where valid_to is not null;
 create index records_expiring on loci.records (instance_id, database, expires_at) where expires_at is not null;
 
--- The number of each context that was named, and its next position. The name stands as an HMAC: it is content.
+-- The number of each context that was named, its next position and how many records it has: it goes with the last one.
+-- The name stands as an HMAC: it is content.
 create table loci.contexts (
   instance_id text not null,
   database text not null,
   name_mac bytea not null,
   number bigint not null,
   position int not null,
+  records int not null,
   primary key (instance_id, database, name_mac)
 ) with (fillfactor = 80);
+create unique index contexts_by_number on loci.contexts (number, instance_id, database);
 
 -- Values that were deleted and are not to be learned again, as HMACs.
 create table loci.tombstones (

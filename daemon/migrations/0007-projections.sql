@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: e5db65f8868d05ccf056cfb2b71bee389c4914246822ffc312c8ef34e26e6dca
+-- functions: 4b3da7f4eb12409e3b6cc293d827fb3154532409f1f23de5770d2870e719656a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections'));

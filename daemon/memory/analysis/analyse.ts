@@ -14,9 +14,11 @@ import {
   FLAG,
   type IndexItem,
   ITEM_TERMS_MAX,
+  ITEM_WORDS_MAX,
   type Language,
   type RecordText,
   TERM_COUNT_MAX,
+  TEXT_LENGTH_MAX,
 } from './item.ts'
 import { tablesFor } from './languages/languages.ts'
 import { ASKED, type LanguageTables } from './languages/tables.ts'
@@ -28,13 +30,20 @@ const QUESTION = /[?？؟]\s*$/
 const LENGTH_MAX = 65_535
 
 export function analyseItem(record: RecordText, language: Language): IndexItem {
-  const text = visible(record.content)
-  const folded = fold(text)
+  const text = visible(record.content).slice(0, TEXT_LENGTH_MAX)
+  // Cut again: an ß is two letters.
+  const folded = fold(text).slice(0, TEXT_LENGTH_MAX)
   const tables = tablesFor(folded, language)
-  const media = record.media ? fold(visible(record.media)) : ''
+  const media = record.media ? fold(visible(record.media)).slice(0, TEXT_LENGTH_MAX) : ''
   const terms = new Map<string, number>()
   let length = 0
+  let words = 0
   eachWord(media === '' ? folded : `${folded} ${media}`, tables.stopCharacters, (word) => {
+    if (words === ITEM_WORDS_MAX) {
+      length++
+      return
+    }
+    words++
     const term = termOf(word, tables)
     if (term === '') return
     length++

@@ -12,10 +12,12 @@ import {
   CAPS_MAX,
   CUE_LENGTH_MAX,
   ITEM_TERMS_MAX,
+  ITEM_WORDS_MAX,
   LANGUAGES,
   type RecordText,
   TERM_COUNT_MAX,
   TERM_LENGTH_MAX,
+  TEXT_LENGTH_MAX,
 } from './item.ts'
 import { actorNames } from './names.ts'
 
@@ -117,6 +119,19 @@ class CountedNames extends Set<string> {
 
 // Mutants: actorNames without UNSPACED_NAME_MAX looks up names of 1,531 characters, 5 million times; analyseCue without
 // its second cut goes through 24,576 characters.
+// Mutants: eachWord() that goes on behind ITEM_WORDS_MAX; visible() that is not cut: 98,298 characters are read.
+test('of a text of many words the first 6,144 are stemmed, and of one that grows 16,384 characters are read', () => {
+  const filler = '1 '.repeat(ITEM_WORDS_MAX)
+  const item = analyseItem(record(1, `first ${filler} last`), 'en')
+  assert.deepEqual([...item.terms.keys()], ['first', '1'])
+  assert.equal(item.length, ITEM_WORDS_MAX + 2)
+  for (const language of LANGUAGES) {
+    const { length } = analyseItem(record(1, `${'\ufdfa'.repeat(5_000)} last`), language)
+    assert.ok(length < TEXT_LENGTH_MAX / 3, `${language}: ${length} words`)
+    assert.ok(!analyseItem(record(1, `${'\ufdfa'.repeat(5_000)} last`), language).terms.has('last'))
+  }
+})
+
 test('no name of an actor makes a cue dear: at most 16 lookups for each of 4,096 characters', () => {
   const long = foldName(`${'㌖'.repeat(255)}中`)
   const short = '钢'.repeat(16)

@@ -2,7 +2,16 @@
 
 import type { DayRange, IndexItem } from '../analysis/item.ts'
 import { eachPosting, eachTerm } from './dictionary.ts'
-import { BLOCK, ITEMS_MAX, openSegment, packSegment, readLabels, type Segment, TERM_BYTES_MAX } from './format.ts'
+import {
+  BLOCK,
+  halvesOf,
+  ITEMS_MAX,
+  openSegment,
+  packSegment,
+  readLabels,
+  type Segment,
+  TERM_BYTES_MAX,
+} from './format.ts'
 import { sketchOf } from './sketch.ts'
 
 const NUMBER_MAX = 0xffff_ffff
@@ -116,7 +125,7 @@ function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
     View.from(sorted, of)
   const ranges = sorted.flatMap((row, item) => row.ranges.map(([from, to]) => ({ item, from, to })))
   return packSegment(analyser, rows.length, postings.size, {
-    seq: column(Uint32Array, (row) => row.seq),
+    ...halvesOf(sorted.map((row) => row.seq)),
     day: column(Int32Array, (row) => row.day),
     sketch: column(Uint32Array, (row) => row.sketch),
     actor: column(Uint16Array, (row) => actors.get(row.actor)!),
@@ -143,9 +152,10 @@ function numbered(texts: readonly string[]): Map<string, number> {
 function orderOf(rows: readonly Row[]): number[] {
   if (rows.length > ITEMS_MAX) throw new RangeError(`a segment holds at most ${ITEMS_MAX} items, not ${rows.length}`)
   for (const { seq, context, position } of rows) {
-    for (const value of [seq, context, position]) {
+    if (!Number.isSafeInteger(seq) || seq < 0) throw new RangeError(`item ${seq}: seq must be a whole number`)
+    for (const value of [context, position]) {
       if (!Number.isInteger(value) || value < 0 || value > NUMBER_MAX) {
-        throw new RangeError(`item ${seq}: seq, context and position must be whole numbers below 2^32, not ${value}`)
+        throw new RangeError(`item ${seq}: context and position must be whole numbers below 2^32, not ${value}`)
       }
     }
   }

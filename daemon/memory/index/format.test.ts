@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Chance, randomItems } from '../testing/random-items.ts'
-import { buildSegment } from './build.ts'
+import { buildSegment, mergeSegments } from './build.ts'
 import { DamagedSegmentError, openSegment } from './format.ts'
 
 function body(): Uint8Array {
@@ -40,7 +40,21 @@ test('a body at an odd address, as a database driver gives it, is read all the s
 test('items that cannot be told apart, or do not fit, are not built', () => {
   const [item] = randomItems(new Chance(1), 1)
   assert.throws(() => buildSegment([item!, { ...item!, seq: 99 }], 256), /same position in context/)
-  assert.throws(() => buildSegment([{ ...item!, seq: 2 ** 32 }], 256), RangeError)
+  assert.throws(() => buildSegment([{ ...item!, seq: 2 ** 53 }], 256), RangeError)
+  assert.throws(() => buildSegment([{ ...item!, context: 2 ** 32 }], 256), RangeError)
   assert.throws(() => buildSegment([{ ...item!, position: -1 }], 256), RangeError)
   assert.throws(() => buildSegment([{ ...item!, terms: new Map([['x'.repeat(121), 1]]) }], 256), RangeError)
+})
+
+// Mutants: halvesOf() that never has a higher half; `isHigh` asked of the first seq alone.
+test('numbers beyond 2^32 are kept, also beside small ones and through a merge', () => {
+  const items = randomItems(new Chance(5), 40)
+  const far = items.map((item, n) => ({ ...item, seq: n % 2 === 0 ? item.seq : 2 ** 32 * 3 + item.seq }))
+  const seqs = new Set(far.map(({ seq }) => seq))
+  const bytes = buildSegment(far, 256)
+  assert.deepEqual(new Set(openSegment(bytes).seq), seqs)
+  const [one, other] = [far.slice(0, 20), far.slice(20)].map((part) => buildSegment(part, 256))
+  assert.deepEqual(mergeSegments([one!, other!]), bytes)
+  assert.equal(openSegment(bytes).seqMax, Math.max(...seqs))
+  assert.equal(openSegment(buildSegment(items, 256)).seqHigh.length, 0)
 })

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 
 const MAGIC = 0x4947_4f4c
 /** Raise it with any change of the layout: a segment of another format is refused and must be built anew. */
-export const FORMAT = 2
+export const FORMAT = 3
 const HEAD_WORDS = 6
 
 /** Terms per block of the dictionary: the first is written whole, the others share letters with the one before. */
@@ -19,7 +19,8 @@ export const ITEMS_MAX = 65_535
 export const TERM_BYTES_MAX = 120
 
 const SECTIONS = [
-  ['seq', Uint32Array],
+  ['seqLow', Uint32Array],
+  ['seqHigh', Uint32Array],
   ['day', Int32Array],
   ['sketch', Uint32Array],
   ['runContext', Uint32Array],
@@ -46,8 +47,9 @@ const SECTIONS = [
 const HEAD_BYTES = 4 * (HEAD_WORDS + SECTIONS.length)
 
 export interface Sections {
-  /** Per item. */
-  seq: Uint32Array
+  /** Per item: its seq in two halves; the higher ones are left out where all are 0. */
+  seqLow: Uint32Array
+  seqHigh: Uint32Array
   day: Int32Array
   /** What near copies have in common (sketch.ts). */
   sketch: Uint32Array
@@ -87,6 +89,8 @@ export interface Sections {
 
 export interface Segment extends Sections {
   bytes: Uint8Array
+  /** Per item. A database counts every change of every domain, so beyond 2^32 where entries are written for years. */
+  seq: Uint32Array | Float64Array
   /** analyserOf() of the items. A segment of another analyser must be built anew. */
   analyser: number
   items: number
@@ -147,13 +151,12 @@ export function openSegment(given: Uint8Array): Segment {
   }
   if (at !== bytes.byteLength) throw new DamagedSegmentError('bytes behind the last section')
   const sections = views as Sections
+  const seq = wholeSeqs(sections)
   const segment = {
     ...sections,
-    bytes,
-    analyser: head[3]!,
-    items: head[4]!,
-    terms: head[5]!,
-    ...seqRange(sections.seq),
+    ...{ bytes, analyser: head[3]!, items: head[4]!, terms: head[5]! },
+    seq,
+    ...seqRange(seq),
   }
   requireConsistent(segment)
   return { ...segment, actors: readActors(segment) }
@@ -180,7 +183,24 @@ function padded(length: number): number {
   return (length + 3) & ~3
 }
 
-function seqRange(seq: Uint32Array): { seqMin: number; seqMax: number } {
+const HALF = 2 ** 32
+
+function wholeSeqs({ seqLow, seqHigh }: Sections): Uint32Array | Float64Array {
+  if (seqHigh.length === 0) return seqLow
+  if (seqHigh.length !== seqLow.length) throw new DamagedSegmentError('a seq has no other half')
+  return Float64Array.from(seqLow, (low, i) => seqHigh[i]! * HALF + low)
+}
+
+/** As sections. */
+export function halvesOf(seqs: readonly number[]): Pick<Sections, 'seqLow' | 'seqHigh'> {
+  const isHigh = seqs.some((seq) => seq >= HALF)
+  return {
+    seqLow: Uint32Array.from(seqs, (seq) => seq % HALF),
+    seqHigh: Uint32Array.from(isHigh ? seqs : [], (seq) => Math.floor(seq / HALF)),
+  }
+}
+
+function seqRange(seq: Uint32Array | Float64Array): { seqMin: number; seqMax: number } {
   let seqMin = Number.POSITIVE_INFINITY
   let seqMax = -1
   for (const value of seq) {

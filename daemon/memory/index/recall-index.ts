@@ -86,7 +86,8 @@ interface Cached {
   /** Of the thread that was sent it. */
   generation: number
   sentSegments: Set<string>
-  sentRows: Set<number>
+  /** With their marks. */
+  sentRows: Map<number, bigint | undefined>
 }
 
 export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
@@ -142,7 +143,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     let items = request.tail.length
     for (const bytes of bodies.values()) items += itemsOfSegment(bytes)
     const { generation } = threads.search
-    const known = cache.get(key)
+    const known = knownAs(key, request)
     const isInThread = known?.engine === 'thread' && known.generation === generation
     const texts = request.tail.filter(({ seq }) => !known?.sentRows.has(seq)).length
     // It stays with the thread that has it.
@@ -153,11 +154,21 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       ? known
       : {
           ...{ instanceId: request.instanceId, bodies, engine: where, generation, derivedBytes: 0 },
-          ...{ sentSegments: new Set(), sentRows: new Set() },
+          ...{ sentSegments: new Set(), sentRows: new Map() },
         }
     cached.bodies = bodies
     cache.set(key, cached, bytesOf(cached))
     return cached
+  }
+
+  /** Of another history, a restored one, a row may have the number of another: then nothing counts that was sent. */
+  function knownAs(key: string, { tail }: Pick<RecallRequest, 'tail'>): Cached | undefined {
+    const known = cache.get(key)
+    if (!known?.sentRows.size) return known
+    const { sentRows } = known
+    if (tail.every(({ seq, mark }) => !sentRows.has(seq) || sentRows.get(seq) === mark)) return known
+    cache.delete(key)
+    return undefined
   }
 
   function messageFor(key: string, cached: Cached, request: RecallRequest | CueRequest): EngineRequest {
@@ -171,7 +182,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       texts: tail.filter(({ seq }) => !cached.sentRows.has(seq)),
     }
     cached.sentSegments = new Set(segmentIds)
-    cached.sentRows = new Set(tailSeqs)
+    cached.sentRows = new Map(tail.map(({ seq, mark }) => [seq, mark]))
     return sending
   }
 

@@ -93,3 +93,98 @@ begin
   end loop;
 end
 $$;
+
+-- The records numbered p_from to p_through, at most p_limit, read around what cannot be read: a range that fails is
+-- halved until the rows at fault stand alone. intact is null for these, and nothing but their number is known. Called
+-- by itself and by the functions below, after a read that failed. No locks. Cost: a sub-transaction and a warning in
+-- the server's log for each step of the search.
+create or replace function loci.mem_rows(p_instance text, p_database text, p_from bigint, p_through bigint, p_limit int, p_is_down boolean)
+returns table (seq bigint, record loci.records, intact boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
+#variable_conflict use_column
+declare
+  v_rows loci.records[];
+  v_middle bigint := p_from + (p_through - p_from) / 2;
+  v_count int;
+begin
+  begin
+    -- Every column is looked at here, inside of the block that catches what cannot be read.
+    if p_is_down then
+      v_rows := array(select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq between p_from and p_through
+        and loci.record_is_intact(r, p_instance, p_database) is not null order by r.seq desc limit p_limit);
+    else
+      v_rows := array(select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq between p_from and p_through
+        and loci.record_is_intact(r, p_instance, p_database) is not null order by r.seq limit p_limit);
+    end if;
+  exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
+    if p_from >= p_through then
+      return query select p_from, null::loci.records, null::boolean;
+      return;
+    end if;
+    return query select * from loci.mem_rows(p_instance, p_database, case when p_is_down then v_middle + 1 else p_from end,
+      case when p_is_down then p_through else v_middle end, p_limit, p_is_down);
+    get diagnostics v_count = row_count;
+    if v_count < p_limit then
+      return query select * from loci.mem_rows(p_instance, p_database, case when p_is_down then p_from else v_middle + 1 end,
+        case when p_is_down then v_middle else p_through end, p_limit - v_count, p_is_down);
+    end if;
+    return;
+  end;
+  for v_at in 1 .. cardinality(v_rows) loop
+    record := v_rows[v_at]; seq := record.seq; intact := loci.record_is_intact(record, p_instance, p_database);
+    if not intact then
+      record := loci.record_named(record);
+    end if;
+    return next;
+  end loop;
+end
+$$;
+
+-- As mem_list, around what cannot be read; a page has at most 50. Called by listRecords().
+create or replace function loci.mem_list_around(p_instance text, p_database text, p_below bigint, p_limit int)
+returns table (seq bigint, record loci.records, intact boolean)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_left int := least(p_limit, 50);
+  v_through bigint;
+  v_read int;
+  v_row record;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select least(p_below - 1, h.seq) into v_through from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  loop
+    v_read := 0;
+    for v_row in select * from loci.mem_rows(p_instance, p_database, 0, v_through, v_left, true) loop
+      seq := v_row.seq; record := v_row.record; intact := v_row.intact; v_read := v_read + 1; v_through := seq - 1;
+      continue when intact and not loci.record_is_there(record, clock_timestamp());
+      v_left := v_left - 1;
+      return next;
+    end loop;
+    exit when v_read = 0 or v_left <= 0;
+  end loop;
+end
+$$;
+
+-- As mem_get_numbered, around what cannot be read. Called by findNumbered().
+create or replace function loci.mem_get_numbered_around(p_instance text, p_database text, p_seq bigint[])
+returns table (seq bigint, record loci.records, intact boolean)
+language plpgsql as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return query select r.* from unnest(p_seq) with ordinality as q(seq, n), lateral loci.mem_rows(p_instance, p_database, q.seq, q.seq, 1, false) r
+    where r.intact is not true or loci.record_is_there(r.record, clock_timestamp()) order by q.n;
+end
+$$;
+
+-- The texts of the records from p_from to p_through that hold, as mem_range, around what cannot be read; of those that
+-- are damaged or unreadable [seq, "0"]. Called by readTexts() and readIndex().
+create or replace function loci.mem_range_around(p_instance text, p_database text, p_from bigint, p_through bigint) returns text
+language plpgsql as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return (select '[' || coalesce(string_agg(case when r.intact then loci.mem_text(r.record) else '[' || r.seq || ',"0"]' end, ',' order by r.seq), '') || ']'
+    from loci.mem_rows(p_instance, p_database, p_from, p_through, 4096, false) r
+    where r.intact is not true or loci.record_holds(r.record, clock_timestamp(), clock_timestamp()));
+end
+$$;

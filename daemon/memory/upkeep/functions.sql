@@ -1,8 +1,20 @@
 -- The index of memory (segments, and the tail that stands in none) and what leaves: by erasure, or when its time ends.
 
--- A record as JSON for the analyser: [seq, context, position, stored ms, body].
+-- What tells a record from another of the same number, in a database that was restored or made anew: 64 bits of its
+-- digest.
+create or replace function loci.record_mark(r loci.records) returns bigint language sql immutable parallel safe as $$
+  select case when octet_length(r.digest) = 32 then loci.digest_part(r.digest, 1) else 0 end
+$$;
+
+-- A record as JSON for the analyser: [seq, mark, context, position, stored ms, body].
 create or replace function loci.mem_text(r loci.records) returns text language sql stable parallel safe as $$
-  select '[' || r.seq || ',' || r.context || ',' || r.position || ',' || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ']'
+  select '[' || r.seq || ',"' || loci.record_mark(r) || '",' || r.context || ',' || r.position || ','
+    || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ']'
+$$;
+
+-- A segment in the list of a database: [id, from, through, items, format, mark], the mark as of records.
+create or replace function loci.segment_listed(s loci.segments) returns json language sql stable parallel safe as $$
+  select json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format, encode(substr(s.digest, 1, 12), 'hex'))
 $$;
 
 -- May a record be recalled as of p_at? Expiry is by the clock alone.
@@ -13,35 +25,38 @@ language sql immutable parallel safe as $$
 $$;
 
 -- All that a recall needs before it searches, of one moment: the list of segments (as JSON), the numbers of the tail
--- that hold, the texts of those of them above p_have, the numbers of the records that stand in a segment and no longer
--- hold, and the texts of those that no longer hold and did at p_as_of, of the 4,096 that ended first after it;
--- is_closed_cut: there are more than these. Called by readIndex(): every recall and every
--- build of segments. No locks. Cost: the tail's rows, and in full those that the caller has not seen.
+-- that hold, the texts of those of them above p_have ([seq, mark] of a damaged one), the marks of the others by xor, so
+-- that the caller knows whether those that it has are the same, the numbers of the records that stand in a segment and
+-- no longer hold, and the texts of those that no longer hold and did at p_as_of, of the 4,096 that ended first after
+-- it; is_closed_cut: there are more. Called by readIndex(): every recall and every build of segments. No locks.
+-- Cost: the tail's rows, and in full those that the caller has not seen.
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
-  out now timestamptz, out life text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
-  out tail bigint[], out texts text, out changed bigint[], out closed text, out is_closed_cut boolean, out service text, out sent text, out config_intact boolean)
+  out now timestamptz, out life text, out sums text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
+  out tail bigint[], out tail_mark text, out texts text, out changed bigint[], out closed text, out is_closed_cut boolean, out service text, out sent text, out config_intact boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
 begin
   now := v_now;
   perform set_config('loci.instance', p_instance, true);
-  select extract(epoch from h.created_at)::text, h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at
-    into life, seq, through, indexed_at, erased_at from loci.databases h
+  select extract(epoch from h.created_at)::text, h.mem_set_a || '.' || h.mem_set_b, h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at
+    into life, sums, seq, through, indexed_at, erased_at from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
     return;
   end if;
-  select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
+  select coalesce(json_agg(loci.segment_listed(s) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database;
-  select count(*), max(t.seq), coalesce(array_agg(t.seq order by t.seq) filter (where t.holds), '{}') into tail_rows, tail_through, tail
-    from (select r.seq, loci.record_holds(r, v_now, v_now) as holds from loci.records r where r.instance_id = p_instance and r.database = p_database
+  select count(*), max(t.seq), coalesce(array_agg(t.seq order by t.seq) filter (where t.holds), '{}'),
+      coalesce(bit_xor(t.mark) filter (where t.holds and t.seq <= p_have), 0)::text into tail_rows, tail_through, tail, tail_mark
+    from (select r.seq, loci.record_mark(r) as mark, loci.record_holds(r, v_now, v_now) as holds from loci.records r where r.instance_id = p_instance and r.database = p_database
       and r.seq > through order by r.seq limit p_tail_max) t;
   texts := '[]';
   if tail_through > p_have then
-    select '[' || coalesce(string_agg(loci.mem_text(r), ',' order by r.seq), '') || ']' into texts from loci.records r
+    select '[' || coalesce(string_agg(case when loci.record_is_intact(r, p_instance, p_database) then loci.mem_text(r)
+        else '[' || r.seq || ',"' || loci.record_mark(r) || '"]' end, ',' order by r.seq), '') || ']' into texts from loci.records r
       where r.instance_id = p_instance and r.database = p_database and r.seq > greatest(through, p_have) and r.seq <= tail_through
-        and loci.record_holds(r, v_now, v_now) and loci.record_is_intact(r, p_instance, p_database);
+        and loci.record_holds(r, v_now, v_now);
   end if;
   changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
     and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
@@ -161,22 +176,37 @@ end
 $$;
 
 -- Where the records of p_id stand, for their erasure: their numbers, and the segments that cover them. p_id null: of
--- those whose time is over, at most p_limit. A record that does not fit its digest is not believed to have expired.
--- Called by planErasure(). No locks.
+-- those whose time is over, at most p_limit, and only those beside the first in its segment or in none: an erasure
+-- writes each segment anew, and must fit into a statement however many there are. A record that does not fit its digest
+-- is not believed to have expired. Called by findPlaces(). No locks. Cost: the rows of a segment.
 create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
+  v_first bigint;
+  v_from bigint;
+  v_through bigint;
 begin
   perform set_config('loci.instance', p_instance, true);
   if p_id is null then
-    seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at <= v_now
-      and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit p_limit);
+    select r.seq into v_first from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at <= v_now
+      and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit 1;
+    seqs := '{}'; segments := '[]';
+    if not found then
+      return;
+    end if;
+    select coalesce(max(s.from_seq) filter (where s.through_seq >= v_first), max(s.through_seq) + 1, 0) into v_from
+      from loci.segments s where s.instance_id = p_instance and s.database = p_database and s.from_seq <= v_first;
+    select coalesce(min(s.through_seq) filter (where s.from_seq <= v_first), min(s.from_seq) - 1, 9007199254740991) into v_through
+      from loci.segments s where s.instance_id = p_instance and s.database = p_database and s.through_seq >= v_first;
+    seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.seq between v_from and v_through and r.expires_at <= v_now and loci.record_is_intact(r, p_instance, p_database)
+      order by r.seq limit p_limit);
   else
     seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
       and (loci.record_is_there(r, v_now) or not loci.record_is_intact(r, p_instance, p_database)));
   end if;
-  select coalesce(json_agg(json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format) order by s.from_seq)::text, '[]') into segments
+  select coalesce(json_agg(loci.segment_listed(s) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database
       and exists (select from unnest(seqs) q where q between s.from_seq and s.through_seq);
 end
@@ -215,7 +245,7 @@ begin
     continue when not found;
     erased := erased + 1;
     if loci.record_is_intact(v_record, p_instance, p_database) then
-      v_head := loci.mem_count(v_head, v_record, -1);
+      v_head := loci.mem_unplace(loci.mem_count(v_head, v_record, -1), v_record.context);
     else
       v_head.mem_records := v_head.mem_records - 1;
       v_head.mem_unsettled := true;
@@ -266,7 +296,7 @@ end
 $$;
 
 -- After a sweep: when the next record of a database expires, if one does. What is over its time and still there could
--- not be removed, and is left for ten minutes. Called by sweepRecords(). Locks: the head, the due row.
+-- not be removed, and is left for ten minutes. Called by sweepingRecords(). Locks: the head, the due row.
 create or replace function loci.mem_expiry_next(p_instance text, p_database text) returns void
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare

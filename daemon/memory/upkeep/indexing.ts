@@ -3,16 +3,25 @@
 // from; who is overtaken begins again.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isUnreadable } from '@loci/postgres/errors.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Due } from '../../databases/store.ts'
+import { type Due, postponeDue } from '../../databases/store.ts'
 import { appendEvents } from '../../events/store.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
 import { FORMAT, openSegment, termsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { formatOf, languageOf } from './config.ts'
-import { fittingSegments, fittingTexts, ITEMS_MAX, mergeFrom, type Part, partsOf, segmentDigest } from './segments.ts'
+import {
+  fittingSegments,
+  fittingTexts,
+  ITEMS_MAX,
+  mergeFrom,
+  type Part,
+  partsOf,
+  segmentDigest,
+  segmentKey,
+} from './segments.ts'
 import {
   commitIndex,
   dropSegments,
@@ -31,15 +40,18 @@ import {
 } from './store.ts'
 
 const OVERTAKEN_MAX = 5
-/** Records that expire in one transaction; a database with more is due again at once. */
+/** Records that expire in one transaction. */
 const EXPIRED_MAX = 500
+/** Of the work of one claim, which holds for 5 s. */
+const SWEEP_MS = 2_000
+const TIMED_OUT = '57014'
 
 /** As the analyser takes it. */
-export function recordTextOf({ seq, context, position, storedAt, body }: TextRow): RecordText {
+export function recordTextOf({ seq, mark, context, position, storedAt, body }: TextRow): RecordText {
   const occurredAt = body.occurredAt === null ? storedAt : Date.parse(body.occurredAt)
   const { actor, content, media, kind, tags } = body
   return {
-    ...{ seq, context, position, actor, occurredAt, content, media, kind, tags },
+    ...{ seq, mark, context, position, actor, occurredAt, content, media, kind, tags },
     isHinted: body.salienceHint > 0,
   }
 }
@@ -50,10 +62,15 @@ export async function buildIndex(pool: Pool, index: RecallIndex, due: Due): Prom
     const state = await readIndex(pool, due.instanceId, due.database, { tailMax: ITEMS_MAX })
     const plan = await planIndex(pool, index, due, state)
     if ((await commitIndex(pool, due, state, plan)) === 'moved') continue
-    index.forget(due.instanceId, plan.replaced.map(String))
+    index.forget(due.instanceId, keysOf(state.segments, plan.replaced))
     return
   }
   throw new Error('writes of the database overtook the build of its index; it is due again')
+}
+
+/** What the index knows the replaced ones by. */
+function keysOf(segments: SegmentRow[], replaced: number[]): string[] {
+  return segments.filter(({ id }) => replaced.includes(id)).map(segmentKey)
 }
 
 async function planIndex(
@@ -139,25 +156,26 @@ export async function erase<Result>(
   pool: Pool,
   index: RecallIndex,
   due: Due,
-  wanted: { id?: string },
+  wanted: { id: string } | { limit: number },
   finish: Finish<Result>,
 ): Promise<Result | undefined> {
+  const isForgotten = 'id' in wanted
   for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
-    const { seqs, segments } = await findPlaces(pool, due, { id: wanted.id ?? null, limit: EXPIRED_MAX })
+    const { seqs, segments } = await findPlaces(pool, due, wanted)
     if (seqs.length === 0) return undefined
     const replacement = {
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
     }
     const done = await transaction(pool, async (sql) => {
-      const erased = await eraseRecords(sql, due, { seqs, isForgotten: wanted.id !== undefined, ...replacement })
+      const erased = await eraseRecords(sql, due, { seqs, isForgotten, ...replacement })
       if (erased.outcome !== 'done') return { erased }
       const result = await finish(sql, erased)
       await appendEvents(sql, due.instanceId, erased.events)
       return { erased, result }
     })
     if (done.erased.outcome === 'done' && done.erased.erased > 0) {
-      index.forget(due.instanceId, replacement.replaced.map(String))
+      index.forget(due.instanceId, keysOf(segments, replacement.replaced))
       return done.result
     }
     if (done.erased.outcome !== 'moved') return undefined
@@ -193,11 +211,36 @@ async function without(
   return { ...row, body, digest: segmentDigest(due, row, body) }
 }
 
-/** The handler of due work `records`: what has expired leaves, as if it had been deleted, and may be learned again. */
-export async function sweepRecords(pool: Pool, index: RecallIndex, due: Due): Promise<void> {
-  for (let more = true; more; ) {
-    const erased = await erase(pool, index, due, {}, async (_, { erased: count }) => count)
-    more = erased !== undefined && erased >= EXPIRED_MAX
+/** Databases whose sweeps have timed out; beyond them each begins again with EXPIRED_MAX. */
+const SLOW_MAX = 10_000
+
+/**
+ * The handler of due work `records`: what has expired leaves, as if it had been deleted, and may be learned again. Each
+ * transaction takes records of one segment; one that runs into the statement timeout is tried with fewer, and so are
+ * the next ones of that database. What is left after SWEEP_MS is due again at once, behind the work of others.
+ */
+export function sweepingRecords(pool: Pool, index: RecallIndex): (due: Due) => Promise<void> {
+  const limits = new Map<string, number>()
+  return async (due) => {
+    const name = `${due.instanceId}/${due.database}`
+    const endsAt = performance.now() + SWEEP_MS
+    while (performance.now() < endsAt) {
+      const limit = limits.get(name) ?? EXPIRED_MAX
+      try {
+        if (await eraseExpired(pool, index, due, limit)) continue
+        limits.delete(name)
+        return await nextExpiry(pool, due)
+      } catch (error) {
+        if (sqlState(error) !== TIMED_OUT || limit === 1) throw error
+        if (limits.size >= SLOW_MAX) limits.clear()
+        limits.set(name, Math.ceil(limit / 4))
+      }
+    }
+    await postponeDue(pool, 'records', due, 0)
   }
-  await nextExpiry(pool, due)
+}
+
+/** Whether there was one. */
+async function eraseExpired(pool: Pool, index: RecallIndex, due: Due, limit: number): Promise<boolean> {
+  return (await erase(pool, index, due, { limit }, async () => true)) ?? false
 }

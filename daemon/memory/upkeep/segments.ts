@@ -56,6 +56,11 @@ export function segmentDigest(
     .digest()
 }
 
+/** What a replica knows it by: of another history it would have another mark. */
+export function segmentKey({ id, mark }: Pick<SegmentRow, 'id' | 'mark'>): string {
+  return `${id}:${mark}`
+}
+
 /** A part of the index: a row that can be used, or a range without one. */
 export type Part = (SegmentRow & { isUsable: true }) | { from: number; through: number; id?: number; isUsable: false }
 

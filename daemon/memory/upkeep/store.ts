@@ -4,6 +4,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { Due } from '../../databases/store.ts'
 import type { RecordBody } from '../records.ts'
+import { readAround } from '../store.ts'
 
 /** A segment in the list of a database; its body is read by id. */
 export interface SegmentRow {
@@ -12,11 +13,15 @@ export interface SegmentRow {
   through: number
   items: number
   format: number
+  /** Of its digest: the same id may be another segment in a database that was restored or made anew. */
+  mark: string
 }
 
 /** A record as the analyser needs it; `body` is that of RecordBody. */
 export interface TextRow {
   seq: number
+  /** Of its digest, as of segments. */
+  mark: bigint
   context: number
   position: number
   storedAt: number
@@ -26,8 +31,9 @@ export interface TextRow {
 export interface IndexState {
   /** By the database's clock, which the times of records are by. */
   now: Date
-  /** Of this database of that name: numbers are of one life. */
+  /** Of this database of that name, and of all its records: numbers are of one life, if it was not restored. */
   life: string
+  sums: string
   /** The database's number; 0 when there is no such database. */
   seq: number
   /** Records up to this number stand in the segments, as they were at `indexedAt`. */
@@ -38,10 +44,14 @@ export interface IndexState {
   /** Records behind `through`, whether they hold or not, and the number of the last that was read. */
   tailRows: number
   tailThrough: number | null
-  /** Numbers of those that hold. */
+  /** Numbers of those that hold, and the marks of those of them up to `have` by xor. */
   tail: number[]
-  /** Those of them above `have`. */
+  tailMark: bigint
+  /** Those of them above `have`, and the damaged ones among these, which have no text. */
   texts: TextRow[]
+  damaged: Pick<TextRow, 'seq' | 'mark'>[]
+  /** Something in the tail cannot be read: all texts that can are here, whatever the caller has. */
+  isAround: boolean
   /** Numbers of records that stand in a segment and no longer hold. */
   changed: number[]
   /** Records that no longer hold, and did at `asOf`; and whether there may be more of them than are read. */
@@ -51,56 +61,99 @@ export interface IndexState {
   sent: string | null
 }
 
-type TextArray = [seq: number, context: number, position: number, storedAt: number, body: TextRow['body']]
-type SegmentArray = [id: number, from: number, through: number, items: number, format: number]
+type TextArray = [
+  ...[seq: number, mark: string],
+  ...([context: number, position: number, storedAt: number, body: TextRow['body']] | []),
+]
+type SegmentArray = [id: number, from: number, through: number, items: number, format: number, mark: string]
 
-interface IndexRow extends Omit<IndexState, 'segments' | 'texts' | 'closed'> {
+interface IndexRow extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed'> {
   segments: string | null
+  tailMark: string
   texts: string
   closed: string
 }
 
 const NO_INDEX = {
-  ...{ life: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
+  ...{ life: '', sums: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
   ...{ tailRows: 0, tailThrough: null, isClosedCut: false, service: null, sent: null },
 }
 
+interface IndexOptions {
+  have?: number
+  asOf?: Date | null
+  tailMax?: number
+}
+
 /** Of one moment. `have`: the number up to which the caller has the texts of the tail. */
-export async function readIndex(
+export function readIndex(sql: Sql, instanceId: string, database: string, options: IndexOptions): Promise<IndexState> {
+  return readAround(
+    () => readStraight(sql, instanceId, database, options),
+    async () => {
+      const state = await readStraight(sql, instanceId, database, { ...options, have: 0, tailMax: 0 })
+      return { ...state, ...(await readTailAround(sql, instanceId, database, state)), isAround: true }
+    },
+  )
+}
+
+/** The tail, around what cannot be read of it. A moment later: what was closed in between is missing, as if it held. */
+async function readTailAround(sql: Sql, instanceId: string, database: string, { through, seq }: IndexState) {
+  const rows = await rangeAround(sql, instanceId, database, { from: through + 1, through: seq })
+  const tailThrough = rows.at(-1)?.[0] ?? null
+  const tail = rows.map(([own]) => own)
+  return { tailRows: rows.length, tailThrough, tail, texts: rows.flatMap(textOf), damaged: damagedIn(rows) }
+}
+
+async function readStraight(
   sql: Sql,
   instanceId: string,
   database: string,
-  { have = 0, asOf = null, tailMax = 1_000_000 }: { have?: number; asOf?: Date | null; tailMax?: number },
+  { have = 0, asOf = null, tailMax = 1_000_000 }: IndexOptions,
 ): Promise<IndexState> {
   const { rows } = await sql.query<IndexRow>({
     name: 'mem_index',
-    text: `select now, life, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments, tail_rows as "tailRows",
-        tail_through as "tailThrough", tail, texts, changed, closed, is_closed_cut as "isClosedCut", service, sent
+    text: `select now, life, sums, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments, tail_rows as "tailRows",
+        tail_through as "tailThrough", tail, tail_mark as "tailMark", texts, changed, closed, is_closed_cut as "isClosedCut", service, sent
       from loci.mem_index($1, $2, $3, $4, $5)`,
     values: [instanceId, database, have, asOf, tailMax],
   })
   const row = rows[0] as IndexRow
   if (row.segments === null)
-    return { ...NO_INDEX, now: row.now, segments: [], tail: [], texts: [], changed: [], closed: [] }
+    return {
+      ...{ ...NO_INDEX, now: row.now, segments: [], tail: [], tailMark: 0n },
+      ...{ texts: [], damaged: [], isAround: false, changed: [], closed: [] },
+    }
+  const texts = JSON.parse(row.texts) as TextArray[]
   return {
     ...row,
     segments: segmentsOf(row.segments),
     // bigint[] arrives as texts.
     tail: row.tail.map(Number),
+    tailMark: BigInt(row.tailMark),
     changed: row.changed.map(Number),
-    texts: textsOf(row.texts),
+    texts: texts.flatMap(textOf),
+    damaged: damagedIn(texts),
+    isAround: false,
     closed: textsOf(row.closed),
   }
 }
 
 function segmentsOf(text: string): SegmentRow[] {
   const rows = JSON.parse(text) as SegmentArray[]
-  return rows.map(([id, from, through, items, format]) => ({ id, from, through, items, format }))
+  return rows.map(([id, from, through, items, format, mark]) => ({ id, from, through, items, format, mark }))
+}
+
+function damagedIn(texts: TextArray[]): IndexState['damaged'] {
+  return texts.filter((array) => array.length === 2).map(([seq, mark]) => ({ seq, mark: BigInt(mark) }))
 }
 
 function textsOf(text: string): TextRow[] {
-  const rows = JSON.parse(text) as TextArray[]
-  return rows.map(([seq, context, position, storedAt, body]) => ({ seq, context, position, storedAt, body }))
+  return (JSON.parse(text) as TextArray[]).flatMap(textOf)
+}
+
+function textOf([seq, mark, context, position, storedAt, body]: TextArray): TextRow[] {
+  if (context === undefined || position === undefined || storedAt === undefined || body === undefined) return []
+  return [{ seq, mark: BigInt(mark), context, position, storedAt, body }]
 }
 
 /** Of the records in a range that hold: what a segment that cannot be used would say. */
@@ -110,12 +163,32 @@ export async function readTexts(
   database: string,
   { from, through }: { from: number; through: number },
 ): Promise<TextRow[]> {
+  return readAround(
+    async () => {
+      const { rows } = await sql.query<{ texts: string }>({
+        name: 'mem_range',
+        text: 'select loci.mem_range($1, $2, $3, $4) as texts',
+        values: [instanceId, database, from, through],
+      })
+      return textsOf(rows[0]?.texts ?? '[]')
+    },
+    async () => (await rangeAround(sql, instanceId, database, { from, through })).flatMap(textOf),
+  )
+}
+
+/** At most 4,096 at a time. */
+async function rangeAround(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { from, through }: { from: number; through: number },
+): Promise<TextArray[]> {
   const { rows } = await sql.query<{ texts: string }>({
-    name: 'mem_range',
-    text: 'select loci.mem_range($1, $2, $3, $4) as texts',
+    name: 'mem_range_around',
+    text: 'select loci.mem_range_around($1, $2, $3, $4) as texts',
     values: [instanceId, database, from, through],
   })
-  return textsOf(rows[0]?.texts ?? '[]')
+  return JSON.parse(rows[0]?.texts ?? '[]') as TextArray[]
 }
 
 export interface SegmentBody {
@@ -140,7 +213,7 @@ export async function readSegments(
 }
 
 /** A segment to be published. */
-export interface NewSegment extends Omit<SegmentRow, 'id'> {
+export interface NewSegment extends Omit<SegmentRow, 'id' | 'mark'> {
   body: Uint8Array
   digest: Buffer
 }
