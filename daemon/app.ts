@@ -20,6 +20,8 @@ import { partnerAccess } from './access/partner.ts'
 import { createRates } from './access/rates.ts'
 import { servedBy } from './access/served.ts'
 import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './access/store.ts'
+import { adviceRoutes } from './advice/routes.ts'
+import { createAdviceStates } from './advice/states.ts'
 import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
@@ -133,6 +135,7 @@ export async function createDaemon(options: DaemonOptions) {
   const quota = createQuota(readUsage)
   const damage = createKnownDamage()
   const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
+  const advice = createAdviceStates()
   // Beside the start and no condition of it: a thread that cannot start fails large recalls and nothing else.
   if (options.isWarmed)
     void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
@@ -156,6 +159,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...eraseRoutes({ access, pool, index }),
     ...recallRoutes({ access, pool, shares, index }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
+    ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...consistencyRoutes({ access, pool, keys, walkers }),
@@ -195,6 +199,7 @@ export async function createDaemon(options: DaemonOptions) {
         ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections },
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
+        advice: backingOff('advice', (_, due) => advice.save(background, due)),
       }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),

@@ -19,6 +19,29 @@ CREATE TYPE loci.walked AS (
 	version bigint
 );
 
+CREATE TABLE loci.projections (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    partner text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL,
+    key_mac bytea NOT NULL,
+    content_mac bytea NOT NULL,
+    task_class text COLLATE pg_catalog."C",
+    body text,
+    target text COLLATE pg_catalog."C",
+    takes_back bigint,
+    taken_by bigint,
+    record_id text,
+    is_pending boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.databases (
     instance_id text NOT NULL,
     name text NOT NULL,
@@ -60,7 +83,8 @@ CREATE TABLE loci.databases (
     prj_verified bigint,
     prj_awaited bigint DEFAULT 0 NOT NULL,
     prj_pending bigint DEFAULT 0 NOT NULL,
-    prj_erased_at bigint DEFAULT 0 NOT NULL
+    prj_erased_at bigint DEFAULT 0 NOT NULL,
+    prj_folded bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
@@ -100,29 +124,6 @@ CREATE TABLE loci.records (
 );
 
 ALTER TABLE ONLY loci.records FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.projections (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    seq bigint NOT NULL,
-    partner text NOT NULL COLLATE pg_catalog."C",
-    id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL,
-    key_mac bytea NOT NULL,
-    content_mac bytea NOT NULL,
-    task_class text COLLATE pg_catalog."C",
-    body text,
-    target text COLLATE pg_catalog."C",
-    takes_back bigint,
-    taken_by bigint,
-    record_id text,
-    is_pending boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone,
-    digest bytea NOT NULL
-);
-
-ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.segments (
     instance_id text NOT NULL,
@@ -180,6 +181,45 @@ ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.advice_snapshots (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    erased_at bigint NOT NULL,
+    head bytea NOT NULL,
+    bytes bigint NOT NULL
+);
+
+ALTER TABLE ONLY loci.advice_snapshots FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.advice_tools (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    place integer NOT NULL,
+    name text NOT NULL,
+    body bytea NOT NULL
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY loci.advice_tools FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.advice_weights (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    place integer NOT NULL,
+    tool text NOT NULL COLLATE pg_catalog."C",
+    task_class text COLLATE pg_catalog."C",
+    scope text,
+    outcome text NOT NULL,
+    t bigint NOT NULL,
+    u bigint NOT NULL,
+    attempt double precision NOT NULL,
+    expected double precision NOT NULL
+);
+
+ALTER TABLE ONLY loci.advice_weights FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.audit (
     chain text NOT NULL,
@@ -243,7 +283,7 @@ CREATE TABLE loci.configs (
     version bigint NOT NULL,
     sent text NOT NULL,
     digest bytea NOT NULL,
-    CONSTRAINT configs_kind_check CHECK ((kind = ANY (ARRAY['working-memory'::text, 'cognitive'::text])))
+    CONSTRAINT configs_kind_check CHECK (((kind = ANY (ARRAY['working-memory'::text, 'cognitive'::text])) OR (kind ~~ 'policy/%'::text)))
 );
 
 ALTER TABLE ONLY loci.configs FORCE ROW LEVEL SECURITY;
@@ -527,6 +567,15 @@ CREATE TABLE loci.verified (
 
 ALTER TABLE ONLY loci.verified FORCE ROW LEVEL SECURITY;
 
+ALTER TABLE ONLY loci.advice_snapshots
+    ADD CONSTRAINT advice_snapshots_pkey PRIMARY KEY (instance_id, database);
+
+ALTER TABLE ONLY loci.advice_tools
+    ADD CONSTRAINT advice_tools_pkey PRIMARY KEY (instance_id, database, place);
+
+ALTER TABLE ONLY loci.advice_weights
+    ADD CONSTRAINT advice_weights_pkey PRIMARY KEY (instance_id, database, seq, place);
+
 ALTER TABLE ONLY loci.audit_chains
     ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (chain);
 
@@ -632,6 +681,8 @@ ALTER TABLE ONLY loci.verified
 ALTER TABLE ONLY loci.working_memory
     ADD CONSTRAINT working_memory_pkey PRIMARY KEY (instance_id, database);
 
+CREATE INDEX advice_weights_by_tool ON loci.advice_weights USING btree (instance_id, database, task_class, tool, seq);
+
 CREATE UNIQUE INDEX contexts_by_number ON loci.contexts USING btree (number, instance_id, database);
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
@@ -684,6 +735,12 @@ CREATE INDEX revocations_changed ON loci.revocations USING btree (change_seq);
 
 CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq) WHERE ((origin = 'cell'::text) AND (reported_at IS NULL));
 
+ALTER TABLE loci.advice_snapshots ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.advice_tools ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.advice_weights ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE loci.audit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.clears ENABLE ROW LEVEL SECURITY;
@@ -703,6 +760,12 @@ ALTER TABLE loci.evictions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.advice_snapshots USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.advice_tools USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.advice_weights USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.clears USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -754,17 +817,23 @@ ALTER TABLE loci.working_memory ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.projections TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.records TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.projections TO loci_app;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_snapshots TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_tools TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_weights TO loci_app;
 
 GRANT SELECT,INSERT ON TABLE loci.audit TO loci_app;
 

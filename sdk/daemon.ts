@@ -89,6 +89,71 @@ export type DaemonOperations = {
       200: unknown
     }
   }
+  /** The names of the policies of the database. */
+  'GET /v1/advice/policies': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: PolicyList
+    }
+  }
+  /** A policy: its rules in order. */
+  'GET /v1/advice/policies/{name}': {
+    given: {
+      path: {
+        name: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Policy
+    }
+  }
+  /** Write a policy; with If-Match only over that version. `default` holds where a request names none. */
+  'PUT /v1/advice/policies/{name}': {
+    given: {
+      path: {
+        name: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+      body: PolicyWrite
+    }
+    answers: {
+      200: Policy
+    }
+  }
+  /** The same advice for the holder of a capability. */
+  'POST /v1/advice/rank': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: AdviceRequest
+    }
+    answers: {
+      200: ToolRankResult
+    }
+  }
+  /** Rank tools for a task by what was told of them, under a policy. */
+  'POST /v1/advice/tools:rank': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: ToolRankRequest
+    }
+    answers: {
+      200: ToolRankResult
+    }
+  }
   /** Audit entries of this instance, newest first. */
   'GET /v1/audit': {
     given: {
@@ -551,6 +616,29 @@ export type AdminAuditList = {
   next_cursor: string | null
 }
 
+export type AdviceRequest = {
+  taskClass: string
+  taskIntent: string
+  sourceEventId: string
+  runId?: string | null | undefined
+  scope?: unknown | undefined
+  policySourceRef?: string | null | undefined
+  candidateTools?: (string | {
+    toolId: string
+    description?: string | undefined
+    sideEffects?: boolean | undefined
+    costUsd?: number | undefined
+    latencyMs?: number | undefined
+  })[] | undefined
+  constraints?: {
+    maxCostUsd?: number | undefined
+    maxLatencyMs?: number | undefined
+    forbidSideEffects?: boolean | undefined
+  } | undefined
+  limit?: number | undefined
+  explain?: boolean | undefined
+}
+
 export type AuditList = {
   entries: ({
     id: string
@@ -572,6 +660,13 @@ export type AuditList = {
 export type ConductorEndpoints = {
   endpoints: string[]
   total: number
+}
+
+export type DeniedTool = {
+  toolId: string
+  reasonCode: 'policy' | 'failure_budget' | 'constraint' | Other
+  rule: unknown
+  detail: string
 }
 
 export type Entry = {
@@ -750,6 +845,46 @@ export type LifecycleStatus = {
   }
 }
 
+export type Policy = {
+  name: string
+  ref: string
+  version: number
+  rules: PolicyRule[]
+}
+
+export type PolicyList = {
+  policies: ({
+    name: string
+    ref: string
+    version: number
+  })[]
+  nextCursor: null
+}
+
+export type PolicyRule = {
+  effect: 'deny' | 'allow' | Other
+  tool: string
+  taskClass?: string
+  scope?: unknown
+  sideEffects?: boolean
+  failureBudget?: number
+  reason?: string
+}
+
+export type PolicyRuleGiven = {
+  effect: 'deny' | 'allow'
+  tool: string
+  taskClass?: string | undefined
+  scope?: unknown | undefined
+  sideEffects?: boolean | undefined
+  failureBudget?: number | undefined
+  reason?: string | undefined
+}
+
+export type PolicyWrite = {
+  rules: PolicyRuleGiven[]
+}
+
 export type Projection = {
   projection_id?: string | undefined
   projection_class: 'event' | 'tool_outcome' | 'fact' | 'preference' | 'retraction'
@@ -788,6 +923,44 @@ export type ProjectionResult = {
 }
 
 export type ProjectionResults = ProjectionResult | ProjectionResult[]
+
+export type RankedTool = {
+  toolId: string
+  rank: number
+  score: number
+  confidence: {
+    lower95: number
+    upper95: number
+  }
+  stats: {
+    attempts: number
+    successes: number
+    failures: number
+    lastOutcomeAt: string | null
+  }
+  coldStart: boolean
+  reasons: string[]
+  explain: {
+    score: number
+    parts: ({
+      name: 'text' | 'reliability' | 'explore' | 'health' | Other
+      value: number
+      weight: number
+      contribution: number
+    })[]
+    partners: ({
+      partner: string
+      attempts: number
+      successes: number
+      failures: number
+    })[]
+  } | null
+  evidence: ({
+    projectionId: string
+    outcome: string
+    evidenceRefs: string[]
+  })[]
+}
 
 export type ReadyResponse = {
   status: 'ok' | 'degraded' | Other
@@ -1214,4 +1387,46 @@ export type SystemInfo = {
   uptime: number
   build: 'release'
   product: 'loci'
+}
+
+export type ToolRankRequest = {
+  task_class: string
+  task_intent: string
+  source_event_id: string
+  run_id: string
+  scope: unknown
+  policy_source_ref?: string | null | undefined
+  candidate_tools?: (string | {
+    tool_id: string
+    description?: string | undefined
+    side_effects?: boolean | undefined
+    cost_usd?: number | undefined
+    latency_ms?: number | undefined
+  })[] | undefined
+  constraints?: {
+    max_cost_usd?: number | undefined
+    max_latency_ms?: number | undefined
+    forbid_side_effects?: boolean | undefined
+  } | undefined
+  limit?: number | undefined
+  explain?: boolean | undefined
+}
+
+export type ToolRankResult = {
+  recommendationId: string
+  taskClass: string
+  taskIntent: string
+  sourceEventId: string
+  runId: string | null
+  scope: unknown
+  rankedTools: RankedTool[]
+  evidenceRefs: string[]
+  evidenceTruncated: boolean
+  policy: {
+    sourceRef: string
+    deniedTools: DeniedTool[]
+    resolved: boolean
+    [field: string]: unknown
+  }
+  [field: string]: unknown
 }

@@ -234,7 +234,7 @@ test('due work is claimed once, comes back when its worker dies, and one failure
   for (const database of ['a', 'b', 'c', 'd']) await put(database, 'forget')
   await put('later', 'forget')
   await cell.sql(`update loci.due set at = now() + interval '1 hour' where database = 'later'`)
-  await put('other', 'advice')
+  await put('other', 'erase')
 
   const holder = await app.client()
   await holder.query({ text: 'begin' })
@@ -253,7 +253,7 @@ test('due work is claimed once, comes back when its worker dies, and one failure
   }
   await assert.rejects(workDue(app, { forget: handle }, 1_000), /due work 'forget' failed/)
   assert.deepEqual(done.sort(), ['a', 'c', 'd'])
-  const rows = await cell.sql(`select database from loci.due where kind = 'advice' and at < now()`)
+  const rows = await cell.sql(`select database from loci.due where kind = 'erase' and at < now()`)
   assert.equal(rows.length, 1, 'what has no handler here is left alone')
   await app.close()
 })

@@ -72,7 +72,7 @@ language plpgsql as $$
 begin
   update loci.databases h set seq = p_head.seq, prj_rows = p_head.prj_rows, prj_bytes = p_head.prj_bytes, prj_set_a = p_head.prj_set_a,
       prj_set_b = p_head.prj_set_b, prj_unsettled = p_head.prj_unsettled, prj_awaited = p_head.prj_awaited,
-      prj_pending = p_head.prj_pending, prj_erased_at = p_head.prj_erased_at
+      prj_pending = p_head.prj_pending, prj_erased_at = p_head.prj_erased_at, prj_folded = p_head.prj_folded
     where h.instance_id = p_head.instance_id and h.name = p_head.name;
   perform loci.add_totals(p_head.instance_id, p_head.prj_rows - p_before.prj_rows, p_head.prj_bytes - p_before.prj_bytes);
 end
@@ -123,6 +123,7 @@ begin
   outcome := 'done'; head.seq := projection.seq;
   head := loci.prj_count(head, projection, 1);
   head.prj_awaited := head.prj_awaited - v_awaiting + (p_new.target is not null and v_target.seq is null)::int;
+  head.prj_folded := head.prj_folded + (p_new.class = 'tool_outcome' or projection.takes_back is not null)::int;
   if projection.takes_back is not null then
     v_taken := v_target; v_taken.taken_by := projection.seq; v_taken.is_pending := false; withdrawn := v_target.record_id;
     head := loci.prj_replace(head, v_target, v_taken);
@@ -217,9 +218,9 @@ end
 $$;
 comment on function loci.prj_remember is 'without enter_database: called with the head that prj_write has entered';
 
--- What a write makes due: the erasure of content whose time ends, and a cycle once as many events wait as the
--- configuration says (32). Called by prj_write. Locks: the due rows. Cost: one read of the configuration where events
--- came.
+-- What a write makes due: the erasure of content whose time ends, a cycle once as many events wait as the configuration
+-- says (32), and a snapshot of advice with every 256th outcome. Called by prj_write. Locks: the due rows. Cost: one
+-- read of the configuration where events came.
 create or replace function loci.prj_put_due(p_before loci.databases, p_head loci.databases, p_soonest timestamptz) returns void
 language plpgsql as $$
 declare
@@ -228,6 +229,9 @@ declare
 begin
   if p_soonest is not null and p_head.name is not null then
     perform loci.put_due(p_head.instance_id, p_head.name, 'projections', p_soonest);
+  end if;
+  if p_head.prj_folded / 256 > p_before.prj_folded / 256 then
+    perform loci.put_due(p_head.instance_id, p_head.name, 'advice', clock_timestamp());
   end if;
   if p_head.prj_pending > p_before.prj_pending then
     select c.sent::jsonb #> '{pressure,pendingEvents}' into v_sent from loci.config_layers(p_head.instance_id, p_head.name, 'cognitive') c
@@ -323,6 +327,9 @@ begin
     end loop;
     if v_head is distinct from v_entered.head then
       perform loci.prj_save_head(v_entered.head, v_head);
+      if v_head.prj_erased_at > (v_entered.head).prj_erased_at then
+        perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
+      end if;
     end if;
     select min(p.expires_at) into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.expires_at is not null;
   end if;

@@ -180,6 +180,33 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       body: { projection_class: 'event', source_event_id: 'matrix-scratch' },
       expected: { 'partner key without the class': '403 OPERATION_NOT_ALLOWED' },
     },
+    'POST /v1/advice/tools:rank': {
+      class: 'partner',
+      operation: 'advice',
+      body: { task_class: 'a', task_intent: 'b', source_event_id: 'c', run_id: 'd', scope: null },
+    },
+    'POST /v1/advice/rank': {
+      class: 'capability',
+      operation: 'advice:read',
+      body: { taskClass: 'a', taskIntent: 'b', sourceEventId: 'c' },
+    },
+    'GET /v1/advice/policies': wmOperator,
+    'GET /v1/advice/policies/{name}': {
+      ...wmOperator,
+      params: { name: 'none' },
+      expected: {
+        ...wmMissing.expected,
+        ...{ 'other database': 'admitted or 404', 'operator root': 'admitted or 404' },
+        ...{ 'all keyspaces but the last domain': 'admitted or 404', 'sealed narrower child': '403 OPERATOR_REQUIRED' },
+        ...wmOperator.expected,
+      },
+    },
+    'PUT /v1/advice/policies/{name}': {
+      ...wmOperator,
+      params: { name: 'scratch' },
+      body: { rules: [] },
+      expected: { ...wmOperator.expected, 'suspended instance': '403 FORBIDDEN' },
+    },
     'GET /v1/events': {
       class: 'capability',
       operation: 'events:read',

@@ -28,8 +28,6 @@ const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
 
 /** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
 const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: string }[] = [
-  { pattern: /^daemon\/advice\/fold\//, why: 'the fold of advice; its routes come' },
-  { pattern: /^libs\/contract\/advice\.ts$/, why: 'what the specification says of advice; its feature comes' },
   {
     pattern: /^libs\/contract\/cycles\.ts$/,
     names: ['cycleList', 'cycleStatistics'],

@@ -68,6 +68,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         remember,
         recall,
         project,
+        advise,
         anyRoute,
         broken,
       ])
@@ -254,6 +255,16 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     }
     const body = JSON.stringify(random.chance(0.3) ? [projection, projection] : projection)
     return { program: 'daemon', method: 'POST', path: '/v1/partner/projections', body }
+  }
+
+  /** A rank shows what was told in the database of the credential, whatever the request says. */
+  function advise(_self: Twin, other: Twin, holder: Twin): Base {
+    const [{ keyMark }] = holder.databases as [TwinDatabase]
+    const request = {
+      ...{ task_class: 'shared', task_intent: 'shared', source_event_id: keyMark, run_id: 'r', scope: null },
+      ...{ candidate_tools: ['shared'], policy_source_ref: 'loci://policy/shared', namespace: other.tenant.serviceId },
+    }
+    return { program: 'daemon', method: 'POST', path: '/v1/advice/tools:rank', body: JSON.stringify(request) }
   }
 
   function look(self: Twin, other: Twin): Base {

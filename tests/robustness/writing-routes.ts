@@ -50,6 +50,8 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
     },
     'PUT /v1/working-memory/config': ({ tenant }) =>
       requestOf('PUT', '/v1/working-memory/config', { 'x-loci-capability': tenant.operator.token }, { capacity: 20 }),
+    'PUT /v1/advice/policies/{name}': ({ tenant }) =>
+      requestOf('PUT', '/v1/advice/policies/house', { 'x-loci-capability': tenant.operator.token }, { rules: [] }),
     'POST /v1/memory/records': (writers) => memory(writers, 'POST', '', { content: randomUUID() }),
     'POST /v1/memory/records/batch': (writers) =>
       memory(writers, 'POST', '/batch', { records: [{ content: randomUUID() }] }),
@@ -172,7 +174,11 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
 }
 
 /** Routes that write and are not asked, with the reason. */
-export const NOT_ASKED: Record<string, string> = { 'POST /v1/memory/recall': 'it reads' }
+export const NOT_ASKED: Record<string, string> = {
+  'POST /v1/memory/recall': 'it reads',
+  'POST /v1/advice/rank': 'it reads',
+  'POST /v1/advice/tools:rank': 'it reads',
+}
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {
   return requestOf(method, `/v1/kv/entries${path}`, { 'x-loci-capability': tenant.capability.token }, body)

@@ -64,11 +64,20 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
   await until(async () => (await cell.sql('select 1 from loci.segments where instance_id = $1', [own.svc])).length > 0)
   const [record] = await cell.sql('select id from loci.records where instance_id = $1 limit 1', [own.svc])
   assert.equal((await own.call(memory, `DELETE /v1/memory/records/${record?.id}`)).status, 200)
-  const authorization = `Bearer ${await partnerToken(authority, own, ['event'], { partner: CANARY })}`
+  const authorization = `Bearer ${await partnerToken(authority, own, ['event', 'tool_outcome'], { partner: CANARY })}`
   const event = { projection_class: 'event', source_event_id: CANARY, payload: CANARY }
   assert.equal(
     (await cell.ask('POST /v1/partner/projections', { body: event, headers: { authorization } })).status,
     200,
+  )
+  const outcomes = Array.from({ length: 256 }, (_, n) => ({
+    ...{ projection_class: 'tool_outcome', source_event_id: `${CANARY} ${n}`, task_class: CANARY },
+    ...{ task_intent: CANARY, tools: [{ tool_id: CANARY, outcome: 'success' }] },
+  }))
+  const told = await cell.ask('POST /v1/partner/projections', { body: outcomes, headers: { authorization } })
+  assert.equal(told.status, 200, told.text)
+  await until(
+    async () => (await cell.sql('select 1 from loci.advice_snapshots where instance_id = $1', [own.svc])).length > 0,
   )
   await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
     own.svc,

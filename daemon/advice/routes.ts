@@ -1,0 +1,244 @@
+import { appendAudit } from '@loci/acts/audit/store.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Call, type Route, route } from '@loci/chassis/route.ts'
+import {
+  type AdviceRequest,
+  adviceRequest,
+  type DeniedTool,
+  POLICY_DEFAULT_REF,
+  type PolicyRule,
+  policy,
+  policyList,
+  policyNameOf,
+  policyParams,
+  policyWrite,
+  toolRankRequest,
+  toolRankResult,
+} from '@loci/contract/advice.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { PoolShares } from '@loci/postgres/shares.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
+import type { CapabilityAccess } from '../access/capability-access.ts'
+import type { PartnerAccess } from '../access/partner.ts'
+import { entryRefusal, type Quota } from '../databases/quota.ts'
+import type { Due } from '../databases/store.ts'
+import { versionOf } from '../databases/versions.ts'
+import { answerOf, candidatesOf, judgedOf, requestOf } from './advice.ts'
+import { EXPLORE } from './fold/parameters.ts'
+import { rank } from './fold/rank.ts'
+import { wordsOf } from './fold/words.ts'
+import { BUDGET_OUTCOMES, budgetedTools, type Declared, denialOf } from './policies.ts'
+import { requireScopeSize, scopeKeyOf } from './scope.ts'
+import { type AdviceStates, catalogueOf, type Known } from './states.ts'
+import {
+  findPolicy,
+  listPolicies,
+  policyDamaged,
+  readEvidence,
+  readRecent,
+  type TailOutcome,
+  writePolicy,
+} from './store.ts'
+
+interface AdviceOptions {
+  access: CapabilityAccess & { partner: PartnerAccess }
+  pool: Pool
+  shares: PoolShares
+  quota: Quota
+  states: AdviceStates
+}
+
+const SHARED = { tag: 'advice', subservice: 'advice' }
+const EVIDENCE_MAX = 20
+const REFS_MAX = 1_000
+const POLICIES_MAX = 100
+const POLICY_BYTES_MAX = 64 * 1024
+
+/** Whom a rank is for: a partner, or the holder of a capability. */
+interface Asking {
+  instance: { id: string }
+  database: string
+}
+type RankCall = Pick<Call<Asking, unknown, unknown, unknown>, 'caller' | 'countRows' | 'requireRate'>
+
+export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOptions): Route[] {
+  return [
+    route(
+      {
+        ...SHARED,
+        method: 'POST',
+        path: '/v1/advice/tools:rank',
+        access: access.partner('advice'),
+        summary: 'Rank tools for a task by what was told of them, under a policy.',
+        body: toolRankRequest,
+        answers: { 200: toolRankResult },
+        errors: ['DATA_DAMAGED'],
+      },
+      (call) => advise(call, requestOf(call.body)),
+    ),
+    route(
+      {
+        ...SHARED,
+        method: 'POST',
+        path: '/v1/advice/rank',
+        access: access.capability('advice:read'),
+        summary: 'The same advice for the holder of a capability.',
+        body: adviceRequest,
+        answers: { 200: toolRankResult },
+        errors: ['DATA_DAMAGED'],
+      },
+      (call) => advise(call, call.body),
+    ),
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/advice/policies',
+        access: access.operator('operate', 'advice'),
+        summary: 'The names of the policies of the database.',
+        answers: { 200: policyList },
+      },
+      async ({ caller: { instance, database } }) => {
+        const found = await listPolicies(pool, { instanceId: instance.id, database })
+        return { policies: found.map(({ name, version }) => ({ name, ref: refOf(name), version })), nextCursor: null }
+      },
+    ),
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/advice/policies/{name}',
+        access: access.operator('operate', 'advice'),
+        summary: 'A policy: its rules in order.',
+        params: policyParams,
+        answers: { 200: policy },
+        errors: ['NOT_FOUND', 'DATA_DAMAGED'],
+      },
+      async ({ caller: { instance, database }, params: { name } }) => {
+        const { sent, version, intact } = await findPolicy(pool, { instanceId: instance.id, database }, name)
+        if (!intact) throw policyDamaged()
+        if (sent === null) throw new ApiError('NOT_FOUND', `There is no policy '${name}' in this database.`)
+        return { name, ref: refOf(name), version, rules: rulesOf(sent) }
+      },
+    ),
+    route(
+      {
+        ...SHARED,
+        method: 'PUT',
+        path: '/v1/advice/policies/{name}',
+        access: access.operator('write', 'advice'),
+        summary: 'Write a policy; with If-Match only over that version. `default` holds where a request names none.',
+        params: policyParams,
+        body: policyWrite,
+        answers: { 200: policy },
+        errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
+      },
+      async ({ caller: { instance, database, actor }, params: { name }, body, headers, requestId }) => {
+        const sent = JSON.stringify(body)
+        if (Buffer.byteLength(sent) > POLICY_BYTES_MAX)
+          throw new ApiError('PAYLOAD_TOO_LARGE', `A policy may have ${POLICY_BYTES_MAX} bytes as JSON.`)
+        for (const { scope } of body.rules) requireScopeSize(scope)
+        const ifMatch = versionOf(headers['if-match'])
+        const place = { instanceId: instance.id, database, databasesMax: instance.limits.databases }
+        await quota.requireRoom(instance, { records: 0, bytes: sent.length }, pool)
+        const known = await listPolicies(pool, place)
+        if (known.length >= POLICIES_MAX && !known.some((one) => one.name === name))
+          throw new ApiError('QUOTA_EXCEEDED', `A database may have ${POLICIES_MAX} policies.`)
+        const version = await transaction(pool, async (sql) => {
+          const written = await writePolicy(sql, place, { name, sent, ifMatch })
+          const refused = entryRefusal(written.outcome, instance.limits.databases)
+          if (refused) throw refused
+          if (written.outcome === 'conflict')
+            throw new ApiError('VERSION_CONFLICT', 'The policy has another version than If-Match asked for.', {
+              details: { currentVersion: written.version === 0 ? null : written.version },
+            })
+          const detail = { database, version: written.version, rules: body.rules.length }
+          await appendAudit(sql, {
+            ...{ actor, requestId, chain: instance.id, action: 'advice.policy', subject: name, detail },
+          })
+          return written.version
+        })
+        return { name, ref: refOf(name), version, rules: body.rules }
+      },
+    ),
+  ]
+
+  function advise({ caller, countRows, requireRate }: RankCall, request: AdviceRequest) {
+    requireScopeSize(request.scope)
+    const place = { instanceId: caller.instance.id, database: caller.database }
+    return shares.inTurn(place.instanceId, async () => {
+      requireRate()
+      const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
+      const { known, policy, fallback } = await states.read(pool, place, policyNameOf(sourceRef))
+      const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
+      const rules = rulesOf(policy ?? fallback)
+      const candidates = candidatesOf(request)
+      const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
+      const recent = await recentOf(place, known, rules, asked, request)
+      const denied = asked.flatMap((tool) => denialOf(rules, tool, request, recent) ?? [])
+      // From here to the next await nobody folds on: what is told below is of one state.
+      const { judged, shown } = judge(known, request, candidates, denied)
+      const evidence = await readEvidence(pool, place, {
+        ...{ ...shown, taskClass: request.taskClass, scopeKey: scopeKeyOf(request.scope), scope: request.scope },
+        ...{ limit: EVIDENCE_MAX, refsMax: REFS_MAX },
+      })
+      countRows(evidence.outcomes.length + evidence.refs.length / 10)
+      return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
+    })
+  }
+
+  /** How the tools did of late for which a rule has a budget. */
+  async function recentOf(place: Due, known: Known, rules: PolicyRule[], tools: Declared[], request: AdviceRequest) {
+    const { taskClass } = request
+    const budgeted = budgetedTools(rules, tools, request)
+    const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
+    const tail = tailOf(known, { ...asked, scope: null })
+    const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, through: known.seq, tail })
+    const byTool = Map.groupBy(rows, ({ tool }) => tool)
+    return (toolId: string) => {
+      const outcomes = byTool.get(toolId) ?? []
+      return { attempts: outcomes.length, failures: outcomes.filter(({ outcome }) => outcome === 'failure').length }
+    }
+  }
+}
+
+function judge(known: Known, request: AdviceRequest, candidates: Declared[] | null, denied: DeniedTool[]) {
+  const { taskClass, taskIntent, sourceEventId: seed, limit } = request
+  const named = candidates?.map(({ toolId: name, description = '' }) => ({ name, description })) ?? null
+  const isDenied = new Set(denied.map(({ toolId }) => toolId))
+  const scope = scopeKeyOf(request.scope)
+  const intent = wordsOf(taskIntent)
+  const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
+  const ranked = rank(known.state, catalogueOf(known, named), ask, (name) => !isDenied.has(name))
+  const judged = judgedOf(known.state, ranked, request, intent)
+  const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
+  const tail = tailOf(known, { taskClass, scope, tools, limit: EVIDENCE_MAX })
+  return { judged, shown: { through: known.seq, tools, tail } }
+}
+
+/** Of each tool the newest outcomes of the task that are in no snapshot yet, as many as may be shown. */
+function tailOf(
+  { ledger }: Known,
+  { taskClass, scope, tools, limit }: { taskClass: string; scope: string | null; tools: string[]; limit: number },
+): TailOutcome[] {
+  const left = new Map(tools.map((tool) => [tool, limit]))
+  const tail: TailOutcome[] = []
+  for (const [id, { told, weights, isTakenBack }] of [...ledger].reverse()) {
+    if (isTakenBack || told === null || told.taskClass !== taskClass) continue
+    if (scope !== null && told.scope !== null && told.scope !== scope) continue
+    for (const { place, tool } of weights) {
+      const more = left.get(tool) ?? 0
+      if (more > 0) tail.push([Number(id), place, tool, told.tools[place]?.outcome ?? ''])
+      left.set(tool, more - 1)
+    }
+  }
+  return tail
+}
+
+function rulesOf(sent: string | null): PolicyRule[] {
+  return sent === null ? [] : (JSON.parse(sent) as { rules: PolicyRule[] }).rules
+}
+
+function refOf(name: string): string {
+  return POLICY_DEFAULT_REF.replace(/default$/, name)
+}

@@ -1,0 +1,195 @@
+// The states that this replica has folded, one for each database that was asked about lately. Each rank reads what was
+// told since and folds it, so every replica answers from the same outcomes; where a state begins (nothing, a snapshot,
+// another snapshot) makes no difference. A state is given up and begun again when the database was made anew, when
+// content of an outcome was erased, or when what a retraction takes back is known neither here nor in the snapshot.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Due } from '../databases/store.ts'
+import { type Candidate, Catalogue } from './fold/catalogue.ts'
+import { apply, type Ledger, type Told } from './fold/fold.ts'
+import { openSnapshot, takeSnapshot } from './fold/snapshot.ts'
+import { type AdviceState, emptyState } from './fold/state.ts'
+import { wordsOf } from './fold/words.ts'
+import { scopeKeyOf } from './scope.ts'
+import { type NewWeight, readSnapshot, readTail, saveSnapshot, type Tail, type ToldRow } from './store.ts'
+
+/** Projections that are read and folded at once: others are served in between. */
+const PAGE = 256
+const STATES_MAX = 1_000
+/** What the states may take, by an estimate of their counts. */
+const BYTES_MAX = 256 * 1024 * 1024
+/** A database that is written to faster than it is read ends the patience of whoever waits. */
+const BEGINNINGS_MAX = 3
+const CATALOGUES_MAX = 4
+
+export interface Known {
+  life: string
+  /** All that was told up to this number is in the state. */
+  seq: number
+  erasedAt: number
+  state: AdviceState
+  /** By seq: what was told behind the stored snapshot. */
+  ledger: Ledger
+  /** The snapshot whose rows hold for the tools that have not changed; null: none. */
+  base: number | null
+  catalogues: Map<string, Catalogue>
+}
+
+type Read = Pick<Tail, 'policy' | 'fallback'> & { known: Known }
+
+export function createAdviceStates() {
+  /** The least recently used first. */
+  const states = new Map<string, Known>()
+
+  return { read, save }
+
+  /** The state of a database that has all that was told when this was asked, and the policies of that moment. */
+  async function read(sql: Sql, place: Due, policy?: string): Promise<Read> {
+    const name = `${place.instanceId}/${place.database}`
+    for (let beginnings = 0; ; ) {
+      const known = states.get(name)
+      const tail = await readTail(sql, place, { after: known?.seq ?? 0, limit: known ? PAGE : 0, policy })
+      if (tail.life === null) {
+        states.delete(name)
+        return { ...tail, known: unknown() }
+      }
+      // Another request may have folded on meanwhile; what it has folded is left out.
+      const isHeld = known !== undefined && states.get(name) === known
+      const isContinued = isHeld && known.life === tail.life && known.erasedAt === tail.erasedAt && fold(known, tail)
+      if (isContinued) {
+        if (tail.isCut) continue
+        known.seq = Math.max(known.seq, tail.seq)
+        keep(name, known)
+        return { ...tail, known }
+      }
+      if (!isHeld && known !== undefined) continue
+      states.delete(name)
+      if (beginnings++ === BEGINNINGS_MAX) throw new Error('a state of advice could not be continued as it was begun')
+      keep(name, await begin(sql, place, tail as Tail & { life: string }))
+    }
+  }
+
+  function keep(name: string, known: Known): void {
+    states.delete(name)
+    states.set(name, known)
+    let bytes = 0
+    for (const { state } of states.values()) bytes += bytesOf(state)
+    for (const [oldest, { state }] of states) {
+      if (oldest === name || (states.size <= STATES_MAX && bytes <= BYTES_MAX)) break
+      states.delete(oldest)
+      bytes -= bytesOf(state)
+    }
+  }
+
+  /** The handler of due work `advice`. */
+  async function save(pool: Pool, due: Due): Promise<void> {
+    for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
+      const { known } = await read(pool, due)
+      const snapshot = snapshotOf(known)
+      // Until it is known to be stored, nothing is known of what is: the next one is written whole.
+      known.base = null
+      if ((await saveSnapshot(pool, due, snapshot)) === 'moved') continue
+      known.base = snapshot.seq
+      return
+    }
+    throw new Error('writes of the database overtook the snapshot of its advice; it is due again')
+  }
+}
+
+export type AdviceStates = ReturnType<typeof createAdviceStates>
+
+/** Of a database that does not exist. */
+function unknown(): Known {
+  const empty = { life: '', seq: 0, erasedAt: 0, base: null }
+  return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map() }
+}
+
+async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; erasedAt: number }): Promise<Known> {
+  const stored = await readSnapshot(sql, place)
+  // Of another moment: what an erased outcome had added is still in it.
+  const state = stored?.erasedAt === erasedAt ? openSnapshot(stored.head, stored.tools) : null
+  if (!stored || !state) return { ...unknown(), life, erasedAt }
+  return { ...unknown(), life, erasedAt, state, seq: stored.seq, base: stored.seq }
+}
+
+/** False: something is taken back of which nobody knows what it added. */
+function fold(known: Known, { told, taken, snapshotSeq, snapshotErasedAt, erasedAt }: Tail): boolean {
+  const { ledger, state } = known
+  const before = new Map(taken.map((row) => [row[0], row]))
+  for (const row of told) {
+    const [seq, , , , , tools, takesBack, isVoid, weights] = row
+    if (seq <= known.seq) continue
+    const target = String(takesBack)
+    if (takesBack !== null && !ledger.has(target)) {
+      const entry = before.get(takesBack)
+      if (entry && !entry[8] && takesBack > (snapshotSeq ?? 0)) return false
+      if (entry) ledger.set(target, entryOf(entry))
+    }
+    const isErased = tools.length === 0 && weights !== null
+    if (isVoid || isErased) ledger.set(String(seq), { told: null, weights: [], isTakenBack: true })
+    apply(state, toldOf(row), ledger)
+    known.seq = seq
+  }
+  // What a snapshot of this lineage has is stored with it.
+  const stored = snapshotErasedAt === erasedAt ? (snapshotSeq ?? 0) : 0
+  for (const id of ledger.keys()) if (Number(id) <= Math.min(stored, known.seq)) ledger.delete(id)
+  return true
+}
+
+function toldOf([seq, partner, taskClass, intent, scope, tools, takesBack, , weights]: ToldRow): Told {
+  const erased = tools.length === 0 ? (weights ?? []) : []
+  return {
+    id: String(seq),
+    partner,
+    taskClass,
+    scope: scopeKeyOf(scope),
+    intent: intent === null ? null : wordsOf(intent),
+    // An outcome whose content is gone passes as time: the tool and its numbers are those that were stored.
+    tools:
+      erased.length > 0
+        ? Array.from({ length: Math.max(...erased.map(([place]) => place)) + 1 }, (_, at) => {
+            const weight = erased.find(([place]) => place === at)
+            return { tool: weight?.[1] ?? '', outcome: weight?.[2] ?? 'denied' }
+          })
+        : tools.map(([tool, outcome]) => ({ tool, outcome })),
+    takesBack: takesBack === null ? null : String(takesBack),
+    ...(weights && { weights: weights.map(weightsOf) }),
+  }
+}
+
+/** Of what a snapshot has. What was erased, or was void, has nothing left to be taken back. */
+function entryOf(row: ToldRow) {
+  const [, , , , , tools, , isVoid, weights] = row
+  return { told: toldOf(row), weights: (weights ?? []).map(weightsOf), isTakenBack: isVoid || tools.length === 0 }
+}
+
+function weightsOf([place, tool, , t, u, attempt, expected]: NonNullable<ToldRow[8]>[number]) {
+  return { place, tool, t, u, attempt, expected }
+}
+
+function snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
+  const isWhole = base === null
+  if (isWhole) for (const k of state.tools.keys()) state.changed.add(k)
+  const weights = [...ledger].flatMap(([id, entry]) =>
+    entry.weights.map(({ place, tool, t, u, attempt, expected }): NewWeight => {
+      const { taskClass = null, scope = null, tools = [] } = entry.told ?? {}
+      return [Number(id), place, tool, taskClass, scope, tools[place]?.outcome ?? '', t, u, attempt, expected]
+    }),
+  )
+  return { life, base: base ?? 0, isWhole, seq, erasedAt, weights, ...takeSnapshot(state) }
+}
+
+/** What a request says of tools, kept while the same is said of the same tools. */
+export function catalogueOf(known: Known, candidates: readonly Candidate[] | null): Catalogue {
+  const key = `${known.state.tools.length} ${JSON.stringify(candidates)}`
+  const kept = known.catalogues.get(key)
+  if (kept) return kept
+  const made = new Catalogue(known.state, candidates)
+  if (known.catalogues.size >= CATALOGUES_MAX) known.catalogues.clear()
+  known.catalogues.set(key, made)
+  return made
+}
+
+function bytesOf({ tools, length }: AdviceState): number {
+  return tools.length * 1_000 + length * 100
+}

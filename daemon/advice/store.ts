@@ -1,0 +1,248 @@
+// All SQL of advice: what was told since a number, snapshots, evidence and policies.
+
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { isUnreadable } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import { type Due, withInstance } from '../databases/store.ts'
+import type { ToolRow } from './fold/snapshot.ts'
+
+/** A projection as the database tells it to the fold. */
+export type ToldRow = [
+  seq: number,
+  partner: string,
+  taskClass: string | null,
+  intent: string | null,
+  scope: unknown,
+  tools: [tool: string, outcome: string][],
+  takesBack: number | null,
+  isVoid: boolean,
+  weights: WeightRow[] | null,
+]
+type WeightRow = [place: number, tool: string, outcome: string, t: number, u: number, attempt: number, expected: number]
+
+export interface Tail {
+  /** Of this database of that name: numbers are of one life. null: there is no such database. */
+  life: string | null
+  seq: number
+  erasedAt: number
+  /** Of the stored snapshot. */
+  snapshotSeq: number | null
+  snapshotErasedAt: number | null
+  told: ToldRow[]
+  /** Projections up to `after` that one of `told` takes back. */
+  taken: ToldRow[]
+  isCut: boolean
+  /** The stored policies, as JSON. */
+  policy: string | null
+  fallback: string | null
+}
+
+interface TailRow extends Omit<Tail, 'told' | 'taken'> {
+  told: string | null
+  taken: string | null
+  isDamaged: boolean | null
+}
+
+/** Of one moment. */
+export async function readTail(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { after, limit, policy }: { after: number; limit: number; policy: string | undefined },
+): Promise<Tail> {
+  const { rows } = await sql
+    .query<TailRow>({
+      name: 'advice_tail',
+      text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", told, taken,
+          is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
+      values: [instanceId, database, after, limit, policy ?? null],
+    })
+    .catch(unreadable)
+  const { told, taken, isDamaged, ...row } = rows[0] as TailRow
+  if (isDamaged) throw policyDamaged()
+  return { ...row, told: JSON.parse(told ?? '[]'), taken: JSON.parse(taken ?? '[]') }
+}
+
+export interface StoredSnapshot {
+  seq: number
+  erasedAt: number
+  head: Buffer
+  tools: ToolRow[]
+}
+
+export async function readSnapshot(sql: Sql, { instanceId, database }: Due): Promise<StoredSnapshot | undefined> {
+  const { rows } = await sql
+    .query<{ seq: number; erasedAt: number; head: string; place: number | null; name: string; body: string }>({
+      name: 'advice_snapshot',
+      text: 'select seq, erased_at as "erasedAt", head, place, name, body from loci.advice_snapshot($1, $2)',
+      values: [instanceId, database],
+    })
+    .catch(unreadable)
+  const [first] = rows
+  if (!first) return undefined
+  const tools = rows.flatMap(({ place, name, body }) =>
+    place === null ? [] : [{ place, name, bytes: Buffer.from(body, 'base64') }],
+  )
+  return { seq: first.seq, erasedAt: first.erasedAt, head: Buffer.from(first.head, 'base64'), tools }
+}
+
+/** What one outcome added, as it is stored. */
+export type NewWeight = [
+  seq: number,
+  place: number,
+  tool: string,
+  taskClass: string | null,
+  scope: string | null,
+  outcome: string,
+  t: number,
+  u: number,
+  attempt: number,
+  expected: number,
+]
+
+export interface NewSnapshot {
+  life: string
+  /** The snapshot whose rows hold for the tools that are not given; with `isWhole` all are given. */
+  base: number
+  isWhole: boolean
+  seq: number
+  erasedAt: number
+  head: Buffer
+  tools: ToolRow[]
+  weights: NewWeight[]
+}
+
+/** moved: it does not fit what is stored by now. */
+export async function saveSnapshot(
+  pool: Pool,
+  { instanceId, database }: Due,
+  { life, base, isWhole, seq, erasedAt, head, tools, weights }: NewSnapshot,
+): Promise<'done' | 'moved'> {
+  const { rows } = await execute<{ outcome: 'done' | 'moved' }>(pool, {
+    name: 'advice_save',
+    text: 'select loci.advice_save($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as outcome',
+    values: [
+      ...[instanceId, database, life, base, isWhole, seq, erasedAt, head.toString('base64')],
+      JSON.stringify(tools.map(({ place, name, bytes }) => [place, name, bytes.toString('base64')])),
+      JSON.stringify(weights),
+    ],
+  })
+  return rows[0]?.outcome ?? 'moved'
+}
+
+/** Outcomes behind the snapshot, which only the caller's memory has by tool. */
+export type TailOutcome = [seq: number, place: number, tool: string, outcome: string]
+
+export interface EvidenceQuery {
+  taskClass: string
+  scopeKey: string | null
+  scope: unknown
+  tools: string[]
+  limit: number
+  through: number
+  tail: TailOutcome[]
+  refsMax: number
+}
+
+export interface Evidence {
+  /** Newest first. */
+  outcomes: [tool: string, projectionId: string, outcome: string, refs: string[], toldAt: number][]
+  refs: string[]
+  isCut: boolean
+}
+
+export async function readEvidence(sql: Sql, { instanceId, database }: Due, query: EvidenceQuery): Promise<Evidence> {
+  const { taskClass, scopeKey, scope, tools, limit, through, tail, refsMax } = query
+  const { rows } = await sql
+    .query<{ evidence: string; refs: string; isCut: boolean }>({
+      name: 'advice_evidence',
+      text: 'select evidence, refs, is_cut as "isCut" from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+      values: [
+        ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
+        ...[tools, limit, through, JSON.stringify(tail), refsMax],
+      ],
+    })
+    .catch(unreadable)
+  const { evidence = '[]', refs = '[]', isCut = false } = rows[0] ?? {}
+  return { outcomes: JSON.parse(evidence), refs: JSON.parse(refs), isCut }
+}
+
+/** By tool, the outcomes of its newest in the class: newest first. */
+export async function readRecent(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { taskClass, tools, limit, through, tail }: Pick<EvidenceQuery, 'taskClass' | 'tools' | 'limit' | 'through' | 'tail'>,
+): Promise<{ tool: string; outcome: string }[]> {
+  const { rows } = await sql
+    .query<{ tool: string; outcome: string }>({
+      name: 'advice_newest',
+      text: 'select tool, outcome from loci.advice_newest($1, $2, $3, null, $4, $5, $6, $7)',
+      values: [instanceId, database, taskClass, tools, limit, through, JSON.stringify(tail)],
+    })
+    .catch(unreadable)
+  return rows
+}
+
+const KIND = 'policy/'
+
+export interface StoredPolicy {
+  name: string
+  version: number
+  sent: string | null
+  intact: boolean
+}
+
+export async function findPolicy(pool: Pool, { instanceId, database }: Due, name: string): Promise<StoredPolicy> {
+  const found = await withInstance(pool, instanceId, async (sql) => {
+    const { rows } = await sql.query<Omit<StoredPolicy, 'name'>>({
+      name: 'advice_policy',
+      text: 'select sent, version, intact from loci.config_layers($1, $2, $3)',
+      values: [instanceId, database, KIND + name],
+    })
+    return rows[0]
+  })
+  return { name, ...(found ?? { sent: null, version: 0, intact: true }) }
+}
+
+export async function listPolicies(pool: Pool, { instanceId, database }: Due) {
+  const found = await withInstance(pool, instanceId, async (sql) => {
+    const { rows } = await sql.query<{ name: string; version: number }>({
+      name: 'advice_policies',
+      text: `select substr(kind, ${KIND.length + 1}) as name, version from loci.configs
+        where instance_id = $1 and database = $2 and kind like '${KIND}%' order by 1`,
+      values: [instanceId, database],
+    })
+    return rows
+  })
+  return found ?? []
+}
+
+type Written = { outcome: 'done' | 'conflict' | 'databases' | 'erasing' | 'gone'; version: number }
+
+/** In the caller's transaction. */
+export async function writePolicy(
+  sql: Sql,
+  { instanceId, database, databasesMax }: Due & { databasesMax: number },
+  { name, sent, ifMatch }: { name: string; sent: string; ifMatch: number | null },
+): Promise<Written> {
+  const { rows } = await sql.query<Written>({
+    name: 'advice_policy_write',
+    text: 'select outcome, version from loci.config_write($1, $2, $3, $4, $5, $6)',
+    values: [instanceId, databasesMax, database, KIND + name, sent, ifMatch],
+  })
+  return rows[0] as Written
+}
+
+/** Never an advice without the policy that it was to be under. */
+export function policyDamaged(): ApiError {
+  return new ApiError('DATA_DAMAGED', 'The stored policy is damaged. PUT it again; nothing is advised without it.')
+}
+
+function unreadable(cause: unknown): never {
+  if (!isUnreadable(cause)) throw cause
+  throw new ApiError(
+    'DATA_DAMAGED',
+    'What was told of tools in this database cannot be read. GET /v1/kv/consistency says more.',
+    { cause },
+  )
+}
