@@ -1,0 +1,147 @@
+// Every acknowledged projection is there exactly once and counts exactly once, whatever dies meanwhile: partners tell
+// on two replicas, with repeats, retractions (also early ones), arrays and refusals, while all processes of Postgres
+// and daemons are killed.
+
+import { type IngestVerdict, verifyTold } from '../robustness/partner-tables.ts'
+import { type Party, startTellers, type Tellers } from '../robustness/partner-tellers.ts'
+import { seeded, seedOfRun } from '../robustness/seeded.ts'
+import { plantMutant } from '../world/mutant.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
+import { type Report, reportOn } from '../world/report.ts'
+import { runSql } from '../world/sql.ts'
+import { addTenant } from '../world/tenants.ts'
+import { startWorld, type World } from '../world/world.ts'
+
+const isShort = process.argv.includes('--short')
+const SEED = seedOfRun()
+const TELLERS = 8
+const CRASHES = isShort ? 2 : 6
+const ACKED_MIN = isShort ? 1_500 : 20_000
+const WITHIN_MS = 600_000
+const random = seeded(SEED)
+
+await reportOn(async (report) => {
+  report.note(`seed ${SEED}; again: npm run test:system -- ingest --seed=${SEED}`)
+  const world = await startWorld({ replicas: 2 })
+  try {
+    const tenants = await Promise.all(['acme', 'globex'].map((name) => addTenant(world, { name, plan: 'enterprise' })))
+    const parties = tenants.map(({ serviceId, partner }) => ({ instanceId: serviceId, token: partner.token }))
+    await survivesKills(report, world, parties)
+    await mutants(report, world, parties)
+  } finally {
+    await world.stop()
+  }
+})
+
+async function survivesKills(report: Report, world: World, parties: Party[]): Promise<void> {
+  let kills = 0
+  const { tellers, verdict } = await told(world, parties, 'real', ACKED_MIN, async () => {
+    for (let crash = 0; crash < CRASHES; crash += 1) {
+      const betweenMs = 1_500 + random.below(500)
+      await sleep(betweenMs / 2)
+      const [daemon] = world.daemons.splice(random.below(world.daemons.length), 1)
+      await daemon?.kill()
+      const started = world.startDaemon()
+      kills += 1
+      await sleep(betweenMs / 2)
+      await world.postgres.crash()
+      await world.postgres.start()
+      await started
+    }
+  })
+  const { lost, twice, half, tookEffect, miscounted, heads, rows } = verdict
+  for (const line of [...tellers.wrong, ...lost, ...twice, ...half, ...miscounted, ...heads].slice(0, 10))
+    report.note(line)
+  const faults = `kill -9 of all Postgres processes ${CRASHES} times, of a daemon ${kills}`
+  report.promise(
+    'every acknowledged projection is there exactly once, under the number that it was told, repeats and retries included',
+    lost.length + twice.length + tellers.wrong.length === 0 && tellers.acked() >= ACKED_MIN && tellers.repeated() > 0,
+    `${lost.length} lost and ${twice.length} twice of ${tellers.acked()} (at least ${ACKED_MIN}), ${tellers.repeated()} repeats, ${tellers.ambiguous()} without an answer; ${faults}; ${rows} rows`,
+  )
+  report.promise(
+    'an array is there whole or not at all, and one that was refused did nothing',
+    half.length + tookEffect.length === 0 && tellers.told.some(({ isRefused }) => isRefused),
+    `${half.length} half, ${tookEffect.length} of refused arrays`,
+  )
+  const takenBack = tellers.told.filter(({ isTakenBack }) => isTakenBack).length
+  report.promise(
+    'facts are in memory once, and what was taken back, also beforehand, is not',
+    miscounted.length === 0 && takenBack > 0,
+    `${miscounted.length} miscounted, ${takenBack} taken back`,
+  )
+  report.promise(
+    'the heads say what their rows do',
+    heads.length === 0,
+    `${heads.length} of ${parties.length} disagree`,
+  )
+}
+
+/** Partners tell while `faults` happen and until enough was acknowledged; then the ledger is held against the tables. */
+async function told(
+  world: World,
+  parties: Party[],
+  name: string,
+  ackedMin: number,
+  faults: () => Promise<void>,
+  daemons: LociProcess[] = world.daemons,
+): Promise<{ tellers: Tellers; verdict: IngestVerdict }> {
+  const tellers = startTellers({ parties, daemons: () => daemons, tellers: TELLERS, seed: SEED, name })
+  await faults()
+  const until = Date.now() + WITHIN_MS
+  while (tellers.acked() < ackedMin && Date.now() < until) await sleep(50)
+  await tellers.stop()
+  // What a dead daemon has sent may still be under way.
+  await sleep(300)
+  return { tellers, verdict: await verifyTold(world.postgres, name, tellers.told) }
+}
+
+async function mutants(report: Report, world: World, parties: Party[]): Promise<void> {
+  const edits = {
+    'the key of a repeat is another each time': {
+      file: 'daemon/projections/projections.ts',
+      from: 'key: mac(`key ${',
+      to: 'key: mac(`key ${Math.random()} ${',
+    },
+    'the projections of an array are each on their own': {
+      file: 'daemon/projections/store.ts',
+      from: '(act.isWhole ? at + 1 : null)',
+      to: 'null',
+    },
+    'a retraction names nothing': {
+      file: 'daemon/projections/projections.ts',
+      from: 'target: sent.supersedes ?? null',
+      to: 'target: null',
+    },
+  }
+  for (const [at, [title, edit]] of Object.entries(edits).entries()) {
+    await using mutant = await plantMutant([edit])
+    const daemon = await mutant.startProgram('daemon', world.daemonSettings())
+    await untilReady(daemon.url)
+    const { tellers, verdict } = await told(world, parties, `mutant${at}`, 100, async () => {}, [daemon])
+    await daemon.stop()
+    const found = [...tellers.wrong, ...verdict.tookEffect, ...verdict.twice, ...verdict.miscounted]
+    report.mutant(title, found.length > 0 ? `${found.length} found, e.g. ${found[0]?.slice(0, 80)}` : undefined)
+  }
+  // After the start, for a daemon refuses to start on it.
+  const admin = world.postgres.adminUrl()
+  await runSql(admin, `alter system set synchronous_commit = off`)
+  // As far behind as Postgres allows: what the mutant loses must not depend on the moment of the crash.
+  await runSql(admin, `alter system set wal_writer_delay = '10s'`)
+  await runSql(admin, 'select pg_reload_conf()')
+  let lost: string[] = []
+  let acked = 0
+  for (let crash = 0; crash < 5 && lost.length === 0; crash += 1) {
+    const { tellers, verdict } = await told(world, parties, `lazy${crash}`, 0, async () => {
+      await sleep(1_500)
+      await world.postgres.crash()
+      await world.postgres.start()
+    })
+    lost = verdict.lost
+    acked += tellers.acked()
+  }
+  report.mutant('synchronous_commit = off', lost.length > 0 ? `${lost.length} lost of ${acked}` : undefined)
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
