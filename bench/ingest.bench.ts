@@ -1,7 +1,7 @@
 // npm run bench -- ingest [--seconds N] [--rounds N] [--only single|arrays]: one projection of a partner, and an array
-// of 20, through HTTP, credential, HMACs, row-level security and digest, as a ratio of pgbench that inserts the same row
-// into the same table with its indexes: prepared, one per transaction, over the same socket, in turns. PostgreSQL is on
-// disk here, not in memory, so that a commit costs what it costs.
+// of 20, through HTTP, credential, HMACs, row-level security and digest, as a ratio of pgbench that inserts the same
+// row into the same table with its indexes: prepared, one per transaction, over the same socket, in turns. PostgreSQL
+// is on disk here, not in memory, so that a commit costs what it costs.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -48,6 +48,7 @@ import { kvReportRoutes } from './kv/reports/routes.ts'
 import { createKvWalker } from './kv/reports/store.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { expireEntries, readUsage } from './kv/store.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
@@ -162,6 +163,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
+    ...mcpRoutes({ access, routes: () => routes, gate: switches, version }),
     ...consistencyRoutes({ access, pool, keys, walkers }),
     ...documentRoutes(() => daemonDocument(routes, version)),
   ]

@@ -75,6 +75,16 @@ export type DaemonOperations = {
       200: StartupResponse
     }
   }
+  /** A message of the Model Context Protocol. The tools are those that the capability has operations for. */
+  'POST /mcp': {
+    given: {
+      body: unknown
+    }
+    answers: {
+      200: unknown
+      202: unknown
+    }
+  }
   /** Prometheus metrics, at most a second old. */
   'GET /metrics': {
     given: {}

@@ -83,6 +83,11 @@ export interface CapabilityAccess {
    */
   operator(effect: 'operate' | 'write', domain?: Domain): Access<Caller>
   /**
+   * Whoever holds a valid capability, whatever it allows: each thing that it is used for is checked by its own route.
+   * The capability may also stand in Authorization, where no legacy JWT has to.
+   */
+  holder(): Access<Caller>
+  /**
    * Whether the credential in the headers of an admitted request still allows the operation: for answers that last.
    * Counts nothing and has no tolerance for its expiry. Throws when that cannot be found out.
    */
@@ -323,6 +328,17 @@ export function capabilityAccess({
       const covered = kind.scope === 'database' ? domains : []
       return access('capability', ['OPERATION_NOT_ALLOWED'], { operations, kind, covered, ...options })
     },
+    holder() {
+      const kind: OperationKind = { domains: [], scope: 'instance', effect: 'read' }
+      const held = access('capability', ['ORIGIN_NOT_ALLOWED'], { operations: [], kind, covered: [] })
+      if (legacyJwt) return held
+      const borne = (arrival: Arrival) => ({ ...arrival, headers: withBearer(arrival.headers) })
+      return {
+        ...held,
+        shareBefore: (arrival) => held.shareBefore?.(borne(arrival)),
+        authorize: (arrival) => held.authorize(borne(arrival)),
+      }
+    },
     operator(effect, domain) {
       const kind: OperationKind = domain
         ? { domains: [domain], scope: 'database', effect }
@@ -331,6 +347,14 @@ export function capabilityAccess({
       return access('operator', ['OPERATOR_REQUIRED'], { operations: ['operator'], kind, covered: [] })
     },
   }
+}
+
+/** With the bearer as the capability, where none is sent in its own header. */
+export function withBearer(headers: Arrival['headers']): Arrival['headers'] {
+  // Other credentials of ours have their own place, and are told so.
+  const bearer = /^Bearer (?!loci_)(\S+)$/.exec(String(headers.authorization ?? ''))?.[1]
+  if (bearer === undefined || headers[HEADER.capability] !== undefined) return headers
+  return { ...headers, [HEADER.capability]: bearer }
 }
 
 function revoked(): ApiError {

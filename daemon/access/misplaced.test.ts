@@ -62,10 +62,7 @@ test('the bare address is refused as any unknown path, and the refusal names the
 })
 
 test('a path of something that is not built yet says so, and another one does not', async () => {
-  for (const [path, name] of [
-    ['/v1/cognitive/cycles', 'cognitive'],
-    ['/mcp', 'mcp'],
-  ] as const) {
+  for (const [path, name] of [['/v1/cognitive/cycles', 'cognitive']] as const) {
     const { status, error } = await daemon.get(path)
     assert.deepEqual([status, error.code], [404, 'NOT_FOUND'], path)
     assert.equal(

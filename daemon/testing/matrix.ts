@@ -104,6 +104,17 @@ const wmOperator = {
   expected: { 'service type kv': '403 FORBIDDEN' },
 } as const
 
+/** Whoever holds a capability, whatever it allows: each tool asks for its own. */
+const HELD: Partial<Record<Kind, Expectation>> = {
+  'every op but this one': 'admitted',
+  'other database': 'admitted',
+  'service type kv': 'admitted',
+  'operator root': 'admitted',
+  'capability in Authorization': 'admitted',
+  'all keyspaces but the last domain': 'admitted',
+}
+const ADMITTED = Object.entries(BY_CLASS.capability ?? {}).flatMap(([kind, one]) => (one === 'admitted' ? [kind] : []))
+
 const memoryRead: Row = { class: 'capability', operation: 'memory:read' }
 const memoryWrite = {
   class: 'capability',
@@ -216,6 +227,14 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
         'service type kv': 'admitted',
         'all keyspaces but the last domain': 'admitted',
       },
+    },
+    'POST /mcp': { class: 'capability', body: { jsonrpc: '2.0', id: 1, method: 'ping' }, expected: HELD },
+    // There is no stream to be had: whoever is admitted is told so.
+    'GET /mcp': {
+      class: 'capability',
+      expected: Object.fromEntries(
+        [...Object.keys(HELD), ...ADMITTED].map((kind) => [kind, '405 METHOD_NOT_ALLOWED']),
+      ) as Partial<Record<Kind, Expectation>>,
     },
     'GET /v1/audit': { class: 'operator', operation: 'operator' },
     'GET /admin/services/status': admin,

@@ -185,6 +185,8 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'GET /v1/advice/policies/{name}': cell,
     'PUT /v1/advice/policies/{name}': cell,
     'GET /v1/events': cell,
+    'POST /mcp': cell,
+    'GET /mcp': cell,
     'GET /v1/audit': cell,
     'GET /admin/services/status': cell,
     'POST /admin/services/enable': cell,

@@ -69,6 +69,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         recall,
         project,
         advise,
+        tool,
         anyRoute,
         broken,
       ])
@@ -241,6 +242,23 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       { program: 'daemon', method: 'GET', path: `${MEMORY}?limit=5`, headers },
       { program: 'daemon', method: 'POST', path: '/v1/memory/recall', headers, body: JSON.stringify(query) },
     ])
+  }
+
+  /** Tools, with whatever arguments; what is written are own canaries. */
+  function tool(_self: Twin, other: Twin, holder: Twin, credential: Credential | undefined): Base {
+    const database = ownDatabase(holder)
+    count += 1
+    const text = credential?.canWrite ? `the launch code ${database.valueMark} ${count}` : 'nothing'
+    const foreign = { namespace: other.tenant.serviceId, database: random.pick(other.databases).name }
+    const params = random.pick<object>([
+      { name: 'remember', arguments: { text, ...foreign } },
+      { name: 'recall', arguments: { query: `the launch code ${random.pick(other.databases).valueMark}`, ...foreign } },
+      { name: 'focus', arguments: { text, ...foreign } },
+      { name: 'working_memory', arguments: { include_evicted: true, ...foreign } },
+    ])
+    const headers = { 'x-loci-database': database.name }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: count, method: 'tools/call', params })
+    return { program: 'daemon', method: 'POST', path: '/mcp', headers, body }
   }
 
   /** A partner tells of the database `default` of its instance, whatever else it says. */

@@ -178,6 +178,7 @@ export const NOT_ASKED: Record<string, string> = {
   'POST /v1/memory/recall': 'it reads',
   'POST /v1/advice/rank': 'it reads',
   'POST /v1/advice/tools:rank': 'it reads',
+  'POST /mcp': 'its tools are the routes above, and answer what those do',
 }
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {

@@ -76,7 +76,7 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
   )
 }
 
-/** Partners tell while `faults` happen and until enough was acknowledged; then the ledger is held against the tables. */
+/** Partners tell while `faults` happen and until enough was acknowledged; then the tables are held against it. */
 async function told(
   world: World,
   parties: Party[],

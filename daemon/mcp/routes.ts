@@ -1,0 +1,170 @@
+// The daemon as tools: the Model Context Protocol over streamable HTTP, by its official library, without sessions. Each
+// message has a server of its own, which has the tools that its credential allows and no others.
+
+import type { SubserviceGate } from '@loci/chassis/admission.ts'
+import { ApiError, errorBodyOf } from '@loci/chassis/api-error.ts'
+import { type Route, reply, route } from '@loci/chassis/route.ts'
+import { MCP_TOOLS, type McpTool, mcpMessage } from '@loci/contract/mcp.ts'
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import type { CapabilityAccess } from '../access/capability-access.ts'
+import { callRoute, type McpCall } from './calls.ts'
+import { TOOL_NAMES, TOOLS, type ToolKind } from './tools.ts'
+
+interface McpOptions {
+  access: CapabilityAccess
+  /** All of the daemon's: a tool is there when its route is. */
+  routes: () => readonly Route[]
+  gate: SubserviceGate
+  version: string
+}
+
+const SHARED = { tag: 'mcp', subservice: 'mcp', path: '/mcp' } as const
+const INSTRUCTIONS =
+  'Memory of this agent. Recall before answering from memory; remember what will matter later; forget on request.'
+
+export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[] {
+  /** Of the current revision of the protocol; older ones come with a handshake and are served beside it. */
+  const current = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.call as McpCall), {
+    ...{ legacy: 'reject', maxSubscriptions: 0 },
+  })
+  const find = (line: string) => routes().find(({ spec }) => `${spec.method} ${spec.path}` === line)
+  return [
+    route(
+      {
+        ...SHARED,
+        method: 'POST',
+        access: access.holder(),
+        summary: 'A message of the Model Context Protocol. The tools are those that the capability has operations for.',
+        body: mcpMessage,
+        ignoresUnknownNames: true,
+        answers: {
+          200: mcpMessage,
+          202: { contentType: 'application/json', description: 'A notification was taken.' },
+          400: { contentType: 'application/json', description: 'An error of the protocol.' },
+          406: { contentType: 'application/json', description: 'An error of the protocol.' },
+        },
+        errors: ['ORIGIN_NOT_ALLOWED'],
+      },
+      async (call) => {
+        requireNoPage(call)
+        const { status, text } = await answerOf(call)
+        return reply(status, text)
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        access: access.holder(),
+        summary: 'There is no stream of messages from the server: 405, as the protocol has it.',
+        answers: {},
+        errors: ['ORIGIN_NOT_ALLOWED', 'METHOD_NOT_ALLOWED'],
+      },
+      (call) => {
+        requireNoPage(call)
+        throw new ApiError('METHOD_NOT_ALLOWED', 'Messages are sent by POST; nothing is sent unasked.', {
+          headers: { allow: 'POST' },
+        })
+      },
+    ),
+  ]
+
+  async function answerOf(call: McpCall): Promise<{ status: number; text: string }> {
+    const parsedBody = messageOf(call.body)
+    const request = new Request('http://daemon/mcp', {
+      method: 'POST',
+      // Answers are JSON, whatever else a client would take.
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        ...protocolHeaders(call),
+      },
+      body: JSON.stringify(parsedBody),
+    })
+    if (!(await isLegacyRequest(request, parsedBody)))
+      return textOf(await current.fetch(request, { parsedBody, authInfo: { ...NOBODY, extra: { call } } }))
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    const server = serverFor(call)
+    await server.connect(transport)
+    try {
+      return await textOf(await transport.handleRequest(request, { parsedBody }))
+    } finally {
+      await server.close()
+    }
+  }
+
+  function serverFor(call: McpCall): McpServer {
+    const server = new McpServer({ name: 'loci', version }, { instructions: INSTRUCTIONS })
+    for (const name of TOOL_NAMES) if (isOffered(name, call)) register(server, name, call)
+    return server
+  }
+
+  /** Listed only with the operations of its route. */
+  function isOffered(name: McpTool, { caller: { ops } }: McpCall): boolean {
+    const access = find(TOOLS[name].route)?.spec.access
+    return (
+      access?.operation !== undefined &&
+      ops.has(access.operation) &&
+      (access.secondOperation === undefined || ops.has(access.secondOperation))
+    )
+  }
+
+  function register(server: McpServer, name: McpTool, outer: McpCall): void {
+    const { description, input } = MCP_TOOLS[name]
+    const kind = TOOLS[name] as ToolKind
+    server.registerTool(name, { description, inputSchema: input }, async (asked: unknown) => {
+      const given = asked as never
+      try {
+        const answer = await callRoute(find(kind.route) as Route, kind.request(given, outer.requestId), { outer, gate })
+        const besides = kind.besides?.(given)
+        const more = besides && (await callRoute(find(besides.route) as Route, {}, { outer, gate }))
+        const shown = kind.show(answer) as object
+        const text = JSON.stringify(besides ? { ...shown, [besides.name]: more } : shown)
+        return { content: [{ type: 'text' as const, text }] }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const text = JSON.stringify(errorBodyOf(error, outer.requestId, 'camel'))
+        return { isError: true, content: [{ type: 'text' as const, text }] }
+      }
+    })
+  }
+}
+
+/** No page needs this route: the console goes through management. A page of another site could be a rebound name. */
+function requireNoPage({ headers }: McpCall): void {
+  if (headers.origin !== undefined)
+    throw new ApiError('ORIGIN_NOT_ALLOWED', 'Pages of browsers may not call this route. Call it from a program.')
+}
+
+/** Those of the protocol itself. */
+function protocolHeaders({ headers }: McpCall): Record<string, string> {
+  const sent = Object.entries(headers).filter(([name, value]) => name.startsWith('mcp-') && typeof value === 'string')
+  return Object.fromEntries(sent as [string, string][])
+}
+
+/** Members that the protocol does not have are not heard. */
+function messageOf(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(messageOf)
+  if (typeof body !== 'object' || body === null) return body
+  const { jsonrpc, id, method, params, result, error } = body as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries({ jsonrpc, id, method, params, result, error }).filter(([, value]) => value !== undefined),
+  )
+}
+
+/** The library is told who calls by the call itself; it asks for no credential. */
+const NOBODY = { token: '', clientId: '', scopes: [] }
+
+async function textOf(response: Response): Promise<{ status: number; text: string }> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    await response.body?.cancel()
+    throw new ApiError('VALIDATION_ERROR', 'Nothing is sent unasked here: there are no subscriptions.')
+  }
+  return { status: response.status, text: await response.text() }
+}
