@@ -191,11 +191,9 @@ test('each score is the sum of its parts, and nothing that was handed in is chan
     NOW,
   )
   mind.put({ key: 'rule', value: { never: 'phone numbers' }, pinned: true }, NOW)
-  const frozen = JSON.stringify(mind.state)
+  const before = JSON.stringify(mind.state)
   const { result } = mind.compute(NOW + MINUTE, 'Where is the blue room?', [said('a', 'The blue room is cold.')])
-  const state = JSON.parse(JSON.stringify(mind.state))
-  state.contexts = JSON.parse(frozen).contexts
-  assert.equal(JSON.stringify({ ...state, contextCount: 1 }), frozen)
+  assert.equal(JSON.stringify(mind.state), before)
   for (const { score, parts } of result.decisions) {
     const sum = parts.reduce((total, { contribution }) => total + contribution, 0)
     assert.ok(Math.abs(sum - score) < 1e-6)

@@ -35,10 +35,15 @@ export interface MindState {
   stored: Stored[]
   slots: Slot[]
   focus: Focus | null
-  contexts: Record<string, { context: number; position: number }>
-  open: { context: number; position: number; at: number } | null
-  contextCount: number
+  places: Places
   forgotten: string[]
+}
+
+/** Where the next record of each context stands, and of the open one, which a gap closes. */
+interface Places {
+  named: Record<string, { context: number; position: number }>
+  open: { context: number; position: number; at: number } | null
+  count: number
 }
 
 export interface Ran {
@@ -53,7 +58,7 @@ const SLOTS_CONTEXT = 'slots'
 
 export class Mind {
   state: MindState = {
-    ...{ cycle: 0, seq: 0, stored: [], slots: [], focus: null, contexts: {}, open: null, contextCount: 0 },
+    ...{ cycle: 0, seq: 0, stored: [], slots: [], focus: null, places: { named: {}, open: null, count: 0 } },
     forgotten: [],
   }
   readonly #config: CycleConfig
@@ -94,7 +99,7 @@ export class Mind {
   remember(said: readonly Said[], now: number): void {
     for (const { id, ...write } of said) {
       const occurredAt = write.occurredAt === undefined ? now : Date.parse(write.occurredAt)
-      const place = this.#placeOf(write.contextId, occurredAt)
+      const place = placeOf(this.state.places, write.contextId, occurredAt)
       this.#store(id, { ...write, kind: write.kind ?? 'observation' }, occurredAt, place, now)
     }
   }
@@ -115,17 +120,18 @@ export class Mind {
   #inputFor(now: number, focus: string | null, said: readonly Said[]): CycleInput {
     const { state } = this
     const config = this.#config
+    const places = structuredClone(state.places)
     const due = this.#living().filter(({ record }) => isDue(record.dueAt, now, config))
     const held = new Set(state.slots.flatMap(({ record }) => record?.seq ?? []))
     return {
       ...{ number: state.cycle + 1, now, seed: `seed ${state.cycle + 1}`, focus, config, seq: state.seq },
-      observations: said.map((one) => this.#observe(one, now)),
+      observations: said.map((one) => this.#observe(one, now, places)),
       document: { slots: state.slots, focus: state.focus },
       due: due.filter(({ record }) => !held.has(record.seq)).map(({ record }) => record),
     }
   }
 
-  #observe({ id, ...write }: Said, now: number): Observation {
+  #observe({ id, ...write }: Said, now: number, places: Places): Observation {
     const { state } = this
     const living = this.#living()
     const find = (isIt: (record: KnownRecord) => boolean) =>
@@ -146,27 +152,9 @@ export class Mind {
         ),
         current: write.key === undefined ? null : find(({ key }) => key === write.key),
         superseded: write.supersedes === undefined ? null : find((record) => record.id === write.supersedes),
-        place: this.#placeOf(write.contextId, write.occurredAt === undefined ? now : Date.parse(write.occurredAt)),
+        place: placeOf(places, write.contextId, write.occurredAt === undefined ? now : Date.parse(write.occurredAt)),
       },
     }
-  }
-
-  /** Contexts that are not known yet are numbered here: a dry run leaves a number unused. */
-  #placeOf(contextId: string | undefined, at: number): { context: number; position: number } {
-    const { state } = this
-    if (contextId === undefined) {
-      if (!state.open || Math.abs(at - state.open.at) > OPEN_GAP_MS) {
-        state.contextCount += 1
-        state.open = { context: state.contextCount, position: 0, at }
-      }
-      return state.open
-    }
-    const known = state.contexts[contextId]
-    if (known) return known
-    state.contextCount += 1
-    const made = { context: state.contextCount, position: 0 }
-    state.contexts[contextId] = made
-    return made
   }
 
   #commit({ input, result }: Ran): void {
@@ -176,13 +164,16 @@ export class Mind {
     for (const at of rows.store) {
       const { id, write } = input.observations[at] as Observation
       const occurredAt = write.occurredAt === undefined ? input.now : Date.parse(write.occurredAt)
-      const place = this.#placeOf(write.contextId, occurredAt)
+      const place = placeOf(this.state.places, write.contextId, occurredAt)
       seqs.set(id, this.#store(id, { ...write, kind: write.kind ?? 'observation' }, occurredAt, place, input.now))
     }
     for (const { id, slot, content, seen } of rows.consolidate) {
       for (const { record } of this.#living()) if (record.key === slot.key) this.#close(record.seq)
       const write = { content, key: slot.key, contextId: SLOTS_CONTEXT, kind: 'slot' }
-      seqs.set(id, this.#store(id, write, slot.createdAt, this.#placeOf(SLOTS_CONTEXT, slot.createdAt), input.now))
+      seqs.set(
+        id,
+        this.#store(id, write, slot.createdAt, placeOf(this.state.places, SLOTS_CONTEXT, slot.createdAt), input.now),
+      )
       if (seen.n > 1) this.#bySeq(seqs.get(id) as number).record.seen = seen
     }
     for (const { id, seq } of rows.close) this.#close(seq ?? (seqs.get(id) as number))
@@ -222,7 +213,6 @@ export class Mind {
     state.stored.push(stored)
     this.#stored.set(seq, stored)
     place.position += 1
-    if (state.open && place === state.open) state.open.at = occurredAt
     return seq
   }
 
@@ -258,4 +248,20 @@ export class Mind {
     const segmentIds = this.#segments.map(({ id }) => id)
     return { key: 'mind', language: LANGUAGE, segmentIds, bodies, masked, tailSeqs, texts }
   }
+}
+
+function placeOf(places: Places, contextId: string | undefined, at: number): { context: number; position: number } {
+  if (contextId === undefined) {
+    const isClosed = !places.open || Math.abs(at - places.open.at) > OPEN_GAP_MS
+    if (isClosed) places.count += 1
+    if (!places.open || isClosed) places.open = { context: places.count, position: 0, at }
+    places.open.at = at
+    return places.open
+  }
+  const known = places.named[contextId]
+  if (known) return known
+  places.count += 1
+  const made = { context: places.count, position: 0 }
+  places.named[contextId] = made
+  return made
 }
