@@ -25,6 +25,11 @@ import { createAdviceStates } from './advice/states.ts'
 import { auditJobs } from './audit/jobs.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { conductorRoutes } from './conductor/routes.ts'
+import { cycleConfigRoutes } from './cycles/config-routes.ts'
+import { createCycleWalker } from './cycles/reports/store.ts'
+import { cycleRoutes } from './cycles/routes.ts'
+import { createCycles } from './cycles/run.ts'
+import { pruneCycles } from './cycles/upkeep/store.ts'
 import { backingOff, dueJobs } from './databases/due.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
 import { createKnownDamage } from './databases/known-damage.ts'
@@ -54,6 +59,7 @@ import { createRecallIndex } from './memory/index/recall-index.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
+import { createTails } from './memory/tails.ts'
 import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
@@ -142,7 +148,12 @@ export async function createDaemon(options: DaemonOptions) {
     void index.warm().catch((error) => log.warn({ error, component: 'memory' }, 'search thread not warmed up'))
 
   const sweepRecords = sweepingRecords(background, index)
-  const walkers = [createKvWalker(damage), createSlotWalker(), createRecordWalker(), createProjectionWalker()]
+  const tails = createTails()
+  const cycles = createCycles({ pool, index, tails, keys, quota })
+  const walkers = [
+    ...[createKvWalker(damage), createSlotWalker(), createRecordWalker()],
+    ...[createProjectionWalker(), createCycleWalker()],
+  ]
 
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
@@ -158,9 +169,11 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotConfigRoutes({ access, pool }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
     ...eraseRoutes({ access, pool, index }),
-    ...recallRoutes({ access, pool, shares, index }),
+    ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
+    ...cycleRoutes({ access, pool, shares, claims, cycles }),
+    ...cycleConfigRoutes({ access, pool }),
     ...kvReportRoutes({ access, pool }),
     ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
     ...mcpRoutes({ access, routes: () => routes, gate: switches, version }),
@@ -198,7 +211,7 @@ export async function createDaemon(options: DaemonOptions) {
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
       ...dueJobs(background, {
-        ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections },
+        ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections, history: pruneCycles },
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
         advice: backingOff('advice', (_, due) => advice.save(background, due)),

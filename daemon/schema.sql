@@ -42,6 +42,30 @@ CREATE TABLE loci.projections (
 
 ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.cycles (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone NOT NULL,
+    completed_at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    focus text,
+    focus_salt bytea,
+    focus_hash bytea,
+    focus_mac bytea,
+    metadata text,
+    metadata_salt bytea,
+    metadata_hash bytea,
+    after_digest bytea NOT NULL,
+    decisions_hash bytea NOT NULL,
+    body text NOT NULL,
+    prev_hash bytea,
+    hash bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.cycles FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.databases (
     instance_id text NOT NULL,
     name text NOT NULL,
@@ -84,61 +108,37 @@ CREATE TABLE loci.databases (
     prj_awaited bigint DEFAULT 0 NOT NULL,
     prj_pending bigint DEFAULT 0 NOT NULL,
     prj_erased_at bigint DEFAULT 0 NOT NULL,
-    prj_folded bigint DEFAULT 0 NOT NULL
+    prj_folded bigint DEFAULT 0 NOT NULL,
+    cyc_total bigint DEFAULT 0 NOT NULL,
+    cyc_ms bigint DEFAULT 0 NOT NULL,
+    cyc_last_at timestamp with time zone,
+    cyc_hash bytea,
+    cyc_bytes bigint DEFAULT 0 NOT NULL,
+    cyc_set_a bigint DEFAULT 0 NOT NULL,
+    cyc_set_b bigint DEFAULT 0 NOT NULL,
+    cyc_unsettled boolean DEFAULT false NOT NULL,
+    cyc_pruned_through bigint DEFAULT 0 NOT NULL,
+    cyc_pruned_hash bytea,
+    cyc_pruned_ms bigint DEFAULT 0 NOT NULL,
+    cyc_focus_seq bigint,
+    cyc_seen bigint DEFAULT 0 NOT NULL,
+    cyc_weeks date[] DEFAULT '{}'::date[] NOT NULL,
+    cyc_week_bytes bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    cyc_config bigint,
+    cyc_interval_ms bigint,
+    cyc_history bigint DEFAULT 100000 NOT NULL,
+    cyc_failed bigint DEFAULT 0 NOT NULL,
+    cyc_failed_row bigint DEFAULT 0 NOT NULL,
+    cyc_failed_after bigint DEFAULT 0 NOT NULL,
+    cyc_failed_at timestamp with time zone,
+    cyc_failed_code text,
+    cyc_verified bigint,
+    cyc_checked_seq bigint,
+    cyc_checked_at timestamp with time zone,
+    cyc_damaged jsonb
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.entries (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    value text NOT NULL,
-    version bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone,
-    digest bytea NOT NULL
-);
-
-ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.records (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    seq bigint NOT NULL,
-    id text NOT NULL COLLATE pg_catalog."C",
-    changed_seq bigint NOT NULL,
-    key text COLLATE pg_catalog."C",
-    source_event_id text COLLATE pg_catalog."C",
-    context bigint NOT NULL,
-    "position" integer NOT NULL,
-    value_mac bytea NOT NULL,
-    body text NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    valid_from timestamp with time zone NOT NULL,
-    valid_to timestamp with time zone,
-    archived_at timestamp with time zone,
-    expires_at timestamp with time zone,
-    digest bytea NOT NULL
-);
-
-ALTER TABLE ONLY loci.records FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.segments (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    id bigint NOT NULL,
-    from_seq bigint NOT NULL,
-    through_seq bigint NOT NULL,
-    items integer NOT NULL,
-    format integer NOT NULL,
-    body bytea NOT NULL,
-    digest bytea NOT NULL
-);
-ALTER TABLE ONLY loci.segments ALTER COLUMN body SET STORAGE EXTERNAL;
-
-ALTER TABLE ONLY loci.segments FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.working_memory (
     instance_id text NOT NULL,
@@ -181,6 +181,59 @@ ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET STORAGE MAIN;
 ALTER TABLE ONLY loci.working_memory ALTER COLUMN digest SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.working_memory FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.records (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    changed_seq bigint NOT NULL,
+    key text COLLATE pg_catalog."C",
+    source_event_id text COLLATE pg_catalog."C",
+    context bigint NOT NULL,
+    "position" integer NOT NULL,
+    value_mac bytea NOT NULL,
+    body text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    archived_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL,
+    presented text,
+    due_at timestamp with time zone
+);
+
+ALTER TABLE ONLY loci.records FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.entries (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    value text NOT NULL,
+    version bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.entries FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.segments (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    id bigint NOT NULL,
+    from_seq bigint NOT NULL,
+    through_seq bigint NOT NULL,
+    items integer NOT NULL,
+    format integer NOT NULL,
+    body bytea NOT NULL,
+    digest bytea NOT NULL
+);
+ALTER TABLE ONLY loci.segments ALTER COLUMN body SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY loci.segments FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.advice_snapshots (
     instance_id text NOT NULL,
@@ -308,6 +361,17 @@ CREATE TABLE loci.credential_uses (
 
 COMMENT ON TABLE loci.credential_uses IS 'without row-level security: ids of credentials and moments, forgotten after a day';
 
+CREATE TABLE loci.cycle_decisions (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    body text NOT NULL
+)
+PARTITION BY RANGE (at);
+
+ALTER TABLE ONLY loci.cycle_decisions FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.deletions (
     instance_id text NOT NULL,
     database text NOT NULL,
@@ -323,7 +387,7 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text, 'projections'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';
@@ -597,6 +661,12 @@ ALTER TABLE ONLY loci.contexts
 ALTER TABLE ONLY loci.credential_uses
     ADD CONSTRAINT credential_uses_pkey PRIMARY KEY (credential);
 
+ALTER TABLE ONLY loci.cycle_decisions
+    ADD CONSTRAINT cycle_decisions_pkey PRIMARY KEY (instance_id, database, seq, at);
+
+ALTER TABLE ONLY loci.cycles
+    ADD CONSTRAINT cycles_pkey PRIMARY KEY (instance_id, database, seq);
+
 ALTER TABLE ONLY loci.databases
     ADD CONSTRAINT databases_pkey PRIMARY KEY (instance_id, name);
 
@@ -685,6 +755,10 @@ CREATE INDEX advice_weights_by_tool ON loci.advice_weights USING btree (instance
 
 CREATE UNIQUE INDEX contexts_by_number ON loci.contexts USING btree (number, instance_id, database);
 
+CREATE INDEX cycles_by_focus ON loci.cycles USING btree (instance_id, database, focus_mac) WHERE (focus_mac IS NOT NULL);
+
+CREATE UNIQUE INDEX cycles_by_id ON loci.cycles USING btree (instance_id, database, id);
+
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 
 CREATE INDEX due_by_time ON loci.due USING btree (kind, at);
@@ -723,11 +797,15 @@ CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (id, instance_id, 
 
 CREATE INDEX records_by_source_event ON loci.records USING btree (instance_id, database, source_event_id) WHERE (source_event_id IS NOT NULL);
 
+CREATE INDEX records_by_value ON loci.records USING btree (instance_id, database, value_mac) WHERE (valid_to IS NULL);
+
 CREATE INDEX records_changed ON loci.records USING btree (instance_id, database, changed_seq) WHERE (changed_seq <> seq);
 
 CREATE INDEX records_closed ON loci.records USING btree (instance_id, database, valid_to) WHERE (valid_to IS NOT NULL);
 
 CREATE INDEX records_current_key ON loci.records USING btree (instance_id, database, key) WHERE ((key IS NOT NULL) AND (valid_to IS NULL));
+
+CREATE INDEX records_due ON loci.records USING btree (instance_id, database, due_at) WHERE ((due_at IS NOT NULL) AND (valid_to IS NULL));
 
 CREATE INDEX records_expiring ON loci.records USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -748,6 +826,10 @@ ALTER TABLE loci.clears ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.configs ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.contexts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.cycle_decisions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.cycles ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.databases ENABLE ROW LEVEL SECURITY;
 
@@ -772,6 +854,10 @@ CREATE POLICY one_instance ON loci.clears USING ((instance_id = NULLIF(current_s
 CREATE POLICY one_instance ON loci.configs USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.contexts USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.cycle_decisions USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.cycles USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.databases USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -819,15 +905,17 @@ GRANT USAGE ON SCHEMA loci TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.projections TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cycles TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.records TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_snapshots TO loci_app;
 
@@ -864,6 +952,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.configs TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.contexts TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cycle_decisions TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
 

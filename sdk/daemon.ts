@@ -176,6 +176,114 @@ export type DaemonOperations = {
       200: AuditList
     }
   }
+  /** The configuration: what was put, over the service’s own, over the defaults. */
+  'GET /v1/cognitive/config': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: CognitiveConfig
+    }
+  }
+  /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
+  'PUT /v1/cognitive/config': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+        'If-Match'?: string | undefined
+      } | undefined
+      body: CognitiveConfigGiven
+    }
+    answers: {
+      200: CognitiveConfigUpdate
+    }
+  }
+  /** Run a cycle: take in what was observed, decide what stays in mind, and say why. */
+  'POST /v1/cognitive/cycles': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+      body: CycleRun
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: CycleRan
+    }
+  }
+  /** List cycles, newest first. Each that is shown was verified; damaged ones are named in `corruption`. */
+  'GET /v1/cognitive/cycles': {
+    given: {
+      query?: {
+        limit?: number | undefined
+        cursor?: string | undefined
+        since?: string | undefined
+        until?: string | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Cycles
+    }
+  }
+  /** Read a cycle. */
+  'GET /v1/cognitive/cycles/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: Cycle
+    }
+  }
+  /** What a cycle decided, with the reasons. */
+  'GET /v1/cognitive/cycles/{id}/decisions': {
+    given: {
+      path: {
+        id: string
+      }
+      query?: {
+        limit?: number | undefined
+        cursor?: string | undefined
+      } | undefined
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: CycleDecisions
+    }
+  }
+  /** Whether cycles of the database run when they are due, and how attempts ended. */
+  'GET /v1/cognitive/health': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: CognitiveHealth
+    }
+  }
+  /** How many cycles there were and how long they took. */
+  'GET /v1/cognitive/stats': {
+    given: {
+      headers?: {
+        'x-loci-database'?: string | undefined
+      } | undefined
+    }
+    answers: {
+      200: CycleStats
+    }
+  }
   /** The path of every registered route. */
   'GET /v1/conductor/endpoints': {
     given: {}
@@ -597,6 +705,7 @@ export type DaemonOperations = {
 
 /** Those that honour an Idempotency-Key: a repeat of them is answered and not done again. */
 export const DAEMON_KEYED: ReadonlySet<string> = new Set([
+  'POST /v1/cognitive/cycles',
   'POST /v1/kv/entries/batch',
   'POST /v1/memory/records',
   'POST /v1/memory/records/batch',
@@ -667,9 +776,198 @@ export type AuditList = {
   nextCursor: string | null
 }
 
+export type CognitiveConfig = { [field: string]: unknown }
+
+export type CognitiveConfigGiven = { [field: string]: unknown }
+
+export type CognitiveConfigUpdate = {
+  ok: true
+  config: { [field: string]: unknown }
+  version: number
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  [field: string]: unknown
+}
+
+export type CognitiveHealth = {
+  status: 'ok' | 'degraded' | Other
+  service: 'cognitive'
+  enabled: boolean
+  loop: {
+    state: 'off' | 'idle' | 'due' | Other
+    lastTickAt: string | null
+    nextTickAt: string | null
+    lagMs: number
+    stalled: boolean
+  }
+  lastCycle: {
+    seq: number
+    completedAt: string
+  } | null
+  backlog: {
+    projections: number
+    oldestAgeMs: number | null
+  }
+  attempts: {
+    total: number
+    failed: number
+    consecutiveFailures: number
+    lastFailureAt: string | null
+    lastFailureCode: string | null
+  }
+}
+
 export type ConductorEndpoints = {
   endpoints: string[]
   total: number
+}
+
+export type Cycle = {
+  completedAt: string
+  id: string
+  seq: number
+  status: 'completed'
+  trigger: 'api' | 'schedule' | 'pressure' | 'mcp' | Other
+  database: string
+  requestedBy: string | null
+  focus: string | null
+  startedAt: string
+  durationMs: number
+  phases: ({
+    name: 'perceive' | 'cue' | 'recall' | 'compete' | 'broadcast' | 'learn' | Other
+    startMs: number
+    durationMs: number
+    in: number
+    out: number
+  })[]
+  decisions: {
+    admitted: number
+    kept: number
+    merged: number
+    reinforced: number
+    stored: number
+    evicted: number
+    consolidated: number
+    forgotten: number
+    rejected: number
+  }
+  broadcast: ({
+    kind: 'slot' | 'record' | Other
+    ref: string
+    score: number
+  })[]
+  decisionsUrl: string
+  workingMemory: {
+    before: {
+      slotCount: number
+      digest: string
+    }
+    after: {
+      slotCount: number
+      digest: string
+    }
+  }
+  configVersion: number
+  engine: {
+    version: string
+    deterministic: true
+    seed: string
+  }
+  dryRun: boolean
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  prevHash: string | null
+  hash: string
+  metadata: { [field: string]: unknown } | null
+  redacted?: true
+  [field: string]: unknown
+}
+
+export type CycleCorruption = {
+  detected: boolean
+  count: number
+  status: 'clean' | 'quarantined' | 'unknown' | Other
+  checkedThroughSeq: number | null
+  verifiedAt: string | null
+  method: 'sha256-chain'
+  entries: ({
+    ref: string | null
+    seq: number | null
+    reason: 'digest_mismatch' | 'chain_break' | 'undecodable' | 'missing' | 'page_unreadable' | Other
+    quarantinedAt: string
+    recoverable: boolean
+  })[]
+}
+
+export type CycleDecisions = {
+  decisions: ({
+    seq: number
+    action: string
+    subject: {
+      kind: string
+      key: string | null
+      version: number | null
+    }
+    reasonCode: string
+    reason: string
+    score: number
+    parts: ({
+      name: string
+      value: number
+      weight: number
+      contribution: number
+    })[]
+    displacedBy?: string
+    evidenceRefs: string[]
+    rule: string
+    recoverableUntil: string | null
+  })[]
+  nextCursor: string | null
+}
+
+export type CycleRan = Cycle | PrunedCycle
+
+export type CycleRun = {
+  focus?: string | null | undefined
+  observations?: Observation[] | undefined
+  limits?: {
+    maxDurationMs?: number | undefined
+    maxEvents?: number | undefined
+    queueMs?: number | undefined
+  } | undefined
+  dryRun?: boolean | undefined
+  metadata?: { [field: string]: unknown } | undefined
+}
+
+export type CycleStats = {
+  totalCycles: number
+  completedCycles: number
+  failedCycles: 0
+  averageDurationMs: number
+  lastCycleAt: string
+  corruption: CycleCorruption
+  attempts: {
+    total: number
+    failed: number
+    consecutiveFailures: number
+    lastFailureAt: string | null
+    lastFailureCode: string | null
+  }
+  [field: string]: unknown
+}
+
+export type Cycles = {
+  cycles: Cycle[]
+  total: number
+  corruption: CycleCorruption
+  nextCursor: string | null
+  [field: string]: unknown
 }
 
 export type DeniedTool = {
@@ -855,6 +1153,24 @@ export type LifecycleStatus = {
   }
 }
 
+export type Observation = {
+  content: string
+  key?: string | undefined
+  contextId?: string | undefined
+  actor?: string | undefined
+  occurredAt?: string | undefined
+  media?: string | undefined
+  kind?: string | undefined
+  tags?: string[] | undefined
+  evidenceRefs?: string[] | undefined
+  sourceEventId?: string | undefined
+  supersedes?: string | undefined
+  salience?: number | undefined
+  dueAt?: string | undefined
+  ttlMs?: number | undefined
+  metadata?: { [field: string]: unknown } | undefined
+}
+
 export type Policy = {
   name: string
   ref: string
@@ -933,6 +1249,12 @@ export type ProjectionResult = {
 }
 
 export type ProjectionResults = ProjectionResult | ProjectionResult[]
+
+export type PrunedCycle = {
+  id: string
+  redacted: true
+  [field: string]: unknown
+}
 
 export type RankedTool = {
   toolId: string

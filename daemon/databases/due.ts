@@ -8,7 +8,9 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind = 'expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase' | 'slots' | 'records' | 'projections'
+type DueKind =
+  | ('expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase')
+  | ('slots' | 'records' | 'projections' | 'history')
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

@@ -5,7 +5,8 @@
 
 -- What a record counts for, beside its indexes.
 create or replace function loci.record_bytes(r loci.records) returns bigint language sql immutable parallel safe as $$
-  select octet_length(r.body)::bigint + coalesce(octet_length(r.key), 0) + coalesce(octet_length(r.source_event_id), 0) + 64
+  select octet_length(r.body)::bigint + coalesce(octet_length(r.key), 0) + coalesce(octet_length(r.source_event_id), 0)
+    + coalesce(octet_length(r.presented), 0) + 64
 $$;
 
 -- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
@@ -16,7 +17,9 @@ create or replace function loci.record_digest(r loci.records) returns bytea lang
     || int8send(r.context) || int4send(r.position) || int4send(octet_length(r.value_mac)) || r.value_mac
     || timestamptz_send(r.created_at) || timestamptz_send(r.valid_from) || coalesce('\x01'::bytea || timestamptz_send(r.valid_to), '\x00'::bytea)
     || coalesce('\x01'::bytea || timestamptz_send(r.archived_at), '\x00'::bytea)
-    || coalesce('\x01'::bytea || timestamptz_send(r.expires_at), '\x00'::bytea) || textsend(r.body))
+    || coalesce('\x01'::bytea || timestamptz_send(r.expires_at), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(r.due_at), '\x00'::bytea)
+    || coalesce(int4send(octet_length(r.presented)) || textsend(r.presented), '\xff'::bytea) || textsend(r.body))
 $$;
 
 -- Does a record fit its digest, and is it of this database? Sizes first: see is_intact.
@@ -25,7 +28,8 @@ language sql stable parallel safe as $$
   select case when octet_length(r.instance_id) not between 1 and 100 or octet_length(r.database) not between 1 and 100
       or octet_length(r.id) not between 1 and 100 or octet_length(r.key) not between 1 and 256
       or octet_length(r.source_event_id) not between 1 and 1024 or octet_length(r.value_mac) <> 16
-      or octet_length(r.body) not between 1 and 262144 or octet_length(r.digest) <> 32 then false
+      or octet_length(r.body) not between 1 and 262144 or octet_length(r.presented) not between 1 and 1024
+      or octet_length(r.digest) <> 32 then false
     else coalesce(r.digest = loci.record_digest(r) and r.instance_id = p_instance and r.database = p_database, false) end
 $$;
 
@@ -198,6 +202,10 @@ begin
     record.key := p_key[ord]; record.source_event_id := p_source_event[ord]; record.value_mac := decode(p_value[ord], 'hex');
     record.body := p_body[ord]; record.created_at := v_now; record.valid_from := least(coalesce(p_occurred[ord], v_now), v_now);
     record.expires_at := date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond');
+    -- In what was said every quote has a backslash before it.
+    if p_body[ord] like '%"dueAt":"%' then
+      record.due_at := (p_body[ord]::json ->> 'dueAt')::timestamptz;
+    end if;
     if v_former.id is not null then
       v_head := loci.mem_close(v_head, v_former, record.valid_from);
       events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
@@ -256,6 +264,35 @@ begin
 end
 $$;
 comment on function loci.mem_withdraw is 'without enter_database: called by functions that have entered';
+
+-- Writes down when records were presented. No new version, and nothing for the index: a record says what it said. One
+-- that is gone or damaged stays so. Called by cycle_store_records, with the head locked. Cost: one write for each.
+create or replace function loci.mem_present(p_instance text, p_database text, p_id text[], p_presented text[]) returns void
+language plpgsql as $$
+declare
+  v_before loci.databases;
+  v_head loci.databases;
+  v_record loci.records;
+begin
+  if p_id = '{}' then
+    return;
+  end if;
+  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  v_head := v_before;
+  for i in 1 .. cardinality(p_id) loop
+    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id[i];
+    continue when not found or not loci.record_is_intact(v_record, p_instance, p_database);
+    v_head := loci.mem_count(v_head, v_record, -1);
+    v_record.presented := p_presented[i];
+    v_record.digest := loci.record_digest(v_record);
+    update loci.records r set presented = v_record.presented, digest = v_record.digest
+      where r.instance_id = p_instance and r.database = p_database and r.seq = v_record.seq;
+    v_head := loci.mem_count(v_head, v_record, 1);
+  end loop;
+  perform loci.mem_save_head(v_before, v_head, null);
+end
+$$;
+comment on function loci.mem_present is 'without enter_database: called by functions that have entered';
 
 -- Names and numbers, no content: an event outlives what it is about.
 create or replace function loci.mem_event(p_database text, p_what text, p_id text, p_seq bigint, p_by text) returns jsonb

@@ -11,7 +11,7 @@ import type { SearchWork } from './index/search.ts'
 import { candidatesMax, filterOf, type Recalled, selectFrom } from './recall.ts'
 import { damagedOf, SHARED } from './routes.ts'
 import { findNumbered, type StoredRecord, unreadable } from './store.ts'
-import { createTails } from './tails.ts'
+import type { Tails } from './tails.ts'
 import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
 import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
 import { partsOf, segmentKey } from './upkeep/segments.ts'
@@ -21,6 +21,7 @@ interface RecallOptions {
   pool: Pool
   shares: PoolShares
   index: RecallIndex
+  tails: Tails
 }
 
 /** What a recall has read, which is what it is charged by. */
@@ -34,8 +35,7 @@ const ITEMS_PER_ROW = 10
 /** A posting is two varints. */
 const POSTINGS_PER_ITEM = 32
 
-export function recallRoutes({ access, pool, shares, index }: RecallOptions): Route[] {
-  const tails = createTails()
+export function recallRoutes({ access, pool, shares, index, tails }: RecallOptions): Route[] {
   return [
     route(
       {

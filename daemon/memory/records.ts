@@ -16,7 +16,7 @@ const MAC_BYTES = 16
 
 /** Set by the way of writing, never by the body. */
 export interface Source {
-  type: 'api' | 'projection'
+  type: 'api' | 'projection' | 'cycle'
   ref: string
   actor: string | null
   trust: 'holder' | 'delegated' | 'partner'

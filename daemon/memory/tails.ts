@@ -28,17 +28,24 @@ interface Known {
 export interface Tails {
   /** The index of a database at this moment, the texts of its tail that hold, and the numbers of the damaged ones. */
   read(sql: Sql, place: Due, asOf: Date | null): Promise<{ state: IndexState; tail: RecordText[]; damaged: number[] }>
+  /** The same with what else `read` reads at that moment. */
+  readWith<State extends IndexState>(
+    place: Due,
+    read: (ask: { have: number }) => Promise<State>,
+  ): Promise<{ state: State; tail: RecordText[]; damaged: number[] }>
 }
 
 export function createTails(): Tails {
   const known = createCache<Known>(CACHE_BYTES_MAX)
-  return {
-    async read(sql, { instanceId, database }, asOf) {
+  const tails: Tails = {
+    read: (sql, place, asOf) =>
+      tails.readWith(place, (ask) => readIndex(sql, place.instanceId, place.database, { ...ask, asOf })),
+    async readWith({ instanceId, database }, read) {
       const name = `${instanceId}/${database}`
       const before = known.find(name)
-      let state = await readIndex(sql, instanceId, database, { have: before?.through ?? 0, asOf })
+      let state = await read({ have: before?.through ?? 0 })
       const isSame = before !== undefined && !state.isAround && isSameHistory(before, state)
-      if (before && !isSame && !state.isAround) state = await readIndex(sql, instanceId, database, { asOf })
+      if (before && !isSame && !state.isAround) state = await read({ have: 0 })
       const fresh = new Map<number, Row>(
         state.texts.map((text) => [text.seq, { mark: text.mark, text: recordTextOf(text) }]),
       )
@@ -54,6 +61,7 @@ export function createTails(): Tails {
       return { state, tail: [...rows.values()].flatMap(({ text }) => text ?? []), damaged }
     },
   }
+  return tails
 }
 
 function isSameHistory({ life, through, rows }: Known, state: IndexState): boolean {

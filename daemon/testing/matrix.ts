@@ -127,6 +127,14 @@ const memoryMissing: Pick<Row, 'params' | 'expected'> = {
   expected: wmMissing.expected ?? {},
 }
 
+const cyclesRead: Row = { class: 'capability', operation: 'cycles:read' }
+/** Whoever is admitted finds no such cycle. */
+const cycleMissing: Row = {
+  ...cyclesRead,
+  params: { id: 'cyc_00000000000000000000000000' },
+  expected: wmMissing.expected ?? {},
+}
+
 export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expectation>> } = {
   kinds: KINDS,
 
@@ -216,6 +224,23 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Record<Kind, Expe
       ...wmOperator,
       params: { name: 'scratch' },
       body: { rules: [] },
+      expected: { ...wmOperator.expected, 'suspended instance': '403 FORBIDDEN' },
+    },
+    'POST /v1/cognitive/cycles': {
+      class: 'capability',
+      operation: 'cycles:run',
+      body: {},
+      expected: { 'suspended instance': '403 FORBIDDEN' },
+    },
+    'GET /v1/cognitive/cycles': cyclesRead,
+    'GET /v1/cognitive/cycles/{id}': cycleMissing,
+    'GET /v1/cognitive/cycles/{id}/decisions': cycleMissing,
+    'GET /v1/cognitive/stats': cyclesRead,
+    'GET /v1/cognitive/health': cyclesRead,
+    'GET /v1/cognitive/config': wmOperator,
+    'PUT /v1/cognitive/config': {
+      ...wmOperator,
+      body: {},
       expected: { ...wmOperator.expected, 'suspended instance': '403 FORBIDDEN' },
     },
     'GET /v1/events': {

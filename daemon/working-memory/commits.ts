@@ -7,6 +7,7 @@ import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { againAfterConflict } from '@loci/postgres/transaction.ts'
+import { type ConfigLayers, layersOf } from '../databases/config/store.ts'
 import { entryRefusal } from '../databases/quota.ts'
 import { resolveConfig, type SlotConfig } from './config.ts'
 import {
@@ -21,7 +22,7 @@ import {
 import { keptWrites } from './kept-batch.ts'
 import type { KnownDocuments } from './known-documents.ts'
 import { prefixOf } from './slots.ts'
-import { type Committed, type ConfigLayers, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
+import { type Committed, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
 
 export interface SlotWritten {
   /** Of the write itself; undefined when there was nothing to delete. */
@@ -123,7 +124,8 @@ async function commitRound(
   for (const { database, plan, items, snapshot, known: remembered } of plans) {
     const outcome = byDatabase.get(database)
     if (outcome?.outcome === 'done' && outcome.versions.length > 0) {
-      const document = { version: outcome.versions.at(-1) as number, now, slots: plan.after(outcome.versions) }
+      const { cycle } = snapshot.document
+      const document = { version: outcome.versions.at(-1) as number, now, cycle, slots: plan.after(outcome.versions) }
       known.keep(instanceId, database, { ...snapshot, digest: outcome.digest, document })
     } else if (outcome?.outcome === 'moved' || (outcome && remembered)) {
       known.moved(instanceId, database)
@@ -159,8 +161,8 @@ function planOf(
   snapshot: Snapshot,
   now: number,
 ): Planned {
-  const { version, slots } = snapshot.document
-  const plan = createPlan({ version, now, slots }, configOf(snapshot))
+  const { version, cycle, slots } = snapshot.document
+  const plan = createPlan({ version, now, cycle, slots }, configOf(snapshot))
   const items = acts.map((act) => {
     const from = plan.steps.length
     const applied = appliedOf(act, plan, snapshot)
@@ -253,10 +255,6 @@ const DEFAULTS = resolveConfig([]).used
 
 export function configOf(layers: ConfigLayers): SlotConfig {
   return layers.service === null && layers.sent === null ? DEFAULTS : resolveConfig(layersOf(layers)).used
-}
-
-export function layersOf({ service, sent }: Pick<ConfigLayers, 'service' | 'sent'>): unknown[] {
-  return [service, sent].flatMap((text) => (text === null ? [] : [JSON.parse(text) as unknown]))
 }
 
 export function configDamaged(): ApiError {

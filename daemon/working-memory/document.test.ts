@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import { baseLevel, explain, present } from './activation.ts'
-import { resolveConfig, warningsOf } from './config.ts'
+import { RULES, resolveConfig } from './config.ts'
 import { createPlan, type Document, type Plan, type Resident, type Step } from './document.ts'
 import { surfaceOf } from './salience.ts'
 import { bodyOf, patched, prefixOf } from './slots.ts'
@@ -27,9 +27,9 @@ function commit(document: Document, steps: readonly Step[], now = document.now):
         : [...slots, slot]
     }
   }
-  return { version, now, slots }
+  return { version, now, cycle: 0, slots }
 }
-const empty = (now = NOW): Document => ({ version: 0, now, slots: [] })
+const empty = (now = NOW): Document => ({ version: 0, now, cycle: 0, slots: [] })
 const put = (plan: Plan, key: string, body: Partial<SlotWrite> = {}) =>
   plan.apply({ op: 'put', key, body: { value: key, ...body }, ifMatch: null, source: SOURCE })
 const keysOf = ({ slots }: Document) => slots.map(({ key }) => key)
@@ -219,9 +219,10 @@ test('a configuration is what was sent over the service’s over the defaults; w
   )
   assert.deepEqual([used.capacity, used.policy, used.pinnedMax], [4, 'lru', 4])
   assert.deepEqual(
-    warningsOf([service, { capacity: 1.5, policy: 5, relativeThreshold: null, echo: 7, due: { weight: -1 } }]).map(
-      ({ key, using }) => [key, using],
-    ),
+    RULES.warningsOf([
+      service,
+      { capacity: 1.5, policy: 5, relativeThreshold: null, echo: 7, due: { weight: -1 } },
+    ]).map(({ key, using }) => [key, using]),
     [
       ['capacity', 4],
       ['policy', 'activation'],
@@ -229,6 +230,6 @@ test('a configuration is what was sent over the service’s over the defaults; w
       ['echo', { weight: 1, share: 0.8 }],
     ],
   )
-  assert.deepEqual(warningsOf([{}]), [])
+  assert.deepEqual(RULES.warningsOf([{}]), [])
   assert.equal(resolveConfig(['no object', null]).used.capacity, 25)
 })

@@ -33,6 +33,8 @@ export interface Document {
   version: number
   /** The database's clock when it was read, in milliseconds: the only clock of a write. */
   now: number
+  /** The number of the last cycle. */
+  cycle: number
   /** In the order in which they were made. */
   slots: Resident[]
 }
@@ -46,7 +48,7 @@ export type Write =
   | { op: 'delete'; key: string; ifMatch: IfMatch }
 
 export interface Why {
-  reasonCode: 'outcompeted' | 'expired' | 'cleared'
+  reasonCode: 'outcompeted' | 'below_threshold' | 'superseded' | 'expired' | 'cleared'
   reason: string
   displacedBy: string | null
   policy: Policy | null
@@ -58,6 +60,8 @@ export type Evicted = { key: string } & Omit<Why, 'policy'>
 /** What the database does, in order; each takes the next number of the database. */
 export type Step =
   | { op: 'put'; key: string; rest: string; meta: Meta; expiresAt: number | null }
+  /** What a cycle has seen of a slot that stays as it is: no new version. */
+  | { op: 'touch'; key: string; rest: string; meta: Meta; expiresAt: number | null }
   /** Without a why it was deleted on request. */
   | { op: 'remove'; key: string; why: Why | null }
 
@@ -98,9 +102,8 @@ interface Held {
 const PLANNED = Number.MAX_SAFE_INTEGER - 1_000_000
 
 export function createPlan(document: Document, config: SlotConfig): Plan {
-  const { now } = document
-  // Cycles count here once they are built.
-  const at = { now, cycle: 0 }
+  const { now, cycle } = document
+  const at = { now, cycle }
   const steps: Step[] = []
   let slots: Held[] = document.slots.map((slot) => ({
     ...slot,
@@ -153,7 +156,9 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       surface: Math.round(surfaceOf(body.value) * 1e6) / 1e6,
       hint: body.salience ?? 0,
       seen: present(old?.meta?.seen, now),
-      touchedCycle: at.cycle,
+      touchedCycle: cycle,
+      admittedCycle: cycle,
+      record: null,
     }
     const evicted = makeRoom(key, meta, old)
     for (const { key: loser, ...why } of evicted) remove(loser, why)

@@ -57,7 +57,7 @@ $$;
 -- readDocuments(). No locks: wm_commit refuses when the version has moved. Cost: as wm_list_each.
 create or replace function loci.wm_snapshot(p_instance text, p_database text[], p_wanted_database int[], p_wanted text[])
 returns table (version bigint, now timestamptz, evictions bigint, keys text[], versions bigint[], expires timestamptz[], metas text[],
-  texts text[], intact boolean[], digest bytea, service text, sent text, config_version bigint, config_intact boolean)
+  texts text[], intact boolean[], digest bytea, service text, sent text, config_version bigint, config_intact boolean, cycle bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -68,6 +68,7 @@ begin
   now := date_trunc('milliseconds', clock_timestamp());
   for i in 1 .. cardinality(p_database) loop
     select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
+    cycle := coalesce((select h.cyc_total from loci.databases h where h.instance_id = p_instance and h.name = p_database[i]), 0);
     version := coalesce(v_doc.version, 0); evictions := coalesce(v_doc.evictions, 0);
     keys := coalesce(v_doc.keys, '{}'); versions := coalesce(v_doc.versions, '{}'); expires := coalesce(v_doc.expires, '{}');
     metas := coalesce(v_doc.metas, '{}'); digest := coalesce(v_doc.digest, '');
@@ -179,8 +180,9 @@ begin
 end
 $$;
 
--- The steps p_steps on one document, whose head is locked. texts: of the steps that put. bytes: what the instance holds
--- more. Called by wm_write, which appends the versions. Cost: one write of the document and of the head.
+-- The steps p_steps on one document, whose head is locked; `touch`: what a cycle has seen of a slot that stays, under
+-- the version that it has, without history or event. texts: of the steps that put. bytes: what the instance holds more.
+-- Called by wm_write and cycle_append, which append the versions. Cost: one write of the document and of the head.
 create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_is_whole boolean, p_now timestamptz,
   p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
   out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[])
@@ -191,6 +193,8 @@ declare
   v_history bigint := 0;
   v_i int;
   v_n int;
+  v_version bigint;
+  v_is_touch boolean;
   v_digest bytea;
   v_text text;
 begin
@@ -199,23 +203,29 @@ begin
   end if;
   versions := '{}'; digests := '{}'; texts := '{}'; events := '{}';
   foreach v_i in array p_steps loop
-    v_head.seq := v_head.seq + 1;
     v_n := array_position(v_doc.keys, p_key[v_i]);
+    v_is_touch := p_op[v_i] = 'touch' and v_n is not null;
+    v_head.seq := v_head.seq + (not v_is_touch)::int;
+    v_version := case when v_is_touch then v_doc.versions[v_n] else v_head.seq end;
     v_digest := null; v_text := null;
     if v_n is not null then
       v_head := loci.wm_count_out(v_head, v_doc, v_n, p_is_whole);
     end if;
-    if p_op[v_i] = 'put' then
-      v_digest := loci.slot_digest(p_head.instance_id, p_head.name, p_key[v_i], v_head.seq, p_expires[v_i], p_meta[v_i], p_rest[v_i]);
-      v_text := loci.slot_prefix(v_head.seq, v_digest) || p_rest[v_i];
+    if p_op[v_i] = 'put' or v_is_touch then
+      v_digest := loci.slot_digest(p_head.instance_id, p_head.name, p_key[v_i], v_version, p_expires[v_i], p_meta[v_i], p_rest[v_i]);
+      v_text := loci.slot_prefix(v_version, v_digest) || p_rest[v_i];
       v_n := coalesce(v_n, cardinality(v_doc.keys) + 1);
-      v_doc.keys[v_n] := p_key[v_i]; v_doc.texts[v_n] := v_text; v_doc.versions[v_n] := v_head.seq;
+      v_doc.keys[v_n] := p_key[v_i]; v_doc.texts[v_n] := v_text; v_doc.versions[v_n] := v_version;
       v_doc.expires[v_n] := p_expires[v_i]; v_doc.metas[v_n] := p_meta[v_i]; v_doc.digests[v_n] := v_digest;
-      v_history := v_history + 150 + 2 * octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
       v_head.wm_slots := v_head.wm_slots + 1;
       v_head.wm_bytes := v_head.wm_bytes + octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
       v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(v_digest, 1);
       v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(v_digest, 9);
+      if v_is_touch then
+        v_text := null;
+      else
+        v_history := v_history + 150 + 2 * octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
+      end if;
     elsif v_n is not null then
       if p_why[v_i] is not null then
         v_history := v_history + loci.wm_evict(v_doc, v_n, v_head.seq, p_now, p_why[v_i]);
@@ -223,8 +233,10 @@ begin
       end if;
       v_doc := loci.wm_without(v_doc, v_n);
     end if;
-    versions := versions || v_head.seq; digests := array_append(digests, v_digest); texts := array_append(texts, v_text);
-    events := events || loci.slot_event(p_head.name, p_op[v_i], p_key[v_i], v_head.seq, p_why[v_i]);
+    versions := versions || v_version; digests := array_append(digests, v_digest); texts := array_append(texts, v_text);
+    if not v_is_touch then
+      events := events || loci.slot_event(p_head.name, p_op[v_i], p_key[v_i], v_version, p_why[v_i]);
+    end if;
   end loop;
   digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole);
   bytes := v_head.wm_bytes - p_head.wm_bytes + v_history;
@@ -289,7 +301,7 @@ comment on function loci.wm_evict is 'without enter_database: called by function
 create or replace function loci.slot_event(p_database text, p_op text, p_key text, p_seq bigint, p_why text) returns jsonb
 language sql stable parallel safe as $$
   select jsonb_build_object('type', case when p_op = 'put' then 'slot.written' when p_why is null then 'slot.deleted'
-      else case p_why::json ->> 'reasonCode' when 'outcompeted' then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
+      else case when p_why::json ->> 'reasonCode' in ('outcompeted', 'below_threshold') then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
     'database', p_database, 'domain', 'working-memory', 'data', jsonb_build_object('key', p_key, 'version', p_seq)
       || case when p_why is null then '{}'::jsonb
         else jsonb_strip_nulls(jsonb_build_object('reasonCode', p_why::json ->> 'reasonCode', 'displacedBy', p_why::json ->> 'displacedBy')) end)

@@ -8,12 +8,21 @@ const VALUE_BYTES_MAX = 16 * 1024
 /** Of all slots of a database together. */
 export const SLOTS_BYTES_MAX = 256 * 1024
 
-/** Set by the path that a write came by, never by its body. */
+/** Set by the path that a write came by, never by its body. `cycle`: a cycle took it in, or brought it back to mind. */
 export interface Source {
-  type: 'api'
+  type: 'api' | 'cycle'
   ref: string | null
   actor: string | null
-  trust: 'holder' | 'delegated'
+  trust: 'holder' | 'delegated' | 'partner'
+}
+
+/** `presented`: how many of the slot's presentations stand with the record. */
+interface HeldRecord {
+  id: string
+  actor: string | null
+  occurredAt: number
+  dueAt: number | null
+  presented: number
 }
 
 /** Kept beside a slot's text, for the next write and the competition, so that texts need not be parsed. */
@@ -24,6 +33,10 @@ export interface Meta extends Judged {
   createdAt: number
   accessCount: number
   lastAccessedAt: number | null
+  /** The cycle that admitted it; of one that was put, the last cycle before that. */
+  admittedCycle: number
+  /** The record that it stands for; null: it was put, and no cycle has made one of it. */
+  record: HeldRecord | null
 }
 
 /** Throws 413 beyond the limit of a value. The references and tags count into the size of the slot. */
@@ -56,7 +69,7 @@ export function restOf({ key, body, meta, ttlMs, expiresAt, updatedAt, source, e
     key,
     kind: body.kind ?? 'note',
     value: body.value,
-    recordId: null,
+    recordId: meta.record?.id ?? null,
     activation: explain.score,
     salience: meta.hint,
     pinned: meta.pinned,

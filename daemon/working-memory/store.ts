@@ -7,20 +7,13 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { instanceGone } from '../access/served.ts'
+import type { ConfigLayers } from '../databases/config/store.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { claimValues } from '../idempotency/store.ts'
 import type { Document, Resident, Step } from './document.ts'
 import type { Meta } from './slots.ts'
-
-/** The layers of a configuration as they are stored: JSON texts. */
-export interface ConfigLayers {
-  service: string | null
-  sent: string | null
-  /** False: what was sent is damaged, and what is in force is unknown. */
-  configIntact: boolean
-}
 
 export interface ListRow extends ConfigLayers {
   version: number
@@ -71,6 +64,7 @@ export interface Snapshot extends ConfigLayers {
 interface SnapshotRow extends ConfigLayers {
   version: number
   now: Date
+  cycle: number
   evictions: number
   keys: (string | null)[]
   versions: number[]
@@ -91,7 +85,7 @@ export async function readDocuments(
   const { rows } = await sql.query<SnapshotRow>({
     name: 'wm_snapshot',
     text: `select version, now, evictions, keys, versions, expires, metas, texts, intact, digest, service, sent,
-        config_version as "configVersion", config_intact as "configIntact"
+        config_version as "configVersion", config_intact as "configIntact", cycle
       from loci.wm_snapshot($1, $2, $3, $4)`,
     values: [
       instanceId,
@@ -100,13 +94,13 @@ export async function readDocuments(
       databases.flatMap(({ wanted }) => wanted),
     ],
   })
-  return rows.map(({ version, now, service, sent, configVersion, configIntact, evictions, digest, ...row }) => ({
+  return rows.map(({ version, now, cycle, service, sent, configVersion, configIntact, evictions, digest, ...row }) => ({
     ...{ service, sent, configVersion, configIntact, evictions, digest },
-    document: { version, now: now.getTime(), slots: row.keys.map((_, at) => residentOf(row, at)) },
+    document: { version, now: now.getTime(), cycle, slots: row.keys.map((_, at) => residentOf(row, at)) },
   }))
 }
 
-function residentOf(
+export function residentOf(
   row: Pick<SnapshotRow, 'keys' | 'versions' | 'expires' | 'metas' | 'texts' | 'intact'>,
   at: number,
 ): Resident {
@@ -214,7 +208,6 @@ export async function writeSteps(
 
 function stepValues(instanceId: string, databasesMax: number, plans: PlannedSteps[]): unknown[] {
   const steps = plans.flatMap(({ steps: own }, at) => own.map((step) => ({ step, database: at + 1 })))
-  const puts = steps.map(({ step }) => (step.op === 'put' ? step : undefined))
   return [
     instanceId,
     databasesMax,
@@ -225,12 +218,20 @@ function stepValues(instanceId: string, databasesMax: number, plans: PlannedStep
     plans.map(({ known }) => known?.configVersion ?? null),
     plans.map(({ now }) => new Date(now)),
     steps.map(({ database }) => database),
-    steps.map(({ step }) => step.op),
-    steps.map(({ step }) => step.key),
+    ...stepColumns(steps.map(({ step }) => step)),
+  ]
+}
+
+/** As the functions take steps: operations, keys, texts behind the version, metas, expiries, whys. */
+export function stepColumns(steps: readonly Step[]): unknown[][] {
+  const puts = steps.map((step) => (step.op === 'remove' ? undefined : step))
+  return [
+    steps.map(({ op }) => op),
+    steps.map(({ key }) => key),
     puts.map((put) => put?.rest ?? null),
     puts.map((put) => (put ? JSON.stringify(put.meta) : null)),
     puts.map((put) => (put && put.expiresAt !== null ? new Date(put.expiresAt) : null)),
-    steps.map(({ step }) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null)),
+    steps.map((step) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null)),
   ]
 }
 
@@ -352,39 +353,6 @@ export async function useClear(
   })
   const [clear] = rows
   return clear?.keys.map((key, at) => ({ key, version: clear.versions[at] as number }))
-}
-
-export interface StoredConfig extends ConfigLayers {
-  version: number
-}
-
-export async function readConfig(pool: Pool, instanceId: string, database: string): Promise<StoredConfig> {
-  const found = await withInstance(pool, instanceId, async (sql) => {
-    const { rows } = await sql.query<StoredConfig>({
-      name: 'config_read',
-      text: `select service, sent, version, intact as "configIntact" from loci.config_layers($1, $2, 'working-memory')`,
-      values: [instanceId, database],
-    })
-    return rows[0]
-  })
-  return found ?? { service: null, sent: null, version: 0, configIntact: true }
-}
-
-/** In the caller's transaction. */
-export async function writeConfig(
-  sql: Sql,
-  { instanceId, databasesMax, database }: { instanceId: string; databasesMax: number; database: string },
-  { sent, ifMatch }: { sent: string; ifMatch: number | null },
-): Promise<{ outcome: 'done' | 'conflict' | 'databases' | 'erasing' | 'gone'; version: number }> {
-  const { rows } = await sql.query<{
-    outcome: 'done' | 'conflict' | 'databases' | 'erasing' | 'gone'
-    version: number
-  }>({
-    name: 'config_write',
-    text: `select outcome, version from loci.config_write($1, $2, $3, 'working-memory', $4, $5)`,
-    values: [instanceId, databasesMax, database, sent, ifMatch],
-  })
-  return rows[0] as (typeof rows)[number]
 }
 
 /** Removes the slots of a database whose time is over: the handler of due work `slots`. */

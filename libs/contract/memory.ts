@@ -27,6 +27,9 @@ const observationFields = {
   metadata: anyObject.optional(),
 }
 
+/** Without `override`: a cycle rejects what was deleted. */
+export const observation = z.object(observationFields).meta({ id: 'Observation' })
+
 export const recordWrite = z
   .object({
     ...observationFields,

@@ -29,12 +29,6 @@ const PUBLISHED: readonly { pattern: RegExp; why: string }[] = [
 /** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
 const PLANNED: readonly { pattern: RegExp; names?: readonly string[]; why: string }[] = [
   {
-    pattern: /^libs\/contract\/cycles\.ts$/,
-    names: ['cycleList', 'cycleStatistics'],
-    why: 'what the specification says of cycles; their feature comes',
-  },
-  { pattern: /^daemon\/cycles\/[a-z-]+\.ts$/, why: 'the cycle as a pure function; its routes come' },
-  {
     pattern: /^daemon\/projections\/store\.ts$/,
     names: ['listOutcomes', 'listPending'],
     why: 'what advice folds and cycles take in; their features come',

@@ -53,12 +53,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
           : undefined
       const holder = credential && other.credentials.includes(credential) ? other : self
       const make = random.pick([
-        put,
-        put,
-        get,
-        get,
-        list,
-        list,
+        ...[put, put, get, get, list, list],
         remove,
         batch,
         report,
@@ -70,6 +65,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
         project,
         advise,
         tool,
+        cycle,
         anyRoute,
         broken,
       ])
@@ -259,6 +255,14 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     const headers = { 'x-loci-database': database.name }
     const body = JSON.stringify({ jsonrpc: '2.0', id: count, method: 'tools/call', params })
     return { program: 'daemon', method: 'POST', path: '/mcp', headers, body }
+  }
+
+  function cycle(self: Twin, other: Twin, holder: Twin): Base {
+    const { name, valueMark: mark } = random.pick(holder.databases)
+    const body = JSON.stringify({ focus: mark, observations: [{ content: mark }], namespace: other.tenant.serviceId })
+    const cycles = { program: 'daemon', path: '/v1/cognitive/cycles' } as const
+    if (random.chance(0.5)) return { ...cycles, method: 'POST', headers: { 'x-loci-database': name }, body }
+    return { ...cycles, method: 'GET', headers: anyDatabase(self, other) }
   }
 
   /** A partner tells of the database `default` of its instance, whatever else it says. */

@@ -60,6 +60,15 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       const { id } = await done<{ id: string }>(writers.world.daemons[0]?.url, store)
       return memory(writers, 'DELETE', `/${id}`)
     },
+    'POST /v1/cognitive/cycles': ({ tenant }) =>
+      requestOf(
+        'POST',
+        '/v1/cognitive/cycles',
+        { 'x-loci-capability': tenant.capability.token },
+        { observations: [{ content: randomUUID() }] },
+      ),
+    'PUT /v1/cognitive/config': ({ tenant }) =>
+      requestOf('PUT', '/v1/cognitive/config', { 'x-loci-capability': tenant.operator.token }, { noise: 0 }),
     'POST /v1/partner/projections': ({ tenant }) =>
       requestOf(
         'POST',

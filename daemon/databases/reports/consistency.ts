@@ -253,6 +253,8 @@ function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void
   }
   for (const { type, ref, detail } of chunk.besides ?? [])
     walk.issues.push(issueOf(walker, type, database, ref, detail))
+  walk.checks.cycle_chain.checked += chunk.chain?.checked ?? 0
+  walk.checks.cycle_chain.failed += chunk.chain?.failed ?? 0
   walk.checks.tombstones_honoured.checked += chunk.tombstones ?? 0
   for (const ref of chunk.forgotten ?? []) {
     walk.checks.tombstones_honoured.failed += 1
@@ -336,6 +338,8 @@ const REPAIRS: Record<string, string> = {
   missing:
     'Compare with a backup or an export and write what is missing again; the operator restores the database’s head with it.',
   tombstone_ignored: 'Delete it again. Tell the operator: this is a fault of the program, or of a restore.',
+  chain_break:
+    'Compare with a backup: the operator restores the cycle that was rewritten. The others are served meanwhile.',
   boundary_open: 'Tell the operator at once: row-level security is off.',
   expired_visible: 'Tell the operator: this is a fault of the program.',
 }
@@ -353,7 +357,6 @@ function issueOf({ domain }: Walker, type: string, database: string, ref: string
   }
 }
 
-/** Cycles do not exist yet: their check says that nothing was looked at. */
 function noChecks(): Checks {
   const none = () => ({ checked: 0, failed: 0 })
   return {

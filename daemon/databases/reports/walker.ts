@@ -57,6 +57,8 @@ export interface Chunk {
   besides?: { type: string; ref: string; detail: string }[]
   /** Refs of rows whose value was deleted and must not be there. */
   forgotten?: string[]
+  /** Links between rows that were looked at. */
+  chain?: { checked: number; failed: number }
   /** Values that must not be there, and that the rows were compared with. */
   tombstones?: number
   /** Verified and in the sums above until they are swept; not counted to the owner. */

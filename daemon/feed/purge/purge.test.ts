@@ -48,12 +48,15 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
   const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
   const slots = own.root({ ops: ['wm:write', 'wm:delete'], ks: ['working-memory/*'] })
   const memory = own.root({ ops: ['memory:write', 'memory:delete'], ks: ['memory/*'] })
+  const cycles = own.root({ ops: ['cycles:run'], ks: ['*/*'] })
   for (const [by, line, body] of [
     [memory, 'POST /v1/memory/records', { content: CANARY, contextId: CANARY, key: CANARY, ttlMs: 3_600_000 }],
     [operator, 'PUT /v1/working-memory/config', { note: CANARY }],
     [slots, `PUT /v1/working-memory/slots/${CANARY}`, { value: CANARY, ttlMs: 3_600_000 }],
     [slots, 'POST /v1/working-memory/slots/clear', undefined],
     [slots, `PUT /v1/working-memory/slots/${CANARY}`, { value: CANARY }],
+    [operator, 'PUT /v1/cognitive/config', { note: CANARY }],
+    [cycles, 'POST /v1/cognitive/cycles', { focus: CANARY, metadata: { note: CANARY } }],
   ] as const) {
     const { status, text } = await own.call(by, line, body ? { body } : {})
     assert.equal(status, 200, text)
@@ -132,8 +135,8 @@ test('a deleted instance is erased from every table, and only then reported, wit
   await until(async () => (await cell.sql('select 1 from loci.deletions where reported_at is null')).length === 0)
   assert.deepEqual(
     await chain(),
-    [{ n: 4 }],
-    'its chain stays and says what was done: configured, cleared, a memory deleted, erased',
+    [{ n: 5 }],
+    'its chain stays and says what was done: configured twice, cleared, a memory deleted, erased',
   )
   const [row] = await cell.sql('select config, databases::int from loci.instances where id = $1', [own.svc])
   assert.deepEqual(row, { config: {}, databases: 0 })

@@ -30,7 +30,8 @@ export function weightsOf(layers: Layers): PartWeights & { base: number } {
   for (const { weights } of objectsOf(layers)) {
     if (typeof weights !== 'object' || weights === null) continue
     for (const part of [...PARTS, 'base'] as const) {
-      const given = (weights as Record<string, unknown>)[part]
+      // What a cycle weighs the base level with is `base`.
+      const given = (weights as Record<string, unknown>)[part === 'base' ? 'recallBase' : part]
       if (typeof given === 'number' && given >= 0 && given <= WEIGHT_MAX) used[part] = given
     }
   }

@@ -67,7 +67,8 @@ type TextArray = [
 ]
 type SegmentArray = [id: number, from: number, through: number, items: number, format: number, mark: string]
 
-interface IndexRow extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed'> {
+export interface IndexRow
+  extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed'> {
   segments: string | null
   tailMark: string
   texts: string
@@ -78,6 +79,9 @@ const NO_INDEX = {
   ...{ life: '', sums: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
   ...{ tailRows: 0, tailThrough: null, isClosedCut: false, service: null, sent: null },
 }
+
+/** Beyond any tail. */
+export const TAIL_MAX = 1_000_000
 
 interface IndexOptions {
   have?: number
@@ -108,16 +112,22 @@ async function readStraight(
   sql: Sql,
   instanceId: string,
   database: string,
-  { have = 0, asOf = null, tailMax = 1_000_000 }: IndexOptions,
+  { have = 0, asOf = null, tailMax = TAIL_MAX }: IndexOptions,
 ): Promise<IndexState> {
   const { rows } = await sql.query<IndexRow>({
     name: 'mem_index',
-    text: `select now, life, sums, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments, tail_rows as "tailRows",
-        tail_through as "tailThrough", tail, tail_mark as "tailMark", texts, changed, closed, is_closed_cut as "isClosedCut", service, sent
-      from loci.mem_index($1, $2, $3, $4, $5)`,
+    text: `select ${INDEX_COLUMNS} from loci.mem_index($1, $2, $3, $4, $5)`,
     values: [instanceId, database, have, asOf, tailMax],
   })
-  const row = rows[0] as IndexRow
+  return indexOf(rows[0] as IndexRow)
+}
+
+/** Of mem_index. */
+export const INDEX_COLUMNS = `now, life, sums, seq, through, indexed_at as "indexedAt", erased_at as "erasedAt", segments,
+  tail_rows as "tailRows", tail_through as "tailThrough", tail, tail_mark as "tailMark", texts, changed, closed,
+  is_closed_cut as "isClosedCut", service, sent`
+
+export function indexOf(row: IndexRow): IndexState {
   if (row.segments === null)
     return {
       ...{ ...NO_INDEX, now: row.now, segments: [], tail: [], tailMark: 0n },

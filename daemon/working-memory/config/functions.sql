@@ -53,7 +53,8 @@ begin
       loci.config_digest(p_instance, p_database, p_kind, config_write.version, p_sent))
     on conflict (instance_id, database, kind) do update set version = excluded.version, sent = excluded.sent, digest = excluded.digest;
   update loci.databases h set seq = config_write.version,
-      wm_config = case p_kind when 'working-memory' then config_write.version else h.wm_config end
+      wm_config = case p_kind when 'working-memory' then config_write.version else h.wm_config end,
+      cyc_config = case p_kind when 'cognitive' then config_write.version else h.cyc_config end
     where h.instance_id = p_instance and h.name = p_database;
   perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100));
 end

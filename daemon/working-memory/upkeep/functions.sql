@@ -76,7 +76,7 @@ declare
   v_name text;
 begin
   perform pg_advisory_xact_lock(7026300012);
-  foreach v_table in array array['slot_versions', 'evictions', 'clears'] loop
+  foreach v_table in array array['slot_versions', 'evictions', 'clears', 'cycle_decisions'] loop
     for v_week in
       select generate_series(date_trunc('week', now()) - interval '1 week', date_trunc('week', now()) + interval '3 weeks', interval '1 week')::date
     loop

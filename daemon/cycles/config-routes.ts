@@ -1,0 +1,86 @@
+import { ApiError } from '@loci/chassis/api-error.ts'
+import { type Route, reply, route } from '@loci/chassis/route.ts'
+import { cognitiveConfig, cognitiveConfigUpdate, cognitiveHealth } from '@loci/contract/cognitive.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { CapabilityAccess } from '../access/capability-access.ts'
+import { replaceConfig } from '../databases/config/act.ts'
+import { layersOf, readConfig } from '../databases/config/store.ts'
+import { cycleConfig, RULES } from './config.ts'
+import { attemptsOf, loopOf } from './health.ts'
+import { placeOf, SHARED } from './routes.ts'
+import { readHead } from './store.ts'
+import { setSchedule } from './upkeep/store.ts'
+
+const KIND = 'cognitive'
+
+export function cycleConfigRoutes({ access, pool }: { access: CapabilityAccess; pool: Pool }): Route[] {
+  return [
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/cognitive/health',
+        access: access.capability('cycles:read'),
+        summary: 'Whether cycles of the database run when they are due, and how attempts ended.',
+        answers: { 200: cognitiveHealth },
+      },
+      async ({ caller }) => {
+        const head = await readHead(pool, placeOf(caller))
+        const loop = loopOf(head)
+        const attempts = attemptsOf(head)
+        return {
+          status: loop.stalled || attempts.consecutiveFailures > 0 ? 'degraded' : 'ok',
+          service: 'cognitive' as const,
+          // Who disabled it disabled this route.
+          enabled: true,
+          loop,
+          lastCycle: head.lastAt === null ? null : { seq: head.total, completedAt: head.lastAt.toISOString() },
+          // Projections are taken in once they are built.
+          backlog: { projections: 0, oldestAgeMs: null },
+          attempts,
+        }
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'GET',
+        path: '/v1/cognitive/config',
+        access: access.operator('operate', 'cognitive'),
+        summary: 'The configuration: what was put, over the service’s own, over the defaults.',
+        answers: { 200: cognitiveConfig },
+        answerHeaders: { etag: 'The version of what was put, in quotes; "0" when nothing was.' },
+        errors: ['DATA_DAMAGED'],
+      },
+      async ({ caller }) => {
+        const stored = await readConfig(pool, { ...placeOf(caller), kind: KIND })
+        if (!stored.configIntact)
+          throw new ApiError('DATA_DAMAGED', 'The stored configuration is damaged. Put it again.', {
+            details: { ref: 'config' },
+          })
+        return reply(200, RULES.shown(layersOf(stored)), { etag: `"${stored.version}"` })
+      },
+    ),
+
+    route(
+      {
+        ...SHARED,
+        method: 'PUT',
+        path: '/v1/cognitive/config',
+        access: access.operator('write', 'cognitive'),
+        summary: 'Replace the configuration of the database by any JSON object; with If-Match only over that version.',
+        body: cognitiveConfig,
+        answers: { 200: cognitiveConfigUpdate },
+        errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
+      },
+      ({ caller, body, headers, requestId }) =>
+        replaceConfig(pool, caller, {
+          ...{ kind: KIND, rules: RULES, body, ifMatch: headers['if-match'], requestId },
+          action: 'cognitive.configure',
+          detailOf: (layers) => ({ intervalMs: cycleConfig([], layers).run.intervalMs }),
+          also: (sql, layers) => setSchedule(sql, placeOf(caller), cycleConfig([], layers).run),
+        }),
+    ),
+  ]
+}

@@ -1,0 +1,190 @@
+// Cycles over HTTP: the seed's routes to the letter, and what a cycle leaves.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Corruption, Cycle } from '@loci/contract/cognitive.ts'
+import { cyclesOf } from '../testing/cycles.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { addTenant, type TestTenant } from '../testing/tenant.ts'
+
+let daemon: TestDaemon
+let ada: TestTenant
+before(async () => {
+  daemon = await testDaemon()
+  ada = await addTenant(daemon)
+})
+after(() => daemon?.[Symbol.asyncDispose]())
+
+interface List {
+  cycles: Cycle[]
+  total: number
+  corruption: Corruption
+  nextCursor: string | null
+}
+
+interface Stats {
+  totalCycles: number
+  completedCycles: number
+  failedCycles: number
+  averageDurationMs: number
+  lastCycleAt: string
+  corruption: Corruption
+  attempts: { total: number; failed: number }
+}
+
+const clean = { detected: false, count: 0, status: 'clean', method: 'sha256-chain', entries: [] }
+
+// seed 37 38 39 40 43 44 131 135
+test('without a cycle the list is empty and every count is 0, lastCycleAt the empty string', async () => {
+  const { get } = cyclesOf(ada, 'empty')
+  const list = await get<List>('/v1/cognitive/cycles')
+  const stats = await get<Stats>('/v1/cognitive/stats')
+  assert.deepEqual([list.cycles, list.total, list.nextCursor], [[], 0, null])
+  assert.deepEqual(list.corruption, { ...clean, checkedThroughSeq: null, verifiedAt: null })
+  const { totalCycles, completedCycles, failedCycles, averageDurationMs, lastCycleAt, corruption } = stats
+  assert.deepEqual(
+    [totalCycles, completedCycles, failedCycles, averageDurationMs, lastCycleAt, corruption],
+    [0, 0, 0, 0, '', list.corruption],
+  )
+})
+
+// seed 33 34 35 36 37 38 39 41 42
+test('cycles are listed newest first, linked to each other, and counted with integer division', async () => {
+  const { run, get } = cyclesOf(ada, 'chain')
+  const ran: Cycle[] = []
+  for (let n = 0; n < 5; n += 1) ran.unshift(await run({ observations: [{ content: `Observation ${n}` }] }))
+  const list = await get<List>('/v1/cognitive/cycles')
+  const stats = await get<Stats>('/v1/cognitive/stats')
+  assert.deepEqual(list.cycles, ran)
+  assert.deepEqual(
+    list.cycles.map(({ seq }) => seq),
+    [5, 4, 3, 2, 1],
+  )
+  for (const [at, { prevHash }] of list.cycles.entries()) assert.equal(prevHash, list.cycles[at + 1]?.hash ?? null)
+  assert.equal(list.total, 5)
+  assert.deepEqual([list.corruption.status, list.corruption.checkedThroughSeq], ['clean', 5])
+  const sum = ran.reduce((total, { durationMs }) => total + durationMs, 0)
+  assert.deepEqual(
+    [stats.totalCycles, stats.completedCycles, stats.failedCycles, stats.averageDurationMs, stats.lastCycleAt],
+    [5, 5, 0, Math.floor(sum / 5), ran[0]?.completedAt],
+  )
+  const pages: string[] = []
+  for (let cursor = ''; ; ) {
+    const page = await get<List>(`/v1/cognitive/cycles?limit=2${cursor}`)
+    pages.push(...page.cycles.map(({ id }) => id))
+    if (page.nextCursor === null) break
+    cursor = `&cursor=${page.nextCursor}`
+  }
+  assert.deepEqual(
+    pages,
+    ran.map(({ id }) => id),
+  )
+})
+
+// seed 8 130 132
+test('a cycle takes in what was observed, and its record says what became of it, by id too', async () => {
+  const { run, get, call } = cyclesOf(ada, 'record')
+  await call('PUT /v1/working-memory/slots/kept', { value: 'the kept one', pinned: true })
+  const record = await run({
+    focus: 'the meeting',
+    observations: [{ content: 'Ada moved the meeting to Friday', key: 'meeting', evidenceRefs: ['evt_1'] }],
+    metadata: { Any_Case: { x: [1] } },
+  })
+  assert.deepEqual(
+    [record.seq, record.trigger, record.database, record.focus, record.dryRun, record.metadata],
+    [1, 'api', 'record', 'the meeting', false, { Any_Case: { x: [1] } }],
+  )
+  assert.deepEqual(await get(`/v1/cognitive/cycles/${record.id}`), record)
+  const slots = await get<{ count: number; slots: { key: string; recordId: string | null }[] }>(
+    '/v1/working-memory/slots',
+  )
+  assert.equal(slots.count, record.workingMemory.after.slotCount)
+  const recordId = slots.slots.find(({ key }) => key === 'meeting')?.recordId
+  assert.equal(
+    (await get<{ content: string }>(`/v1/memory/records/${recordId}`)).content,
+    'Ada moved the meeting to Friday',
+  )
+  const missing = await cyclesOf(ada, 'other').call(`GET /v1/cognitive/cycles/${record.id}`)
+  assert.deepEqual([missing.status, missing.error.code], [404, 'NOT_FOUND'])
+})
+
+test('a dry run answers a record and leaves nothing: no cycle, no slot, no memory, no event', async () => {
+  const { run, get } = cyclesOf(ada, 'dry')
+  const record = await run({ dryRun: true, observations: [{ content: 'Nobody shall remember this' }] })
+  assert.equal(record.dryRun, true)
+  assert.equal((await get<List>('/v1/cognitive/cycles')).total, 0)
+  assert.deepEqual(await daemon.sql(`select from loci.databases where name = 'dry'`), [])
+})
+
+test('a repeat with the same Idempotency-Key is the same cycle, marked, also when its focus was erased since', async () => {
+  const { call, get } = cyclesOf(ada, 'repeat')
+  const headers = { 'idempotency-key': 'once' }
+  const send = (focus: string) => call('POST /v1/cognitive/cycles', { focus }, headers)
+  const first = await send('one')
+  const again = await send('one')
+  assert.equal(first.status, 200, first.text)
+  assert.deepEqual([again.json(), again.headers['idempotent-replayed']], [first.json(), 'true'])
+  assert.equal((await send('two')).error.code, 'IDEMPOTENCY_KEY_REUSED')
+  assert.equal((await get<List>('/v1/cognitive/cycles')).total, 1)
+  await daemon.sql(`update loci.cycles set focus = null, focus_salt = null, focus_mac = null where database = 'repeat'`)
+  const redacted = (await send('one')).json<Cycle>()
+  assert.deepEqual([redacted.focus, redacted.redacted, redacted.hash], [null, true, first.json<Cycle>().hash])
+  assert.equal((await get<List>('/v1/cognitive/cycles')).corruption.status, 'clean')
+})
+
+test('cycles of one database at once take effect one after another, keyed or not', async () => {
+  const { call, get } = cyclesOf(ada, 'at-once')
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      call(
+        'POST /v1/cognitive/cycles',
+        { observations: [{ content: `Reading ${n} of the gauge` }], limits: { queueMs: 10_000 } },
+        n % 2 === 0 ? { 'idempotency-key': `key-${n}` } : {},
+      ),
+    ),
+  )
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const list = await get<List>('/v1/cognitive/cycles')
+  assert.deepEqual(
+    list.cycles.map(({ seq }) => seq),
+    Array.from({ length: 12 }, (_, n) => 12 - n),
+  )
+  assert.equal(list.corruption.checkedThroughSeq, 12)
+})
+
+// seed 124
+test('over quota a cycle is 403 and leaves nothing, and the attempt is counted', async () => {
+  const poor = await addTenant(daemon, { records: 1 })
+  const { run, call, get } = cyclesOf(poor, 'default')
+  await run({ observations: [{ content: 'The first fits' }] })
+  const refused = await call('POST /v1/cognitive/cycles', { observations: [{ content: 'The second does not' }] })
+  assert.deepEqual([refused.status, refused.error.code], [403, 'QUOTA_EXCEEDED'])
+  const { totalCycles, failedCycles, attempts } = await get<Stats>('/v1/cognitive/stats')
+  assert.deepEqual([totalCycles, failedCycles, attempts.total, attempts.failed], [1, 0, 2, 1])
+  assert.equal(
+    (await get<{ attempts: { lastFailureCode: string } }>('/v1/cognitive/health')).attempts.lastFailureCode,
+    'QUOTA_EXCEEDED',
+  )
+})
+
+// seed 45 133 134
+test('an operator puts any object as the configuration of one database, and reads what is in force', async () => {
+  const { operator, run, call } = cyclesOf(ada, 'config')
+  const before = (await operator('GET /v1/cognitive/config')).json<Record<string, unknown>>()
+  const put = (await operator('PUT /v1/cognitive/config', { decay: 'slow', ourOwn: { deep: [1, null] } })).json<{
+    ok: boolean
+    config: Record<string, unknown>
+    version: number
+    warnings: { key: string; using: unknown }[]
+  }>()
+  assert.equal(put.ok, true)
+  assert.deepEqual(put.config, { ...before, decay: 'slow', ourOwn: { deep: [1, null] } })
+  assert.deepEqual(
+    put.warnings.map(({ key, using }) => [key, using]),
+    [['decay', 0.5]],
+  )
+  assert.deepEqual((await operator('GET /v1/cognitive/config')).json(), put.config)
+  assert.equal((await run()).configVersion, put.version)
+  assert.equal((await operator('PUT /v1/cognitive/config', {}, { 'if-match': '"99"' })).status, 412)
+  assert.equal((await call('PUT /v1/cognitive/config', {})).error.code, 'OPERATOR_REQUIRED')
+})

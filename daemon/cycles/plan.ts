@@ -1,0 +1,263 @@
+// What a cycle is handed, from what was read, and what is written of what it answers. Pure.
+
+import type { RecordWrite } from '@loci/contract/memory.ts'
+import type { SlotWrite } from '@loci/contract/working-memory.ts'
+import { bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
+import type { Step } from '../working-memory/document.ts'
+import { restOf, sizeOf } from '../working-memory/slots.ts'
+import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
+import type { CycleState, KnownRow, Lookup, NewCycle, RecordRow } from './store.ts'
+
+/** A gap between two moments that closes the open context (loci.mem_place). */
+const CONTEXT_GAP_MS = 1_800_000
+
+export function lookupOf(write: RecordWrite, macs: Macs): Lookup {
+  return {
+    sourceEventId: write.sourceEventId ?? null,
+    value: macs.value(write.content),
+    key: write.key ?? null,
+    supersedes: write.supersedes ?? null,
+    context: write.contextId === undefined ? null : macs.context(write.contextId),
+  }
+}
+
+export function knownRecord({ id, seq, key, storedAt, expiresAt, presented, body }: RecordRow): KnownRecord {
+  const { content, kind, actor, contextId, occurredAt, salienceHint: hint, dueAt, evidenceRefs } = body
+  return {
+    ...{ id, seq, key, content, kind, actor, contextId, hint, expiresAt, seen: presented, evidenceRefs },
+    occurredAt: occurredAt === null ? storedAt : Date.parse(occurredAt),
+    dueAt: dueAt === null ? null : Date.parse(dueAt),
+  }
+}
+
+/** The observations with what the store has about each. */
+export function observationsOf(
+  writes: readonly RecordWrite[],
+  ids: readonly string[],
+  state: CycleState,
+): Observation[] {
+  const places = createPlaces(state)
+  return writes.map((write, at) => {
+    const known = state.known[at] as KnownRow
+    const current = known.current?.[0]
+    return {
+      id: ids[at] as string,
+      write,
+      known: {
+        isDuplicate: known.isDuplicate,
+        isForgotten: known.isForgotten,
+        equal: equalOf(write, known.equal ?? []),
+        current: current ? knownRecord(current) : null,
+        superseded: known.superseded && knownRecord(known.superseded),
+        place: places(write, known.context),
+      },
+    }
+  })
+}
+
+function equalOf(write: RecordWrite, rows: RecordRow[]): KnownRecord | null {
+  const found = rows.find(
+    ({ body }) =>
+      body.content === write.content &&
+      body.actor === (write.actor ?? null) &&
+      body.contextId === (write.contextId ?? null) &&
+      body.kind === (write.kind ?? 'observation'),
+  )
+  return found ? knownRecord(found) : null
+}
+
+/** Where each context stands, as loci.mem_place will find it; new ones get the numbers that it will give. */
+function createPlaces({ at, contexts, openContext, openPosition, openAt }: CycleState) {
+  const numbers = new Map<string, number>()
+  let next = contexts
+  let open =
+    openContext === null ? null : { number: openContext, at: openAt?.getTime() ?? 0, position: openPosition ?? 0 }
+  return ({ contextId, occurredAt }: RecordWrite, known: KnownRow['context']) => {
+    if (contextId !== undefined) {
+      if (known) return { context: known[0], position: known[1] }
+      const number = numbers.get(contextId) ?? ++next
+      numbers.set(contextId, number)
+      return { context: number, position: 0 }
+    }
+    const moment = momentOf(occurredAt)?.getTime() ?? at.getTime()
+    if (!open || Math.abs(moment - open.at) > CONTEXT_GAP_MS) open = { number: ++next, at: moment, position: 0 }
+    open.at = moment
+    return { context: open.number, position: open.position }
+  }
+}
+
+/** What is held, as the document has it. A damaged slot takes no part, and stays. */
+export function slotsOf({ slots, recordSeqs, at }: CycleState, unstorable: ReadonlySet<string>): Slot[] {
+  return slots.flatMap(({ key, version, expiresAt, meta, text }, n): Slot[] => {
+    if (!meta || text === null) return []
+    const { value, ephemeral } = JSON.parse(text) as { value: unknown; ephemeral?: boolean }
+    const record = meta.record && { ...meta.record, seq: recordSeqs[n] as number }
+    // What its record said no longer holds: its time is over.
+    const isOver = record !== null && record.seq === 0
+    return [
+      {
+        ...{ id: meta.id, key, version, value, pinned: meta.pinned && !isOver, sizeBytes: meta.sizeBytes },
+        ...{ surface: meta.surface, hint: meta.hint, seen: meta.seen, touchedCycle: meta.touchedCycle },
+        ...{ createdAt: meta.createdAt, admittedCycle: meta.admittedCycle, accessCount: meta.accessCount },
+        ...{ lastAccessedAt: meta.lastAccessedAt, record: isOver ? null : record },
+        ephemeral: (ephemeral ?? false) || unstorable.has(key) || isOver,
+        expiresAt: isOver ? at.getTime() : expiresAt,
+      },
+    ]
+  })
+}
+
+interface Written {
+  input: CycleInput
+  result: CycleResult
+  state: CycleState
+  /** Of the records that were read, by number. */
+  rows: ReadonlyMap<number, RecordRow>
+  macs: Macs
+  /** Of what is observed, and of what the cycle itself makes. */
+  source: Source
+  cycleId: string
+}
+
+/** What is kept of a slot beside what a cycle decides: as it is sent. */
+interface SlotText {
+  kind: string
+  tags: string[]
+  evidenceRefs: string[]
+  ttlMs: number | null
+  updatedAt: string
+  source: Parameters<typeof restOf>[0]['source']
+}
+
+/** What working memory does, in order: who leaves, then who is new or was seen. */
+export function stepsOf({ input, result, state, rows, source, cycleId }: Written): Step[] {
+  const { now } = input
+  const residents = new Map(state.slots.map((slot) => [slot.key, slot]))
+  const leaving = result.rows.evict.map(({ slot: { key }, decision }): Step => {
+    const { reasonCode, reason, displacedBy, score, parts } = result.decisions[
+      decision
+    ] as (typeof result.decisions)[number]
+    const code = reasonCode as 'outcompeted' | 'below_threshold' | 'superseded' | 'expired'
+    const policy = code === 'outcompeted' || code === 'below_threshold' ? ('activation' as const) : null
+    return { op: 'remove', key, why: { reasonCode: code, reason, displacedBy, policy, explain: { score, parts } } }
+  })
+  const staying = [...result.slots]
+    // In the order in which they were made; new ones strongest first.
+    .sort((one, other) => placeOf(one) - placeOf(other))
+    .flatMap((slot): Step[] => {
+      const before = residents.get(slot.key)
+      if (slot.from === 'slot' && before && slot.version !== null && !isChanged(slot, before.meta)) return []
+      const text = textOf(slot, before?.text ?? null)
+      const { record } = slot
+      const meta = {
+        ...{ id: slot.id, pinned: slot.pinned, sizeBytes: slot.sizeBytes, createdAt: slot.createdAt },
+        ...{ accessCount: slot.accessCount, lastAccessedAt: slot.lastAccessedAt, surface: slot.surface },
+        ...{ hint: slot.hint, seen: slot.seen, touchedCycle: slot.touchedCycle, admittedCycle: slot.admittedCycle },
+        record: record && {
+          ...{ id: record.id, actor: record.actor, occurredAt: record.occurredAt },
+          ...{ dueAt: record.dueAt, presented: record.presented },
+        },
+      }
+      const isTouch = slot.version !== null && before !== undefined
+      const body = {
+        value: slot.value as SlotWrite['value'],
+        kind: text.kind,
+        tags: text.tags,
+        evidenceRefs: text.evidenceRefs,
+        ephemeral: slot.ephemeral,
+      }
+      const sized = isTouch ? meta : { ...meta, sizeBytes: sizeOf(body) }
+      const rest = restOf({
+        ...{ key: slot.key, body, meta: sized, ttlMs: text.ttlMs, expiresAt: slot.expiresAt, explain: slot.explain },
+        updatedAt: isTouch ? Date.parse(text.updatedAt) : now,
+        source: text.source,
+      })
+      return [{ op: isTouch ? 'touch' : 'put', key: slot.key, rest, meta: sized, expiresAt: slot.expiresAt }]
+    })
+  return [...leaving, ...staying]
+
+  function placeOf({ key }: NextSlot): number {
+    const at = state.slots.findIndex((slot) => slot.key === key)
+    return at < 0 ? state.slots.length : at
+  }
+
+  function textOf(slot: NextSlot, text: string | null): SlotText {
+    const own = { type: 'cycle' as const, ref: cycleId, actor: source.actor, trust: source.trust }
+    if (slot.from === 'slot') return JSON.parse(text as string) as SlotText
+    if ('observation' in slot.from) {
+      const { write } = input.observations[slot.from.observation] as Observation
+      const { kind = 'observation', tags = [], evidenceRefs = [], ttlMs = null } = write
+      return { kind, tags, evidenceRefs, ttlMs, updatedAt: '', source: own }
+    }
+    const row = rows.get(slot.from.record)
+    const { kind = 'observation', tags = [], evidenceRefs = [] } = row?.body ?? {}
+    return { kind, tags, evidenceRefs, ttlMs: null, updatedAt: '', source: own }
+  }
+}
+
+/** Whether a cycle has seen more of a slot than that it is still there. */
+function isChanged(slot: NextSlot, meta: CycleState['slots'][number]['meta']): boolean {
+  return (
+    meta === undefined ||
+    slot.touchedCycle !== meta.touchedCycle ||
+    slot.accessCount !== meta.accessCount ||
+    slot.seen.n !== meta.seen.n ||
+    (slot.record?.id ?? null) !== (meta.record?.id ?? null)
+  )
+}
+
+/** Of consolidated slots: one of their own, so that they are nobody's neighbours. */
+const SLOTS_CONTEXT = 'slots'
+
+/** The records that the cycle makes: of observations, and of slots. */
+export function recordsOf({ input, result, macs, source, cycleId }: Written): NewCycle['records'] {
+  const seen = new Map(result.rows.present.map(({ id, seen: own }) => [id, own]))
+  const observed = result.rows.store.map((at) => {
+    const { id, write, known } = input.observations[at] as Observation
+    return {
+      ...lookupOf(write, macs),
+      ...{
+        id,
+        body: bodyOf(write, source),
+        occurredAt: momentOf(write.occurredAt) ?? null,
+        ttlMs: write.ttlMs ?? null,
+      },
+      supersedes: known.superseded?.id ?? null,
+      presented: seen.get(id) ?? null,
+    }
+  })
+  const consolidated = result.rows.consolidate.map(({ id, slot: { key, createdAt }, content, seen: own }) => {
+    const write: RecordWrite = { content, key, contextId: SLOTS_CONTEXT, occurredAt: new Date(createdAt).toISOString() }
+    const by = { type: 'cycle' as const, ref: cycleId, actor: source.actor, trust: source.trust }
+    return {
+      ...lookupOf(write, macs),
+      ...{ id, body: bodyOf(write, by), occurredAt: new Date(createdAt), ttlMs: null },
+      presented: own,
+    }
+  })
+  return [...observed, ...consolidated]
+}
+
+/** Presentations of records that were there before. */
+export function presentedOf({ rows }: CycleResult): NewCycle['presented'] {
+  return rows.present.flatMap(({ id, seq, seen }) => (seq === null ? [] : [{ id, seen }]))
+}
+
+/** Of a row beside its texts: keys, digests, indexes. */
+const ROW_BYTES = 600
+
+/** What the cycle may add at most. */
+export function roomOf({ steps, records, body, decisions, focus, metadata }: NewCycle): {
+  records: number
+  bytes: number
+} {
+  const texts = [
+    ...steps.flatMap((step) => (step.op === 'put' ? [step.rest, step.rest] : [])),
+    ...records.map((record) => record.body),
+    ...[body, decisions, focus ?? '', metadata ?? ''],
+  ]
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + ROW_BYTES, 0)
+  return { records: records.length, bytes }
+}
+
+export type DueWindow = CycleConfig['due']

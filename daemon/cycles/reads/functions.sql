@@ -1,0 +1,203 @@
+-- What a cycle is computed on, of one moment, and what is shown of cycles. No locks.
+
+-- A record for a cycle, as JSON.
+create or replace function loci.cycle_record(r loci.records) returns json language sql stable parallel safe as $$
+  select json_build_object('id', r.id, 'seq', r.seq, 'key', r.key, 'storedAt', (extract(epoch from r.created_at) * 1000)::bigint,
+    'expiresAt', (extract(epoch from r.expires_at) * 1000)::bigint, 'presented', r.presented::json, 'body', r.body::json)
+$$;
+
+-- Of the records that hold, are intact and fit one of the observations: those with its source event, its value, its
+-- key, the one that it supersedes; and the number of its context with the next position. JSON, an array for each.
+create or replace function loci.cycle_known(p_instance text, p_database text, p_now timestamptz, p_source_event text, p_value bytea, p_key text,
+  p_supersedes text, p_context bytea) returns json language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return json_build_object(
+    'isDuplicate', p_source_event is not null and exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.source_event_id = p_source_event and (r.expires_at is null or r.expires_at > p_now)),
+    'isForgotten', exists (select from loci.tombstones t where t.instance_id = p_instance and t.database = p_database and t.value_mac = p_value),
+    'equal', (select json_agg(loci.cycle_record(r) order by r.seq desc) from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.value_mac = p_value and r.valid_to is null and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database)),
+    'current', (select json_agg(loci.cycle_record(r) order by r.seq desc) from loci.records r where p_key is not null and r.instance_id = p_instance
+      and r.database = p_database and r.key = p_key and r.valid_to is null and loci.record_holds(r, p_now, p_now)
+      and loci.record_is_intact(r, p_instance, p_database)),
+    'superseded', (select loci.cycle_record(r) from loci.records r where p_supersedes is not null and r.instance_id = p_instance
+      and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database)),
+    'context', (select json_build_array(c.number, c.position) from loci.contexts c where p_context is not null and c.instance_id = p_instance
+      and c.database = p_database and c.name_mac = p_context));
+end
+$$;
+
+-- What a cycle is computed on beside the index. `stable`: it sees the snapshot of the statement that calls it together
+-- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
+-- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
+-- records that are due within the window. Called by readState(): every cycle. Cost: the document, one index read for
+-- each slot with a record, and some for each observation.
+create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
+  p_supersedes text[], p_context text[], p_lead_ms float8, p_grace_ms float8, p_due_max int,
+  out at timestamptz, out number bigint, out version bigint, out document_digest bytea, out keys text[], out versions bigint[],
+  out expires timestamptz[], out metas text[], out slot_texts text[], out intact boolean[], out record_seqs bigint[],
+  out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean,
+  out focus text, out focus_at timestamptz, out contexts bigint, out open_context bigint, out open_position int, out open_at timestamptz,
+  out known text, out due text)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_doc loci.working_memory;
+  v_focus loci.cycles;
+  v_head loci.databases;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  at := date_trunc('milliseconds', clock_timestamp());
+  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
+  number := coalesce(v_head.cyc_total, 0); contexts := coalesce(v_head.mem_contexts, 0); open_context := v_head.mem_open_context;
+  open_position := v_head.mem_open_position; open_at := v_head.mem_open_at;
+  select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
+  version := coalesce(v_doc.version, 0); document_digest := coalesce(v_doc.digest, ''); keys := coalesce(v_doc.keys, '{}');
+  versions := coalesce(v_doc.versions, '{}'); expires := coalesce(v_doc.expires, '{}'); metas := coalesce(v_doc.metas, '{}');
+  slot_texts := coalesce(v_doc.texts, '{}');
+  if v_doc.digest <> loci.wm_digest(v_doc) or v_doc.database <> p_database then
+    select array_agg(s.intact order by s.n), array_agg(case when s.intact then s.version else 0 end order by s.n),
+        array_agg(case when s.intact then s.expires end order by s.n), array_agg(case when s.intact then s.meta end order by s.n),
+        array_agg(case when s.intact then s.text end order by s.n)
+      into intact, versions, expires, metas, slot_texts from loci.wm_slots(v_doc) s;
+  end if;
+  record_seqs := array(select coalesce((select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.id = m.meta::json #>> '{record,id}' and loci.record_holds(r, cycle_read.at, cycle_read.at)), 0)
+    from unnest(metas) with ordinality as m(meta, n) order by m.n);
+  select c.service, c.sent, c.intact into wm_service, wm_sent, wm_intact from loci.config_layers(p_instance, p_database, 'working-memory') c;
+  select c.version, c.intact into config_version, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
+  if v_head.cyc_focus_seq is not null then
+    select * into v_focus from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq = v_head.cyc_focus_seq;
+    if loci.cycle_is_intact(v_focus, p_instance, p_database) then
+      focus := v_focus.focus; focus_at := v_focus.started_at;
+    end if;
+  end if;
+  select coalesce(json_agg(loci.cycle_known(p_instance, p_database, cycle_read.at, o.source, decode(o.value, 'hex'), o.key, o.supersedes,
+      decode(o.context, 'hex')) order by o.n)::text, '[]') into known
+    from unnest(p_source_event, p_value, p_key, p_supersedes, p_context) with ordinality as o(source, value, key, supersedes, context, n);
+  select coalesce(json_agg(loci.cycle_record(d.r) order by (d.r).due_at, (d.r).seq)::text, '[]') into due
+    from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.valid_to is null
+      and r.due_at between cycle_read.at - p_grace_ms * interval '1 millisecond' and cycle_read.at + p_lead_ms * interval '1 millisecond'
+      order by r.due_at limit p_due_max) d
+    where loci.record_holds(d.r, cycle_read.at, cycle_read.at) and loci.record_is_intact(d.r, p_instance, p_database);
+end
+$$;
+
+-- Records by their numbers, as JSON, as they were at the database's number p_read: what was closed since still holds.
+-- Called by readRecords(): what a cycle's recall has found. Cost: one read by the primary key and one hash for each.
+create or replace function loci.cycle_records(p_instance text, p_database text, p_read bigint, p_now timestamptz, p_seqs bigint[]) returns text
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return (select coalesce(json_agg(loci.cycle_record(r) order by q.n)::text, '[]')
+    from unnest(p_seqs) with ordinality as q(seq, n)
+    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = q.seq
+    where (r.changed_seq > p_read or loci.record_holds(r, p_now, p_now)) and loci.record_is_intact(r, p_instance, p_database));
+end
+$$;
+
+-- What the head knows of the cycles of a database. Called by readHead(): statistics, health, the list. One row, of
+-- nulls where there is no such database. Cost: one read by the primary key.
+create or replace function loci.cycle_head(p_instance text, p_database text, out total bigint, out total_ms bigint, out last_at timestamptz, out hash bytea,
+  out pruned_through bigint, out pruned_hash bytea, out failed bigint, out failed_row bigint, out failed_at timestamptz, out failed_code text,
+  out checked_seq bigint, out checked_at timestamptz, out damaged json, out interval_ms bigint, out due_at timestamptz, out at timestamptz)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select h.cyc_total, h.cyc_ms, h.cyc_last_at, h.cyc_hash, h.cyc_pruned_through, h.cyc_pruned_hash, h.cyc_failed,
+      case when h.cyc_failed_after = h.cyc_total then h.cyc_failed_row else 0 end, h.cyc_failed_at, h.cyc_failed_code,
+      h.cyc_checked_seq, h.cyc_checked_at, h.cyc_damaged, h.cyc_interval_ms
+    into total, total_ms, last_at, hash, pruned_through, pruned_hash, failed, failed_row, failed_at, failed_code, checked_seq, checked_at,
+      damaged, interval_ms
+    from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
+  due_at := (select d.at from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle');
+  at := clock_timestamp();
+end
+$$;
+
+-- Cycles numbered p_from to p_through, newest first, each with its state: intact, digest_mismatch, page_unreadable or
+-- undecodable; a number without a row is missing. Of a damaged one nothing is handed out but its number and hash. A
+-- range that cannot be read is halved until the rows that are at fault stand alone. Called by listCycles() and
+-- cycle_verify. Cost: one index range, one hash for each row.
+create or replace function loci.cycle_walk(p_instance text, p_database text, p_from bigint, p_through bigint)
+returns table (seq bigint, state text, made loci.cycles)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
+#variable_conflict use_column
+declare
+  v_made loci.cycles[];
+  v_middle bigint := p_from + (p_through - p_from) / 2;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  begin
+    v_made := array(select c from loci.cycles c where c.instance_id = p_instance and c.database = p_database
+      and c.seq between p_from and p_through and loci.cycle_is_intact(c, p_instance, p_database) is not null order by c.seq desc);
+  exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
+    if p_from >= p_through then
+      return query select p_from, 'page_unreadable', null::loci.cycles;
+      return;
+    end if;
+    return query select * from loci.cycle_walk(p_instance, p_database, v_middle + 1, p_through);
+    return query select * from loci.cycle_walk(p_instance, p_database, p_from, v_middle);
+    return;
+  end;
+  return query select n, case when c.seq is null then 'missing' when i.intact then 'intact' else 'digest_mismatch' end,
+      case when i.intact then c else jsonb_populate_record(null::loci.cycles, jsonb_build_object('seq', n,
+        'id', case when octet_length(c.id) between 1 and 100 then c.id end)) end
+    from generate_series(p_from, p_through) n left join unnest(v_made) c on c.seq = n,
+      lateral (select c.seq is not null and loci.cycle_is_intact(c, p_instance, p_database) as intact) i
+    order by n desc;
+end
+$$;
+
+-- The last number of a cycle that was completed before p_at, or 0. Times never fall from one cycle to the next, so it
+-- is found by halving, among those that are intact. Called by listCycles(). Cost: some twenty reads by the primary key.
+create or replace function loci.cycle_before(p_instance text, p_database text, p_from bigint, p_through bigint, p_at timestamptz) returns bigint
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_low bigint := p_from - 1;
+  v_high bigint := p_through;
+  v_middle bigint;
+  v_made loci.cycles;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  while v_low < v_high loop
+    v_middle := v_low + (v_high - v_low + 1) / 2;
+    -- The next one below that can be believed; those above it, up to the middle, are where it is.
+    select * into v_made from loci.cycles c where c.instance_id = p_instance and c.database = p_database
+      and c.seq > v_low and c.seq <= v_middle and loci.cycle_is_intact(c, p_instance, p_database) order by c.seq desc limit 1;
+    if not found or v_made.completed_at < p_at then
+      v_low := v_middle;
+    else
+      v_high := v_made.seq - 1;
+    end if;
+  end loop;
+  return v_low;
+end
+$$;
+
+-- One cycle by its id, and whether it is intact: null when there is none. Called by findCycle().
+create or replace function loci.cycle_get(p_instance text, p_database text, p_id text, out made loci.cycles, out intact boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select * into made from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.id = p_id;
+  intact := case when made.seq is not null then loci.cycle_is_intact(made, p_instance, p_database) end;
+  if not intact then
+    made := null;
+  end if;
+end
+$$;
+
+-- The decisions of a cycle, null when they are not there, and whether they are what the cycle's hash says. Called by
+-- findDecisions().
+create or replace function loci.cycle_decisions_of(p_instance text, p_database text, p_seq bigint, p_at timestamptz, p_hash bytea,
+  out body text, out intact boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select d.body into body from loci.cycle_decisions d where d.instance_id = p_instance and d.database = p_database and d.seq = p_seq and d.at = p_at;
+  intact := found and sha256(textsend(body)) = p_hash;
+  if not intact then
+    body := null;
+  end if;
+end
+$$;

@@ -1,0 +1,311 @@
+// Runs a cycle: reads everything it needs of one moment, computes without a lock, and commits by one call, which
+// refuses when the document of working memory moved, another cycle came first or something was erased since. Then it
+// begins again, until its time in the queue is over.
+//
+// Cycles of one database wait for each other here, so that those of one replica do not overtake each other; cycles of
+// one instance that are ready together share a commit. A cycle commits whole or leaves nothing.
+
+import { randomBytes } from 'node:crypto'
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
+import { newId } from '@loci/contract/ids.ts'
+import { createBatches } from '@loci/postgres/batches.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { Instance } from '../access/authority.ts'
+import { layersOf } from '../databases/config/store.ts'
+import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { entryRefusal, type Quota } from '../databases/quota.ts'
+import type { Due } from '../databases/store.ts'
+import type { RecallIndex } from '../memory/index/recall-index.ts'
+import { bodyOf, type Macs, macsOf, type Source } from '../memory/records.ts'
+import type { Tails } from '../memory/tails.ts'
+import { cycleConfig, RULES, type RunConfig } from './config.ts'
+import { decide, perceive, recordsFor } from './cycle.ts'
+import { knownRecord, lookupOf, observationsOf, presentedOf, recordsOf, roomOf, slotsOf, stepsOf } from './plan.ts'
+import { recallFor } from './recall.ts'
+import { type CycleBody, countsOf, cycleOf, decisionsUrl, digestText } from './records.ts'
+import type { CycleConfig, CycleInput, CycleResult, Phase } from './shapes.ts'
+import {
+  type CommitOutcome,
+  type CycleState,
+  commitCycles,
+  countFailure,
+  type NewCycle,
+  readRecords,
+  readState,
+} from './store.ts'
+import { createTurns } from './turns.ts'
+
+interface CyclesOptions {
+  pool: Pool
+  index: RecallIndex
+  tails: Tails
+  keys: InstanceKeys
+  quota: Quota
+}
+
+/** Who asks for a cycle, and for what. */
+export interface RunRequest {
+  instance: Instance
+  database: string
+  trigger: Cycle['trigger']
+  requestedBy: string | null
+  source: Source
+  run: CycleRun
+  claim?: Claim | undefined
+}
+
+/** `known`: its Idempotency-Key is; `answers`: the instance keeps as many as it may. Nothing was done then. */
+export type Ran = Cycle | 'known' | 'answers'
+
+export interface Cycles {
+  run(request: RunRequest): Promise<Ran>
+}
+
+const PHASES: readonly Phase[] = ['perceive', 'cue', 'recall', 'compete', 'broadcast', 'learn']
+const QUEUE_MS = 2_000
+/** Cycles, steps and records in one statement. */
+const BATCH_MAX = 256
+/** While one commit of an instance is written to disk, the next is on its way. */
+const COMMIT_LANES = 2
+const ENGINE = 'cycle-1'
+const METADATA_BYTES_MAX = 16 * 1024
+
+export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions): Cycles {
+  const turns = createTurns()
+  const commits = createBatches<NewCycle, CommitOutcome>({
+    run: (instanceId, batch) => commitCycles(pool, instanceId, batch),
+    runningMax: 1,
+    lanes: COMMIT_LANES,
+    batchMax: BATCH_MAX,
+    sizeOf: ({ steps, records }) => 1 + steps.length + records.length,
+    groupOf: ({ database }) => database,
+  })
+
+  async function attempt(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>): Promise<Attempt> {
+    const place = { instanceId: request.instance.id, database: request.database }
+    const startedAt = performance.now()
+    const { state, texts, config, input } = await stateOf(request, macs, unstorable, place)
+    const phases = createPhases(startedAt)
+    const perceived = perceive(input, phases.end)
+    phases.end('cue')
+    const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask)
+    const rows = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs: recordsFor(perceived, answer) })
+    const result = decide(perceived, answer, new Map(rows.map((row) => [row.seq, knownRecord(row)])), phases.end)
+    return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result) }
+  }
+
+  /** The state, with due records by the window that is in force: read again where it is not the default. */
+  async function stateOf(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>, place: Due) {
+    const writes = request.run.observations ?? []
+    const lookups = writes.map((write) => lookupOf(write, macs))
+    let config = cycleConfig([], [])
+    for (;;) {
+      const { due, capacity, candidateFactor } = config.cycle
+      const window = { ...due, max: Math.ceil(capacity * candidateFactor) }
+      const { state, tail: texts } = await tails.readWith(place, ({ have }) =>
+        readState(pool, place, { have, lookups, due: window }),
+      )
+      if (!state.configIntact || !state.slotConfig.configIntact) throw configDamaged()
+      const before = config.cycle
+      config = cycleConfig(layersOf(state.slotConfig), layersOf(state))
+      const isSame = before.due.leadMs === config.cycle.due.leadMs && before.due.graceMs === config.cycle.due.graceMs
+      if (!isSame) continue
+      const input: CycleInput = {
+        number: state.number + 1,
+        now: state.at.getTime(),
+        seed: randomBytes(16).toString('base64url'),
+        focus: request.run.focus ?? null,
+        observations: observationsOf(
+          writes,
+          writes.map(() => newId('mem', state.at.getTime())),
+          state,
+        ),
+        document: {
+          slots: slotsOf(state, unstorable),
+          focus:
+            state.focus === null || state.focusAt === null ? null : { text: state.focus, at: state.focusAt.getTime() },
+        },
+        config: config.cycle,
+        seq: state.seq,
+        due: state.due.map(knownRecord),
+      }
+      return { state, texts, config, input }
+    }
+  }
+
+  async function runOnce(request: RunRequest, macs: Macs, until: number): Promise<Ran> {
+    const { instance, database, run, claim } = request
+    const unstorable = new Set<string>()
+    let isPaid = false
+    for (;;) {
+      const attempted = await attempt(request, macs, unstorable)
+      const limitMs = run.limits?.maxDurationMs ?? attempted.config.run.maxDurationMs
+      if (performance.now() - attempted.startedAt > limitMs) throw tooLong(limitMs)
+      if (run.dryRun) return dryRecord(attempted)
+      const cycle = newCycle(attempted, claim)
+      if (!isPaid) await quota.requireRoom(instance, roomOf(cycle), pool)
+      isPaid = true
+      const committed = await commits.add(instance.id, cycle)
+      if (committed.outcome === 'done') return cycleOf(committed.made)
+      if (committed.outcome === 'known' || committed.outcome === 'answers') return committed.outcome
+      const refused = entryRefusal(committed.outcome, instance.limits.databases)
+      if (refused) throw refused
+      // A slot whose content is under a tombstone is not made a record of.
+      if (committed.outcome === 'refused' && committed.why === 'forgotten') {
+        const slot = attempted.result.rows.consolidate.find(({ id }) => id === committed.record)
+        if (slot) unstorable.add(slot.slot.key)
+      }
+      if (performance.now() > until) throw busy(database)
+    }
+  }
+
+  return {
+    async run(request) {
+      const { instance, database, run } = request
+      for (const write of run.observations ?? []) bodyOf(write, request.source)
+      if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
+        throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have ${METADATA_BYTES_MAX} bytes.`)
+      const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)
+      const macs = macsOf(await keys.of(instance.id))
+      try {
+        const leave = await turns.take(`${instance.id}/${database}`, until)
+        if (!leave) throw busy(database)
+        try {
+          return await runOnce(request, macs, until)
+        } finally {
+          leave()
+        }
+      } catch (error) {
+        // Counted where it can be; what is told is why the cycle failed.
+        if (!run.dryRun) await countFailure(pool, { instanceId: instance.id, database }, codeOf(error)).catch(() => {})
+        throw error
+      }
+    },
+  }
+}
+
+interface Attempt {
+  request: RunRequest
+  state: CycleState
+  config: { cycle: CycleConfig; run: RunConfig }
+  input: CycleInput
+  result: CycleResult
+  rows: Awaited<ReturnType<typeof readRecords>>
+  macs: Macs
+  startedAt: number
+  phases: Cycle['phases']
+}
+
+function bodyOfCycle({ request, state, input, result, phases }: Attempt): CycleBody {
+  return {
+    status: 'completed',
+    trigger: request.trigger,
+    database: request.database,
+    requestedBy: request.requestedBy,
+    phases,
+    decisions: countsOf(result.decisions),
+    broadcast: result.broadcast.map(({ key, score }) => ({ kind: 'slot', ref: key, score })),
+    configVersion: state.configVersion,
+    engine: { version: ENGINE, deterministic: true, seed: input.seed },
+    warnings: RULES.warningsOf(layersOf(state)),
+    before: { slotCount: state.slots.length, digest: digestText(state.documentDigest) },
+    slotsAfter: result.slots.length,
+  }
+}
+
+function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
+  const { request, state, config, input, result, macs } = attempted
+  const { focus = null, metadata } = request.run
+  const id = newId('cyc', input.now)
+  const rows = new Map([...attempted.rows, ...state.due].map((row) => [row.seq, row]))
+  const written = { input, result, state, rows, macs, source: request.source, cycleId: id }
+  return {
+    database: request.database,
+    databasesMax: request.instance.limits.databases,
+    read: state,
+    id,
+    startedAt: input.now,
+    focus,
+    focusMac: focus === null ? null : macs.value(focus),
+    metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    salt: randomBytes(32).toString('hex'),
+    body: JSON.stringify(bodyOfCycle(attempted)),
+    decisions: JSON.stringify(result.decisions),
+    intervalMs: config.run.intervalMs,
+    history: config.run.cycleHistory,
+    steps: stepsOf(written),
+    records: recordsOf(written),
+    presented: presentedOf(result),
+    claim,
+  }
+}
+
+/** The record that the run would have made; it has no hash, because it is in no chain. */
+function dryRecord(attempted: Attempt): Cycle {
+  const { request, input, startedAt } = attempted
+  const { before, slotsAfter, ...body } = bodyOfCycle(attempted)
+  const durationMs = Math.floor(performance.now() - startedAt)
+  const id = newId('cyc', input.now)
+  return {
+    ...{ id, seq: input.number, ...body, focus: request.run.focus ?? null },
+    startedAt: new Date(input.now).toISOString(),
+    completedAt: new Date(input.now + durationMs).toISOString(),
+    durationMs,
+    decisionsUrl: decisionsUrl(id),
+    workingMemory: { before, after: { slotCount: slotsAfter, digest: '' } },
+    dryRun: true,
+    prevHash: null,
+    hash: '',
+    metadata: request.run.metadata ?? null,
+  }
+}
+
+/** Times of the phases as they are shown. What they decide does not depend on them. */
+function createPhases(startedAt: number) {
+  const ends = new Map<Phase, { startMs: number; durationMs: number }>()
+  let last = 0
+  return {
+    end(name: Phase) {
+      const at = Math.round((performance.now() - startedAt) * 1_000) / 1_000
+      ends.set(name, { startMs: last, durationMs: Math.round((at - last) * 1_000) / 1_000 })
+      last = at
+    },
+    of({ phases }: CycleResult): Cycle['phases'] {
+      let end = 0
+      return PHASES.map((name) => {
+        const times = ends.get(name) ?? { startMs: end, durationMs: 0 }
+        end = times.startMs + times.durationMs
+        const counted = phases.find((phase) => phase.name === name)
+        return { name, ...times, in: counted?.in ?? 0, out: counted?.out ?? 0 }
+      })
+    },
+  }
+}
+
+function busy(database: string): ApiError {
+  return new ApiError(
+    'CYCLE_BUSY',
+    `Other cycles or writes of the database ${database} came first for as long as this one could wait. Nothing was done; try again, or raise limits.queueMs.`,
+    { retryAfterMs: 200 },
+  )
+}
+
+function tooLong(limitMs: number): ApiError {
+  return new ApiError('OVERLOADED', `The cycle took longer than its ${limitMs} ms. Nothing was done; try again.`, {
+    retryAfterMs: 1_000,
+  })
+}
+
+function configDamaged(): ApiError {
+  return new ApiError(
+    'DATA_DAMAGED',
+    'The stored configuration of this database is damaged, so what a cycle would do is unknown. An operator can PUT it again.',
+    { details: { ref: 'config' } },
+  )
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof ApiError ? error.code : 'INTERNAL_ERROR'
+}

@@ -1,0 +1,364 @@
+// All SQL of cycles. Reads and writes are calls of one function each, which sets the row-level security context itself.
+
+import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
+import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import type { ConfigLayers } from '../databases/config/store.ts'
+import type { Due } from '../databases/store.ts'
+import { wakeEvents } from '../events/store.ts'
+import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { claimValues } from '../idempotency/store.ts'
+import type { RecordBody } from '../memory/records.ts'
+import { type NewRecord, unreadable } from '../memory/store.ts'
+import { INDEX_COLUMNS, type IndexRow, type IndexState, indexOf, TAIL_MAX } from '../memory/upkeep/store.ts'
+import type { Presentations } from '../working-memory/activation.ts'
+import type { Resident, Step } from '../working-memory/document.ts'
+import { residentOf, stepColumns } from '../working-memory/store.ts'
+import type { CycleHead, CyclePage, CycleRow, LinkRow } from './rows.ts'
+
+/** A record as a cycle reads it. */
+export interface RecordRow {
+  id: string
+  seq: number
+  key: string | null
+  storedAt: number
+  expiresAt: number | null
+  presented: Presentations | null
+  body: RecordBody
+}
+
+/** What the store has about an observation. */
+export interface KnownRow {
+  isDuplicate: boolean
+  isForgotten: boolean
+  /** Those that hold with its value, newest first; which is equal in all that counts is to be seen. */
+  equal: RecordRow[] | null
+  current: RecordRow[] | null
+  superseded: RecordRow | null
+  context: [number: number, position: number] | null
+}
+
+/** What is asked about an observation: HMACs in hex. */
+export interface Lookup {
+  sourceEventId: string | null
+  value: string
+  key: string | null
+  supersedes: string | null
+  context: string | null
+}
+
+/** Everything that a cycle is computed on, of one moment. */
+export interface CycleState extends IndexState {
+  at: Date
+  /** Of the last cycle. */
+  number: number
+  /** Of the document of working memory. */
+  version: number
+  documentDigest: Buffer
+  slots: Resident[]
+  /** Of the record that each slot stands for; 0: it has none, or one that no longer holds. */
+  recordSeqs: number[]
+  slotConfig: ConfigLayers
+  configVersion: number
+  configIntact: boolean
+  focus: string | null
+  focusAt: Date | null
+  contexts: number
+  openContext: number | null
+  openPosition: number | null
+  openAt: Date | null
+  known: KnownRow[]
+  due: RecordRow[]
+}
+
+interface StateRow extends IndexRow {
+  at: Date
+  number: number
+  version: number
+  documentDigest: Buffer
+  keys: (string | null)[]
+  versions: number[]
+  expires: (Date | null)[]
+  metas: (string | null)[]
+  slotTexts: (string | null)[]
+  intact: boolean[] | null
+  recordSeqs: number[]
+  wmService: string | null
+  wmSent: string | null
+  wmIntact: boolean
+  configVersion: number
+  configIntact: boolean
+  focus: string | null
+  focusAt: Date | null
+  contexts: number
+  openContext: number | null
+  openPosition: number | null
+  openAt: Date | null
+  known: string
+  due: string
+}
+
+export async function readState(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { have, lookups, due }: { have: number; lookups: Lookup[]; due: { leadMs: number; graceMs: number; max: number } },
+): Promise<CycleState> {
+  const { rows } = await sql.query<StateRow>({
+    name: 'cycle_read',
+    text: `select ${INDEX_COLUMNS}, at, number, version, document_digest as "documentDigest", keys, versions, expires, metas,
+        slot_texts as "slotTexts", intact, record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
+        wm_intact as "wmIntact", config_version as "configVersion", r.config_intact as "configIntact", focus, focus_at as "focusAt",
+        contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due
+      from loci.cycle_read($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) r, loci.mem_index($1, $2, $11, null, $12) i`,
+    values: [
+      instanceId,
+      database,
+      lookups.map(({ sourceEventId }) => sourceEventId),
+      lookups.map(({ value }) => value),
+      lookups.map(({ key }) => key),
+      lookups.map(({ supersedes }) => supersedes),
+      lookups.map(({ context }) => context),
+      ...[due.leadMs, due.graceMs, due.max, have, TAIL_MAX],
+    ],
+  })
+  const { keys, versions, expires, metas, slotTexts: texts, intact, ...row } = rows[0] as StateRow
+  const slots = { keys, versions, expires, metas, texts, intact }
+  return {
+    ...row,
+    ...indexOf(row),
+    slots: keys.map((_, at) => residentOf(slots, at)),
+    recordSeqs: row.recordSeqs.map(Number),
+    slotConfig: { service: row.wmService, sent: row.wmSent, configIntact: row.wmIntact },
+    known: JSON.parse(row.known) as KnownRow[],
+    due: JSON.parse(row.due) as RecordRow[],
+  }
+}
+
+/** Those of the numbers that hold, as of the number that everything else was read at. */
+export async function readRecords(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { seq, at, seqs }: { seq: number; at: Date; seqs: number[] },
+): Promise<RecordRow[]> {
+  if (seqs.length === 0) return []
+  const { rows } = await sql.query<{ records: string }>({
+    name: 'cycle_records',
+    text: 'select loci.cycle_records($1, $2, $3, $4, $5) as records',
+    values: [instanceId, database, seq, at, seqs],
+  })
+  return JSON.parse(rows[0]?.records ?? '[]') as RecordRow[]
+}
+
+/** A cycle that was computed, as it is committed. */
+export interface NewCycle {
+  database: string
+  databasesMax: number
+  /** What it was computed on. */
+  read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number'>
+  id: string
+  startedAt: number
+  focus: string | null
+  /** HMAC in hex. */
+  focusMac: string | null
+  metadata: string | null
+  /** 32 bytes in hex: for focus and metadata. */
+  salt: string
+  body: string
+  decisions: string
+  intervalMs: number | null
+  history: number
+  steps: Step[]
+  records: (Omit<NewRecord, 'isOverride'> & { presented: Presentations | null })[]
+  presented: { id: string; seen: Presentations }[]
+  claim?: Claim | undefined
+}
+
+/** `moved`: something came first, compute again. Nothing was done where the outcome is not `done`. */
+export type CommitOutcome =
+  | { outcome: 'done'; made: CycleRow }
+  | { outcome: 'moved' | 'databases' | 'erasing' | 'gone' | 'known' | 'answers' }
+  | { outcome: 'refused'; record: string; why: string }
+
+const MADE = `(made).seq, (made).id, (made).started_at as "startedAt", (made).completed_at as "completedAt",
+  (made).duration_ms as "durationMs", (made).focus, (made).focus_hash is not null as "hasFocus", (made).metadata,
+  (made).metadata_hash is not null as "hasMetadata", (made).after_digest as "afterDigest", (made).decisions_hash as "decisionsHash",
+  (made).body, (made).prev_hash as "prevHash", (made).hash`
+
+/** In one transaction, with its events: durable when this returns. At most one of a database. */
+export async function commitCycles(pool: Pool, instanceId: string, cycles: NewCycle[]): Promise<CommitOutcome[]> {
+  try {
+    const done = await commitAll(pool, instanceId, cycles)
+    wakeEvents(pool, instanceId)
+    return done
+  } catch (error) {
+    const refused = cycles.length === 1 ? refusedOf(error) : undefined
+    if (refused) return [refused]
+    throw isUnreadable(error) ? unreadable(error) : error
+  }
+}
+
+async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Promise<CommitOutcome[]> {
+  const claiming = cycles.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const claims = claiming.map(({ claim }) => claim as Claim)
+  const numbered = <Item>(items: (cycle: NewCycle) => readonly Item[]) =>
+    cycles.flatMap((cycle, at) => items(cycle).map((item) => ({ item, ord: at + 1 })))
+  const steps = numbered((cycle) => cycle.steps)
+  const records = numbered((cycle) => cycle.records)
+  const presented = numbered((cycle) => cycle.presented)
+  const column = <Value>(of: (cycle: NewCycle) => Value) => cycles.map(of)
+  const recordColumn = <Value>(of: (record: NewCycle['records'][number]) => Value) =>
+    records.map(({ item }) => of(item))
+  const values = [
+    instanceId,
+    cycles[0]?.databasesMax,
+    column(({ database }) => database),
+    column(({ read }) => read.seq),
+    column(({ read }) => read.version),
+    column(({ read }) => read.erasedAt),
+    column(({ read }) => read.number),
+    column(({ startedAt }) => new Date(startedAt)),
+    column(({ id }) => id),
+    column(({ focus }) => focus),
+    column(({ focusMac }) => focusMac),
+    column(({ metadata }) => metadata),
+    column(({ salt }) => salt),
+    column(({ body }) => body),
+    column(({ decisions }) => decisions),
+    column(({ intervalMs }) => intervalMs),
+    column(({ history }) => history),
+    steps.map(({ ord }) => ord),
+    ...stepColumns(steps.map(({ item }) => item)),
+    records.map(({ ord }) => ord),
+    recordColumn(({ id }) => id),
+    recordColumn(({ key }) => key),
+    recordColumn(({ sourceEventId }) => sourceEventId),
+    recordColumn(({ context }) => context),
+    recordColumn(({ value }) => value),
+    recordColumn(({ supersedes }) => supersedes),
+    recordColumn(({ body }) => body),
+    recordColumn(({ occurredAt }) => occurredAt),
+    recordColumn(({ ttlMs }) => ttlMs),
+    recordColumn(({ presented: seen }) => seen && JSON.stringify(seen)),
+    presented.map(({ ord }) => ord),
+    presented.map(({ item }) => item.id),
+    presented.map(({ item }) => JSON.stringify(item.seen)),
+    ...[ANSWERS_MAX, claims[0]?.scope[2] ?? null, claims[0]?.sealedWith ?? null],
+    claiming.map((cycle) => cycles.indexOf(cycle) + 1),
+    ...claimValues(claims),
+  ]
+  const { rows } = await execute<CycleRow & { claim: number | null; ord: number; outcome: string }>(pool, {
+    name: 'cycle_commit',
+    text: `select claim, ord, outcome, ${MADE} from loci.cycle_commit(${values.map((_, at) => `$${at + 1}`).join(', ')})`,
+    values,
+  })
+  const stopped = rows.filter(({ claim }) => claim !== null)
+  if (stopped.length > 0) return commitRest(pool, instanceId, cycles, claiming, stopped)
+  const byOrd = new Map(rows.map(({ claim, ord, outcome, ...made }) => [ord, { outcome, made } as CommitOutcome]))
+  return cycles.map((_, at) => byOrd.get(at + 1) as CommitOutcome)
+}
+
+const keyOf = ({ claim }: NewCycle) => claim?.scope.at(-1) ?? ''
+
+/** Nothing was done yet: those whose claim stops them are told, the others are done without them. */
+async function commitRest(
+  pool: Pool,
+  instanceId: string,
+  cycles: NewCycle[],
+  claiming: NewCycle[],
+  stopped: { claim: number | null; outcome: string }[],
+): Promise<CommitOutcome[]> {
+  const told = new Map<NewCycle | undefined, CommitOutcome>()
+  for (const { claim, outcome } of stopped)
+    if (outcome !== 'expired') told.set(claiming[Number(claim) - 1], { outcome } as CommitOutcome)
+  const rest = cycles.filter((cycle) => !told.has(cycle))
+  const done = rest.length > 0 ? await commitCycles(pool, instanceId, rest) : []
+  return cycles.map((cycle) => told.get(cycle) ?? (done.shift() as CommitOutcome))
+}
+
+/** Of a cycle that was alone in its call; of several nobody is told, and each is tried alone. */
+function refusedOf(error: unknown): CommitOutcome | undefined {
+  const { detail = '' } = error as { detail?: string }
+  const [, record, why] = /^\d+ (\S+) (\w+)$/.exec(detail) ?? []
+  if (sqlState(error) !== 'LC002' || record === undefined || why === undefined) return undefined
+  return { outcome: 'refused', record, why }
+}
+
+/** An attempt that failed; a database that does not exist counts none. */
+export async function countFailure(pool: Pool, { instanceId, database }: Due, code: string): Promise<void> {
+  await execute(pool, {
+    name: 'cycle_failed',
+    text: 'select loci.cycle_failed($1, $2, $3)',
+    values: [instanceId, database, code],
+  })
+}
+
+const HEAD = `coalesce(total, 0) as total, coalesce(total_ms, 0) as "totalMs", last_at as "lastAt", h.hash as "headHash",
+  coalesce(pruned_through, 0) as "prunedThrough", pruned_hash as "prunedHash", coalesce(failed, 0) as failed,
+  coalesce(failed_row, 0) as "failedRow", failed_at as "failedAt", failed_code as "failedCode", checked_seq as "checkedSeq",
+  checked_at as "checkedAt", damaged, interval_ms as "intervalMs", due_at as "dueAt", h.at`
+
+type HeadRow = Omit<CycleHead, 'hash'> & { headHash: Buffer | null }
+
+export async function readHead(sql: Sql, { instanceId, database }: Due): Promise<CycleHead> {
+  const { rows } = await sql.query<HeadRow>({
+    name: 'cycle_head',
+    text: `select ${HEAD} from loci.cycle_head($1, $2) h`,
+    values: [instanceId, database],
+  })
+  const { headHash: hash, ...head } = rows[0] as HeadRow
+  return { ...head, hash }
+}
+
+/** Head and rows of one moment, newest first, numbered below `below`. */
+export async function listCycles(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { below, limit, since, until }: { below: number; limit: number; since: Date | null; until: Date | null },
+): Promise<CyclePage> {
+  const { rows } = await sql.query<HeadRow & CyclePage & LinkRow & Partial<CycleRow> & { walked: number | null }>({
+    name: 'cycle_list',
+    text: `select ${HEAD}, b.lower, b.upper, w.seq as walked, w.state, ${MADE}
+      from loci.cycle_head($1, $2) h
+      cross join lateral (select greatest(h.pruned_through + 1, case when $5::timestamptz is null then 1
+            else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $5) + 1 end) as lower,
+          least($3::bigint - 1, coalesce(h.total, 0), case when $6::timestamptz is null then h.total
+            else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $6) end) as upper) b
+      left join lateral loci.cycle_walk($1, $2, greatest(h.pruned_through + 1, b.upper - $4::bigint), least(b.upper + 1, h.total)) w
+        on b.upper >= b.lower
+      order by w.seq desc`,
+    values: [instanceId, database, below, limit, since, until],
+  })
+  const { headHash: hash, lower, upper, ...first } = rows[0] as (typeof rows)[number]
+  const walked = rows.flatMap(({ walked: seq, ...row }) => (seq === null ? [] : [{ ...row, seq }]))
+  return { head: { ...first, hash }, lower: lower ?? 1, upper: upper ?? 0, rows: walked }
+}
+
+/** Undefined when there is none; `damaged` when it does not fit its hash. */
+export async function findCycle(
+  sql: Sql,
+  { instanceId, database }: Due,
+  id: string,
+): Promise<CycleRow | 'damaged' | undefined> {
+  const { rows } = await sql.query<CycleRow & { intact: boolean | null }>({
+    name: 'cycle_get',
+    text: `select intact, ${MADE} from loci.cycle_get($1, $2, $3)`,
+    values: [instanceId, database, id],
+  })
+  const { intact, ...made } = rows[0] as CycleRow & { intact: boolean | null }
+  return intact === null ? undefined : intact ? made : 'damaged'
+}
+
+/** The JSON text; undefined when they are not there, or not what the cycle's hash says. */
+export async function findDecisions(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { seq, startedAt, decisionsHash }: Pick<CycleRow, 'seq' | 'startedAt' | 'decisionsHash'>,
+): Promise<string | undefined> {
+  const { rows } = await sql.query<{ body: string | null }>({
+    name: 'cycle_decisions_of',
+    text: 'select body from loci.cycle_decisions_of($1, $2, $3, $4, $5)',
+    values: [instanceId, database, seq, startedAt, decisionsHash],
+  })
+  return rows[0]?.body ?? undefined
+}

@@ -1,0 +1,101 @@
+-- What is kept of cycles, what leaves, and what is due.
+
+-- Writes down what was found damaged, so that every list and the statistics say so; at most 100, the newest. Called by
+-- quarantine(), after a read found it. Locks: the head.
+create or replace function loci.cycle_quarantine(p_instance text, p_database text, p_seq bigint[], p_ref text[], p_reason text[]) returns void
+language plpgsql as $$
+declare
+  v_head loci.databases;
+  v_entered record;
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  if v_entered.outcome <> 'open' then
+    return;
+  end if;
+  v_head := v_entered.head;
+  -- A number that was pruned meanwhile is not damaged.
+  select jsonb_agg(d.entry order by (d.entry ->> 'seq')::bigint desc) into v_head.cyc_damaged from (
+    select e.entry from (
+      select o as entry from jsonb_array_elements(coalesce(v_head.cyc_damaged, '[]')) o
+      union all select jsonb_build_object('seq', n.seq, 'ref', n.ref, 'reason', n.reason,
+          'at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        from unnest(p_seq, p_ref, p_reason) as n(seq, ref, reason)
+        where not exists (select from jsonb_array_elements(coalesce(v_head.cyc_damaged, '[]')) o where (o ->> 'seq')::bigint = n.seq)) e
+    where (e.entry ->> 'seq')::bigint between v_head.cyc_pruned_through + 1 and v_head.cyc_total
+    order by (e.entry ->> 'seq')::bigint desc limit 100) d;
+  update loci.databases h set cyc_damaged = v_head.cyc_damaged,
+      cyc_checked_seq = least(h.cyc_checked_seq, (select min(s) - 1 from unnest(p_seq) s))
+    where h.instance_id = p_instance and h.name = p_database;
+end
+$$;
+
+-- What everything but a cycle must know of the configuration. Called by setSchedule(), in the transaction that has
+-- written it and holds the head. Locks: the due row.
+create or replace function loci.cycle_schedule(p_instance text, p_database text, p_interval_ms bigint, p_history bigint) returns void
+language plpgsql as $$
+begin
+  update loci.databases h set cyc_interval_ms = p_interval_ms, cyc_history = p_history where h.instance_id = p_instance and h.name = p_database;
+  if p_interval_ms is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
+  else
+    perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp() + p_interval_ms * interval '1 millisecond');
+  end if;
+end
+$$;
+comment on function loci.cycle_schedule is 'without enter_database: called after config_write, which has entered';
+
+-- Removes the oldest cycles beyond the number that is kept, at most p_limit, behind a checkpoint: the hash of the last
+-- one that went, and the durations of all. Takes decisions whose week was dropped off the totals. Puts the next time on
+-- the list. Called by the worker of due rows, kind `history`. Locks: the head, rows, the due row, totals.
+create or replace function loci.cycle_prune(p_instance text, p_database text, p_limit int) returns int
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+  v_head loci.databases;
+  v_through bigint;
+  v_gone record;
+  v_now timestamptz := clock_timestamp();
+  v_dropped bigint;
+  v_next timestamptz;
+begin
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  if v_entered.outcome <> 'open' then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
+    return 0;
+  end if;
+  v_head := v_entered.head;
+  v_through := least(v_head.cyc_total - v_head.cyc_history, v_head.cyc_pruned_through + p_limit);
+  if v_through > v_head.cyc_pruned_through then
+    -- The checkpoint is what the first one that stays says; where that is damaged, what the last one that goes is.
+    v_head.cyc_pruned_hash := coalesce((select c.prev_hash from loci.cycles c where c.instance_id = p_instance and c.database = p_database
+        and c.seq = v_through + 1 and loci.cycle_is_intact(c, p_instance, p_database)),
+      (select c.hash from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq = v_through));
+    with gone as (delete from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq <= v_through
+      returning loci.cycle_bytes(c) as bytes, c.duration_ms as ms, loci.digest_part(c.hash, 1) as a, loci.digest_part(c.hash, 9) as b)
+    select count(*) as rows, coalesce(sum(g.bytes), 0) as bytes, coalesce(sum(g.ms), 0) as ms, coalesce(bit_xor(g.a), 0) as a,
+      coalesce(bit_xor(g.b), 0) as b into v_gone from gone g;
+    update loci.databases h set cyc_pruned_through = v_through, cyc_pruned_hash = v_head.cyc_pruned_hash, cyc_pruned_ms = h.cyc_pruned_ms + v_gone.ms,
+        cyc_bytes = h.cyc_bytes - v_gone.bytes, cyc_set_a = h.cyc_set_a # v_gone.a, cyc_set_b = h.cyc_set_b # v_gone.b,
+        cyc_unsettled = h.cyc_unsettled or v_gone.rows <> v_through - v_entered.head.cyc_pruned_through,
+        cyc_damaged = (select jsonb_agg(o) from jsonb_array_elements(h.cyc_damaged) o where (o ->> 'seq')::bigint > v_through)
+      where h.instance_id = p_instance and h.name = p_database;
+    perform loci.add_totals(p_instance, 0, -v_gone.bytes);
+  end if;
+  select coalesce(sum(w.b), 0) into v_dropped from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
+  if v_dropped > 0 then
+    select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_head.cyc_weeks, v_head.cyc_week_bytes
+      from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
+    update loci.databases h set cyc_weeks = v_head.cyc_weeks, cyc_week_bytes = v_head.cyc_week_bytes
+      where h.instance_id = p_instance and h.name = p_database;
+    perform loci.add_totals(p_instance, 0, -v_dropped);
+  end if;
+  v_next := case when v_head.cyc_total - v_head.cyc_history > v_through then v_now
+    else (select min(loci.week_dropped(d)) from unnest(v_head.cyc_weeks) d) end;
+  if v_next is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
+  else
+    update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
+  end if;
+  return coalesce(v_gone.rows, 0);
+end
+$$;

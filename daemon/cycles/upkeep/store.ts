@@ -1,0 +1,49 @@
+// All SQL of what is kept of cycles: what was found damaged, the schedule, and what leaves.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import type { Due } from '../../databases/store.ts'
+
+/** Every list and the statistics say so from now on. */
+export async function quarantine(
+  pool: Pool,
+  { instanceId, database }: Due,
+  found: { seq: number; ref: string | null; reason: string }[],
+): Promise<void> {
+  await execute(pool, {
+    name: 'cycle_quarantine',
+    text: 'select loci.cycle_quarantine($1, $2, $3, $4, $5)',
+    values: [
+      instanceId,
+      database,
+      found.map(({ seq }) => seq),
+      found.map(({ ref }) => ref),
+      found.map(({ reason }) => reason),
+    ],
+  })
+}
+
+/** In the transaction that has written the configuration. */
+export async function setSchedule(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { intervalMs, cycleHistory }: { intervalMs: number | null; cycleHistory: number },
+): Promise<void> {
+  await sql.query({
+    name: 'cycle_schedule',
+    text: 'select loci.cycle_schedule($1, $2, $3, $4)',
+    values: [instanceId, database, intervalMs, cycleHistory],
+  })
+}
+
+/** A commit each; a database with more is due again at once. */
+const PRUNED_MAX = 1_000
+
+/** The handler of due work `history`. */
+export async function pruneCycles(sql: Sql, { instanceId, database }: Due): Promise<void> {
+  await sql.query({
+    name: 'cycle_prune',
+    text: 'select loci.cycle_prune($1, $2, $3)',
+    values: [instanceId, database, PRUNED_MAX],
+  })
+}

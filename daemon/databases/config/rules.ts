@@ -1,0 +1,126 @@
+// The rules that every configuration of a database follows: the product's defaults, below what the service was created
+// with (it comes with the feed), below what an operator PUT. Any object is taken. A known key with an unusable value is
+// kept as it was sent and shown, but the layer below it is used, and a warning says so. Pure.
+
+export interface Warning {
+  key: string
+  problem: string
+  using: unknown
+}
+
+export type Json = { readonly [key: string]: unknown }
+
+/** One of the known keys, a dot for each object it is in. */
+export interface Known {
+  default: unknown
+  problem: string
+  isUsable(value: unknown): boolean
+}
+
+/** `layers`: the service's, then what was put; whatever is no object is an empty one. */
+export interface ConfigRules {
+  /** What was sent, merged over the layers below and the defaults. */
+  shown(layers: unknown[]): Json
+  /** The value in force. */
+  using(key: string, layers: unknown[]): unknown
+  /** Known keys of the topmost layer whose values are not usable, in their order. */
+  warningsOf(layers: unknown[]): Warning[]
+}
+
+export function configRules(known: Readonly<Record<string, Known>>): ConfigRules {
+  const defaults = Object.entries(known).reduce<Json>(
+    (all, [key, { default: fallback }]) => merge(all, nested(key.split('.'), fallback)),
+    {},
+  )
+  const names = Object.keys(known)
+
+  function usedOf(key: string, layers: Json[]): unknown {
+    const { default: fallback, isUsable } = known[key] as Known
+    return layers.reduce<unknown>((used, layer) => {
+      const given = find(layer, key.split('.'))
+      return given !== undefined && isUsable(given) ? given : used
+    }, fallback)
+  }
+
+  function groupUsed(group: string, layers: Json[]): Json {
+    const keys = names.filter((key) => key.startsWith(`${group}.`))
+    return Object.fromEntries(keys.map((key) => [key.slice(group.length + 1), usedOf(key, layers)]))
+  }
+
+  return {
+    shown: (layers) => layers.filter(isObject).reduce(merge, defaults),
+    using: (key, layers) => usedOf(key, layers.filter(isObject)),
+    warningsOf(layers) {
+      const objects = layers.filter(isObject)
+      const sent = objects.at(-1) ?? {}
+      const groups = new Set(names.flatMap((key) => (key.includes('.') ? [key.split('.')[0] as string] : [])))
+      const notObjects = [...groups].flatMap((group) =>
+        group in sent && !isObject(sent[group])
+          ? [{ key: group, problem: 'must be an object', using: groupUsed(group, objects) }]
+          : [],
+      )
+      return Object.entries(known)
+        .flatMap(([key, { isUsable, problem }]) => {
+          const given = find(sent, key.split('.'))
+          return given === undefined || isUsable(given) ? [] : [{ key, problem, using: usedOf(key, objects) }]
+        })
+        .concat(notObjects)
+    },
+  }
+}
+
+/** Objects key by key, everything else as it is above. */
+function merge(below: Json, above: Json): Json {
+  const merged = new Map<string, unknown>(Object.entries(below))
+  for (const [key, value] of Object.entries(above)) {
+    const under = merged.get(key)
+    merged.set(key, isObject(under) && isObject(value) ? merge(under, value) : value)
+  }
+  return Object.fromEntries(merged)
+}
+
+function find(layer: Json, [key, ...rest]: string[]): unknown {
+  const value = Object.hasOwn(layer, key as string) ? layer[key as string] : undefined
+  if (rest.length === 0) return value
+  return isObject(value) ? find(value, rest) : undefined
+}
+
+function nested([key, ...rest]: string[], value: unknown): Json {
+  return { [key as string]: rest.length === 0 ? value : nested(rest, value) }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function number(fallback: number, min: number, max: number): Known {
+  return {
+    default: fallback,
+    problem: `must be a number from ${min} to ${max}`,
+    isUsable: (value) => typeof value === 'number' && value >= min && value <= max,
+  }
+}
+
+export function integer(fallback: number, min: number, max: number): Known {
+  return {
+    default: fallback,
+    problem: `must be a whole number from ${min} to ${max}`,
+    isUsable: (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+  }
+}
+
+export function orNull(known: Known): Known {
+  return {
+    ...known,
+    problem: `${known.problem}, or null`,
+    isUsable: (value) => value === null || known.isUsable(value),
+  }
+}
+
+export function oneOf(fallback: string, names: readonly string[]): Known {
+  return {
+    default: fallback,
+    problem: `must be one of ${names.join(', ')}`,
+    isUsable: (value) => names.includes(value as string),
+  }
+}
