@@ -16,6 +16,7 @@ const actions = ({ decisions }: CycleResult) =>
   decisions.map(({ action, reasonCode, subject }) => `${action} ${reasonCode} ${subject.key}`)
 const heldBy = ({ slots }: CycleResult) => slots.map(({ record, key }) => record?.id ?? key)
 
+// Mutant: settle() without `said.events.has(event)`.
 test('a known event and a forgotten value are rejected and stored nowhere', () => {
   const mind = new Mind()
   mind.run(NOW, null, [said('a', 'The kiln is hot.', { sourceEventId: 'e1' })])
@@ -34,6 +35,7 @@ test('a known event and a forgotten value are rejected and stored nowhere', () =
   assert.deepEqual(heldBy(result).toSorted(), ['a', 'd'])
 })
 
+// Mutant: settle() whose hash is of the content alone.
 test('what is said again in the same words is one record, presented once more', () => {
   const mind = new Mind()
   mind.run(NOW, null, [said('a', 'Yes, at noon.', { actor: 'Mara' })])
@@ -50,6 +52,7 @@ test('what is said again in the same words is one record, presented once more', 
   assert.deepEqual(result.rows.present, [], 'kept in the document while it is resident')
 })
 
+// Mutant: closeFormer() without `known.current`.
 test('a key names one current fact: the new one takes its slot and closes the former, resident or not', () => {
   const mind = new Mind({ capacity: 2 })
   mind.run(NOW, null, [said('a', 'Packed so far: two crates.', { key: 'packed' })])
@@ -68,6 +71,7 @@ test('a key names one current fact: the new one takes its slot and closes the fo
   assert.equal(result.rows.close[0]?.id, 'b')
 })
 
+// Mutant: weigh() that judges every slot without an answer of the index as loose.
 test('what supersedes a record takes it out of mind, and a slot whose record no longer holds leaves', () => {
   const mind = new Mind()
   mind.run(NOW, null, [said('a', 'We meet Ilse in the blue room.'), said('o', 'The river museum is open.')])
@@ -82,6 +86,7 @@ test('what supersedes a record takes it out of mind, and a slot whose record no 
   assert.ok(actions(later.result).includes('evicted superseded o'))
 })
 
+// Mutant: closeFormer() without `former`.
 test('two facts under one key in one cycle: both are stored, the second holds', () => {
   const mind = new Mind()
   const { result } = mind.run(NOW, null, [
@@ -93,6 +98,7 @@ test('two facts under one key in one cycle: both are stored, the second holds', 
   assert.deepEqual(heldBy(result), ['b'])
 })
 
+// Mutant: isPinned() that is always false.
 test('pinned slots never leave by competition; an expired one leaves and is not consolidated', () => {
   const mind = new Mind({ capacity: 2, consolidateAfterCycles: 100 })
   for (const key of ['one', 'two', 'three']) mind.put({ key, value: `rule ${key}`, pinned: true }, NOW)
@@ -109,6 +115,7 @@ test('pinned slots never leave by competition; an expired one leaves and is not 
   assert.ok(actions(result).includes('stored outcompeted a'))
 })
 
+// Mutant: consolidateHeld() with `>` for `>=`; leaveBehind() that consolidates nothing.
 test('a slot that was put becomes a record when it was kept for two cycles, or leaves by competition', () => {
   const mind = new Mind({ capacity: 1 })
   mind.put({ key: 'plan', value: 'Thank the volunteers, end with the toast.' }, NOW)
@@ -125,6 +132,7 @@ test('a slot that was put becomes a record when it was kept for two cycles, or l
   assert.equal(result.rows.consolidate[0]?.slot.key, 'plan')
 })
 
+// Mutant: leaveBehind() that presents nothing.
 test('presentations of a slot go to its record when it leaves', () => {
   const mind = new Mind({ capacity: 1 })
   mind.run(NOW, null, [said('a', 'The lamp in the foyer is broken.')])
@@ -133,6 +141,7 @@ test('presentations of a slot go to its record when it leaves', () => {
   assert.deepEqual(result.rows.present, [{ id: 'a', seq: 1, seen: { n: 2, first: NOW, recent: [NOW + MINUTE, NOW] } }])
 })
 
+// Mutant: own-words.ts without folding numbers; cutPool() without `isHushed`.
 test('of a flood of readings three at most are held, and the exception is', () => {
   const mind = new Mind()
   const readings = Array.from({ length: 40 }, (_, k) =>
@@ -146,6 +155,7 @@ test('of a flood of readings three at most are held, and the exception is', () =
   assert.equal(result.rows.store.length, 41, 'all are stored')
 })
 
+// Mutant: isDue() without graceMs; broadcast() without isDueNow().
 test('what is due comes to mind unasked, an hour before and after, and is said', () => {
   const dueAt = new Date(NOW + 300 * MINUTE).toISOString()
   const config: Partial<CycleConfig> = { capacity: 3 }
@@ -163,8 +173,15 @@ test('what is due comes to mind unasked, an hour before and after, and is said',
   assert.equal(at(241).includes('p'), true)
   assert.equal(at(359).includes('p'), true)
   assert.equal(at(361).includes('p'), false)
+  const asked = mindOf().run(NOW + 300 * MINUTE, 'Where is the courier?', [news]).result
+  assert.deepEqual(
+    asked.broadcast.map(({ recordId }) => recordId),
+    ['a', 'p'],
+    'also when something else is asked for',
+  )
 })
 
+// Mutant: perceive() with ownMin 0; broadcast() that says all that is held.
 test('without a focus only what shares a quarter of the cue comes to mind; held is not said', () => {
   const mind = new Mind()
   mind.remember(
@@ -184,6 +201,7 @@ test('without a focus only what shares a quarter of the cue comes to mind; held 
   assert.equal(later.result.slots.length, 3)
 })
 
+// Mutant: pushDown() that leaves the score.
 test('each score is the sum of its parts, and nothing that was handed in is changed', () => {
   const mind = new Mind({ noise: 0.3 })
   mind.remember(
@@ -192,12 +210,119 @@ test('each score is the sum of its parts, and nothing that was handed in is chan
   )
   mind.put({ key: 'rule', value: { never: 'phone numbers' }, pinned: true }, NOW)
   const before = JSON.stringify(mind.state)
-  const { result } = mind.compute(NOW + MINUTE, 'Where is the blue room?', [said('a', 'The blue room is cold.')])
+  const readings = [17, 18, 19].map((n) =>
+    said(`r${n}`, `The blue room sensor shows ${n} degrees.`, { actor: 'sensor' }),
+  )
+  const { result, again } = mind.compute(NOW + MINUTE, 'Where is the blue room?', [
+    said('a', 'It is cold.'),
+    ...readings,
+  ])
+  assert.equal(JSON.stringify(again().decisions), JSON.stringify(result.decisions), 'nor is what was perceived')
   assert.equal(JSON.stringify(mind.state), before)
   for (const { score, parts } of result.decisions) {
     const sum = parts.reduce((total, { contribution }) => total + contribution, 0)
     assert.ok(Math.abs(sum - score) < 1e-6)
   }
-  assert.ok(result.decisions.some(({ parts }) => parts.some(({ name }) => name === 'noise')))
+  const named = new Set(result.decisions.flatMap(({ parts }) => parts.map(({ name }) => name)))
+  for (const name of ['salience', 'cue', 'hint', 'base', 'stickiness', 'due', 'echo', 'noise'])
+    assert.ok(named.has(name), name)
   assert.deepEqual(SHIPPED.capacity, 25)
+})
+
+// Mutant: stickinessOf() that gives what came in nothing.
+test('of several reports on one thing the one just heard comes first, whatever is already held', () => {
+  const mind = new Mind()
+  const reports = ['is on the ring road', 'has passed the bridge', 'waits at the gate']
+  for (const [k, place] of reports.entries()) {
+    const report = said(`r${k}`, `The courier ${place}.`, { actor: 'Pim', contextId: 'courier' })
+    const last = mind.run(NOW + 10 * k * MINUTE, 'Where is the courier?', [report]).result
+    assert.equal(heldBy(last)[0], `r${k}`)
+  }
+})
+
+// Mutant: compete() whose bar does not ask for a focus.
+test('without a focus nothing leaves but for want of room', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'Hm.', { contextId: 'far' })])
+  const loud = Array.from({ length: 6 }, (_, k) =>
+    said(`l${k}`, `Yesterday I, Ilse, moved kiln ${k} to Harbour Lane 1${k}.`),
+  )
+  const { result } = mind.run(NOW + 600 * MINUTE, null, loud)
+  assert.ok(heldBy(result).includes('a'))
+  const focused = mind.run(NOW + 601 * MINUTE, 'When did Ilse move the kiln to Harbour Lane?', []).result
+  assert.ok(actions(focused).includes('evicted below_threshold a'))
+})
+
+// Mutants: keptSlot() that presents what matched; keptSlot() that counts accesses without a focus.
+test('a match is an access and no presentation', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'The kiln door is stuck.')])
+  const { result } = mind.run(NOW + MINUTE, 'What about the kiln door?', [])
+  const [slot] = result.slots
+  assert.deepEqual([slot?.seen.n, slot?.accessCount, slot?.lastAccessedAt], [1, 1, NOW + MINUTE])
+  const unasked = mind.run(NOW + 2 * MINUTE, null, [said('b', 'The kiln door is open.')]).result
+  assert.equal(unasked.slots.find(({ record }) => record?.id === 'a')?.accessCount, 1)
+})
+
+// Mutant: stickinessOf() without isIdle.
+test('a focus loosens what it does not touch', () => {
+  const mind = new Mind({ relativeThreshold: null })
+  mind.run(NOW, null, [
+    said('a', 'The kiln door is stuck.', { contextId: 'w' }),
+    said('b', 'Soup again.', { contextId: 'k' }),
+  ])
+  const { result } = mind.run(NOW + MINUTE, 'What about the kiln door?', [])
+  const sticky = (id: string) => {
+    const slot = result.slots.find(({ record }) => record?.id === id)
+    return slot?.explain.parts.some(({ name }) => name === 'stickiness')
+  }
+  assert.equal(sticky('a'), true)
+  assert.equal(sticky('b'), false)
+})
+
+// Mutant: compete() without SLOTS_BYTES_MAX.
+test('the slots have 256 KiB together, whatever the capacity', () => {
+  const long = Array.from({ length: 24 }, (_, k) =>
+    said(`l${k}`, `Page ${k}: ${'word '.repeat(3_000)}`, { actor: `a${k}` }),
+  )
+  const { result } = new Mind({ capacity: 256 }).run(NOW, null, long)
+  assert.equal(result.rows.store.length, 24)
+  assert.equal(result.slots.length, 17)
+  assert.ok(result.slots.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) <= 262_144)
+})
+
+// Mutant: compete() whose best counts its stickiness.
+test('what is held is no better for being held: the threshold is below the best without its stickiness', () => {
+  const mind = new Mind({ stickiness: 4 })
+  mind.remember(
+    [said('b', 'A carpenter comes on Monday.'), said('c', 'Flour was bought.', { contextId: 'kitchen' })],
+    NOW,
+  )
+  mind.run(NOW, null, [said('a', 'The kiln door is stuck.')])
+  const { result } = mind.run(NOW + MINUTE, 'What about the kiln door?', [])
+  assert.ok((result.slots[0]?.explain.score ?? 0) > 10)
+  assert.ok(heldBy(result).includes('b'))
+})
+
+// Mutant: perceive() without knownTermsOnly.
+test('words that nothing has do not make a focus harder to match', () => {
+  const mind = new Mind()
+  mind.remember(
+    Array.from({ length: 40 }, (_, k) => said(`m${k}`, `Shelf ${k} holds cups.`, { contextId: `s${k}` })),
+    NOW,
+  )
+  mind.run(NOW, null, [said('a', 'The kiln door is stuck.')])
+  const { result } = mind.run(
+    NOW + MINUTE,
+    'Zebra, okapi, quagga, gnu, kudu, eland: the kiln door and shelf and cups?',
+    [],
+  )
+  assert.ok(result.broadcast.some(({ recordId }) => recordId === 'a'))
+})
+
+// Mutant: readTerms() of memory/index/terms.ts without `limits.terms`.
+test('of a long cue only the rarest terms count', () => {
+  const words = Array.from({ length: 60 }, (_, k) => `thing${k}`).join(' ')
+  const { result } = new Mind().run(NOW, null, [said('a', words)])
+  assert.equal(result.phases.find(({ name }) => name === 'cue')?.out, 16)
 })

@@ -12,10 +12,10 @@
 import type { SearchOptions } from '../memory/index/search.ts'
 import { byNewest, compete } from './compete.ts'
 import { cutPool } from './echo.ts'
-import { type Candidate, createJudge } from './judge.ts'
+import { baseOf, type Candidate, createJudge } from './judge.ts'
 import { broadcast, createIds, learn, placeSlots } from './learn.ts'
 import { openLedger } from './ledger.ts'
-import { type Settled, settle } from './perceive.ts'
+import { onceAt, type Settled, settle } from './perceive.ts'
 import type { CycleInput, CycleResult, KnownRecord, Phase, RecallAnswer, RecallAsk, Recalled } from './shapes.ts'
 
 export interface Perceived {
@@ -51,10 +51,34 @@ export function perceive(input: CycleInput, mark: Mark = () => {}): Perceived {
   return { input, ask: { focus, words: focus === null ? standing : [], fresh: settled.texts, options }, settled }
 }
 
-/** Numbers of the records that decide() is handed: what was found and is neither held, due nor of this cycle. */
+/**
+ * Numbers of the records that decide() is handed: what was found, is neither held, due nor of this cycle, and can reach
+ * what the focus asks for if it was presented four times just now. One that cannot has no say: whatever it would push
+ * down stands lower still.
+ */
 export function recordsFor({ input, ask }: Perceived, { ranked }: RecallAnswer): number[] {
   const atHand = new Set(ask.options.always)
-  return ranked.flatMap(({ seq }) => (seq <= input.seq && !atHand.has(seq) ? [seq] : []))
+  const least = leastScore(input, ranked)
+  return ranked.flatMap(({ seq, score }) => (score >= least && seq <= input.seq && !atHand.has(seq) ? [seq] : []))
+}
+
+const DAY_MS = 86_400_000
+/** Of a sender, either way. */
+const HINT_MAX = 2
+
+/** What the index must give a candidate at least, so that it can reach the threshold below the best. */
+function leastScore({ document, focus, config, now }: CycleInput, ranked: readonly Recalled[]): number {
+  const { relativeThreshold, policy = 'activation', weights, noise } = config
+  if (focus === null || relativeThreshold === null || policy !== 'activation' || noise > 0) return -Infinity
+  const pinned = new Set(document.slots.flatMap(({ pinned, record }) => (pinned && record ? [record.seq] : [])))
+  const hint = weights.hint * HINT_MAX
+  let best = -Infinity
+  for (const { seq, score, day } of ranked) {
+    if (pinned.has(seq)) continue
+    best = Math.max(best, score + weights.base * baseOf(onceAt(day * DAY_MS), now, config))
+  }
+  const most = weights.base * baseOf({ n: 4, first: now, recent: [now, now, now, now] }, now, config)
+  return best - hint - relativeThreshold - most - hint
 }
 
 export function decide(

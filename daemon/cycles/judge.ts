@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import { PARTS } from '../memory/weights.ts'
-import { baseLevel, type Presentations, part, rounded } from '../working-memory/activation.ts'
+import { baseLevel, type Presentations, rounded } from '../working-memory/activation.ts'
 import { termsOf } from './own-words.ts'
 import { type Fresh, type Heard, type Held, onceAt } from './perceive.ts'
 import type { CycleConfig, CycleInput, KnownRecord, RecallAnswer, Recalled } from './shapes.ts'
@@ -60,8 +60,7 @@ export interface Judge {
 
 export function createJudge(input: CycleInput, { terms, idfTotal }: RecallAnswer): Judge {
   const { config, now, number, focus, seed } = input
-  const { weights, decay, baseRecent } = config
-  const base = { decay, exact: baseRecent, ageMsMin: AGE_MS_MIN }
+  const { weights } = config
 
   /** The focus loosens what it does not touch: it is held no firmer than others. */
   function stickinessOf({ held, fresh }: Known, isIdle: boolean): number {
@@ -75,7 +74,7 @@ export function createJudge(input: CycleInput, { terms, idfTotal }: RecallAnswer
     const { hint, dueAt } = known
     const contributions = lexical
     contributions[AT.hint] = rounded(weights.hint * hint)
-    contributions[AT.base] = rounded(weights.base * baseLevel(known.seen, now, base))
+    contributions[AT.base] = rounded(weights.base * baseOf(known.seen, now, config))
     contributions[AT.stickiness] = rounded(config.stickiness * stickinessOf(known, isIdle))
     contributions[AT.due] = isDue(dueAt, now, config) ? config.due.weight : 0
     contributions[AT.echo] = 0
@@ -107,6 +106,11 @@ export function createJudge(input: CycleInput, { terms, idfTotal }: RecallAnswer
       return judge(knownOfHeld(held), { own, sketch: 0 }, lexical, false)
     },
   }
+}
+
+/** The base level as cycles weigh it. */
+export function baseOf(seen: Presentations, now: number, { decay, baseRecent }: CycleConfig): number {
+  return baseLevel(seen, now, { decay, exact: baseRecent, ageMsMin: AGE_MS_MIN })
 }
 
 function knownOfHeld(held: Held): Known {
@@ -153,18 +157,23 @@ export function pushDown(candidate: Candidate, by: number): void {
 }
 
 /** Parts that contribute nothing are left out. */
-export function explanationOf({ score, contributions }: Candidate, { weights, ...config }: CycleConfig): Explanation {
-  const weightOf: Partial<Record<(typeof NAMES)[number], number>> = {
-    ...weights,
-    ...{ stickiness: config.stickiness, due: config.due.weight, echo: -config.echo.weight, noise: config.noise },
-  }
+export function explanationOf({ score, contributions }: Candidate, config: CycleConfig): Explanation {
   const parts: Explanation['parts'] = []
-  for (const [at, name] of NAMES.entries()) {
+  for (let at = 0; at < NAMES.length; at += 1) {
     const contribution = contributions[at] as number
-    const weight = weightOf[name] as number
-    if (contribution !== 0) parts.push({ ...part(name, contribution / weight, weight), contribution })
+    if (contribution === 0) continue
+    const name = NAMES[at] as (typeof NAMES)[number]
+    const weight = weightOf(name, config)
+    parts.push({ name, value: rounded(contribution / weight), weight, contribution })
   }
   return { score, parts }
+}
+
+function weightOf(name: (typeof NAMES)[number], { weights, stickiness, due, echo, noise }: CycleConfig): number {
+  if (name === 'stickiness') return stickiness
+  if (name === 'due') return due.weight
+  if (name === 'echo') return -echo.weight
+  return name === 'noise' ? noise : weights[name]
 }
 
 /** What the text itself shows, to be kept with its slot. */

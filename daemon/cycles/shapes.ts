@@ -146,6 +146,10 @@ export interface RecallAnswer {
 
 export interface Recalled {
   seq: number
+  /** The sum of its parts. */
+  score: number
+  /** When it happened, in days since 1970. */
+  day: number
   /** What each of PARTS contributes: part times weight. */
   parts: readonly number[]
   /** The share of the cue's idf that its own words have; part `cue` has its neighbours' too. */

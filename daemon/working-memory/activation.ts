@@ -73,7 +73,7 @@ export function baseLevel(
 }
 
 /** Contributions are rounded before they are summed, so that what is shown adds up to the score that is shown. */
-export function part(name: string, value: number, weight: number): Explanation['parts'][number] {
+function part(name: string, value: number, weight: number): Explanation['parts'][number] {
   return { name, value: rounded(value), weight, contribution: rounded(weight * value) }
 }
 

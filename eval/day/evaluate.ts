@@ -1,5 +1,5 @@
-// `npm run eval -- day [--moment <name>]`: what the cognitive cycle keeps in mind, with the shipped defaults at
-// capacity 25. Exits 1 when a promised figure is missed.
+// `npm run eval -- day [--moment <name> | --cost]`: what the cycle keeps in mind, with the shipped defaults at
+// capacity 25, and what it costs. Exits 1 when a promised figure is missed.
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import type { CycleResult } from '@loci/daemon/cycles/shapes.ts'
 import { readLocomo } from '../recall/locomo.ts'
 import { carryOver } from './carry-over.ts'
+import { printCost } from './cost.ts'
 import { ABLATIONS, type Day, type DayRun, runDay } from './day.ts'
 import { vary, without } from './vary.ts'
 
@@ -15,11 +16,12 @@ const VARIED = 30
 const PROMISED = { varied: 320, held: 0.88, first: 0.8, sumError: 1e-6 }
 
 export async function evaluateDay(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { moment: { type: 'string' } } })
+  const { values } = parseArgs({ args, options: { moment: { type: 'string' }, cost: { type: 'boolean' } } })
   const file = process.env.LOCI_EVAL_DAY ?? FILE
   if (!existsSync(file)) return console.log(`no scripted day at ${file}; LOCI_EVAL_DAY says where another one is`)
   const day = JSON.parse(readFileSync(file, 'utf8')) as Day
   if (values.moment !== undefined) return showMoment(day, values.moment)
+  if (values.cost) return printCost(day)
   const missed = [...runOnce(day), ...ablate(day), ...runVaried(day), ...askLocomo()]
   for (const each of missed) console.log(`MISSED ${each}`)
   process.exitCode = missed.length > 0 ? 1 : 0

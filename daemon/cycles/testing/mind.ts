@@ -46,9 +46,14 @@ interface Places {
   count: number
 }
 
+/** Called when a cycle starts and at the end of its phases; `search`: the index has answered. */
+export type Mark = (phase: 'start' | 'search' | Phase) => void
+
 export interface Ran {
   input: CycleInput
   result: CycleResult
+  /** Decided again from what was perceived and answered, with every record that was found. */
+  again: () => CycleResult
 }
 
 const OPEN_GAP_MS = 1_800_000
@@ -76,20 +81,24 @@ export class Mind {
   }
 
   /** What a cycle would be, which leaves nothing behind. */
-  compute(now: number, focus: string | null, said: readonly Said[], mark?: (phase: Phase) => void): Ran {
+  compute(now: number, focus: string | null, said: readonly Said[], mark?: Mark): Ran {
     const input = this.#inputFor(now, focus, said)
+    mark?.('start')
     const perceived = perceive(input, mark)
     const { ask } = perceived
     const answer = this.#engine.search({
       ...this.#rows(),
       ...{ query: ask.focus, words: ask.words, fresh: ask.fresh, options: ask.options },
     })
-    mark?.('recall')
-    const records = new Map(recordsFor(perceived, answer).map((seq) => [seq, this.#bySeq(seq).record]))
-    return { input, result: decide(perceived, answer, records, mark) }
+    mark?.('search')
+    const decideFrom = (seqs: readonly number[], onEnd?: Mark) =>
+      decide(perceived, answer, new Map(seqs.map((seq) => [seq, this.#bySeq(seq).record])), onEnd)
+    const stored = answer.ranked.flatMap(({ seq }) => (this.#stored.has(seq) ? [seq] : []))
+    const result = decideFrom(recordsFor(perceived, answer), mark)
+    return { input, result, again: () => decideFrom(stored) }
   }
 
-  run(now: number, focus: string | null, said: readonly Said[], mark?: (phase: Phase) => void): Ran {
+  run(now: number, focus: string | null, said: readonly Said[], mark?: Mark): Ran {
     const ran = this.compute(now, focus, said, mark)
     this.#commit(ran)
     return ran

@@ -62,8 +62,8 @@ interface Held {
   /** None; one; or a larger one, and one of the latest rows. */
   tails: readonly Segment[]
   mask: Segment | null
-  /** The base with tails and mask laid over it. */
-  database: Database
+  /** The base with tails and mask laid over it, from the first search that needs it so. */
+  database: Database | null
 }
 
 export function createEngine(): Engine {
@@ -86,7 +86,7 @@ export function createEngine(): Engine {
       const held = accept(request)
       const { fresh: rows = [], language, options } = request
       const fresh = rows.length === 0 ? null : openSegment(buildFrom(rows, language))
-      const database = fresh === null ? held.database : withChanges(held.base, [...held.tails, fresh], held.mask)
+      const database = databaseOf(held, fresh)
       const work = { postings: 0, candidates: 0, scored: 0 }
       const found = search(database, cueOf(request, database, fresh), options, work)
       return { ...found, derivedBytes: derivedBytesOf(held), work }
@@ -122,7 +122,14 @@ function update(before: Held | undefined, request: EngineRequest): Held {
   const tails = updateTails(held, request)
   const mask = updateMask(held, request.masked)
   if (held === before && tails === held.tails && mask === held.mask) return held
-  return { ...held, tails, mask, database: withChanges(held.base, tails, mask) }
+  return { ...held, tails, mask, database: null }
+}
+
+/** What is searched; rows of this search alone are laid over it with the others. */
+function databaseOf(held: Held, fresh: Segment | null): Database {
+  if (fresh !== null) return withChanges(held.base, [...held.tails, fresh], held.mask)
+  held.database ??= withChanges(held.base, held.tails, held.mask)
+  return held.database
 }
 
 function sameList(held: Held | undefined, { segmentIds, language }: EngineRequest): held is Held {
@@ -188,7 +195,7 @@ function updateMask({ mask, segments }: Held, masked: readonly number[]): Segmen
 function derivedBytesOf({ base, database, tails, mask }: Held): number {
   let bytes = base.derivedBytes + (mask?.bytes.byteLength ?? 0)
   for (const tail of tails) bytes += tail.bytes.byteLength
-  if (database === base) return bytes
+  if (database === null || database === base) return bytes
   for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {
     bytes += copied.byteLength
   }
