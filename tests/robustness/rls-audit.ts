@@ -89,7 +89,8 @@ export async function auditRls({ postgres, database, setting, owners }: AuditedD
     )
     const [row] = await runSql<{ row: object }>(
       adminUrl,
-      `select to_jsonb(t) as row from loci.${name} t where ${column} = $1 limit 1`,
+      // The name of the table's row, not of a column: one has a column `t`.
+      `select to_jsonb(sampled) as row from loci.${name} sampled where ${column} = $1 limit 1`,
       [foreign],
     )
     const literal = `'${JSON.stringify(row?.row).replaceAll("'", "''")}'::jsonb`

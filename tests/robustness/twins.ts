@@ -109,7 +109,8 @@ function credentialsOf(name: string, tenant: WorldTenant, databases: TwinDatabas
     {
       what: 'capability in Authorization',
       headers: { authorization: `Bearer ${operator.token}` },
-      maySee: nothing,
+      // At /mcp it is in the right place.
+      maySee: own,
       canWrite: false,
     },
   ]
