@@ -14,7 +14,7 @@ import { PEOPLE, writeWorldFile } from '@loci/tests/world/world-file.ts'
 
 /** Groups of the suite whose routes exist. An issue that builds one adds it here. */
 const BUILT = [
-  ...['probes', 'information', 'admin', 'authority', 'kv', 'working-memory', 'memory', 'projections', 'events'],
+  ...['probes', 'information', 'admin', 'authority', 'kv', 'working-memory', 'memory', 'projections', 'mcp', 'events'],
   ...['cycles', 'advice'],
   ...['audit', 'openapi', 'limits'],
   ...['billing', 'tenants', 'api-keys', 'organizations', 'cells', 'operations', 'services', 'sessions'],
