@@ -751,7 +751,7 @@ ALTER TABLE ONLY loci.verified
 ALTER TABLE ONLY loci.working_memory
     ADD CONSTRAINT working_memory_pkey PRIMARY KEY (instance_id, database);
 
-CREATE INDEX advice_weights_by_tool ON loci.advice_weights USING btree (instance_id, database, task_class, tool, seq);
+CREATE INDEX advice_weights_by_tool ON loci.advice_weights USING btree (instance_id, database, task_class, tool, seq, place);
 
 CREATE UNIQUE INDEX contexts_by_number ON loci.contexts USING btree (number, instance_id, database);
 

@@ -49,7 +49,7 @@ create table loci.advice_weights (
   expected float8 not null,
   primary key (instance_id, database, seq, place)
 );
-create index advice_weights_by_tool on loci.advice_weights (instance_id, database, task_class, tool, seq);
+create index advice_weights_by_tool on loci.advice_weights (instance_id, database, task_class, tool, seq, place);
 
 do $$
 declare

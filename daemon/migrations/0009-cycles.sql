@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 06d20ba758e8d98bd0e304f0344174b88bf27171f44787b1b911c3d07b776c61
+-- functions: fe16380a048138fc993ac9692e2e36e6fbebf378e6cdeaab059af77133a8a40a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

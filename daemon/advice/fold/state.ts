@@ -184,20 +184,26 @@ export function beliefOf(
   tool: Tool | undefined,
   taskClass: string | null,
   scope: string | null,
+  ofAll = meanOfAll(state),
 ): Belief {
-  const passed = half(state.t - state.pool.t, POOL_HALF_LIFE)
-  const m = (Math.max(0, state.pool.a * passed) + 3) / (Math.max(0, state.pool.n * passed) + 4)
-  let belief = narrowed(state.t, m, TOOL_PRIOR, tool?.reliability)
+  let belief = narrowed(state.t, ofAll, TOOL_PRIOR, tool?.reliability)
   if (taskClass === null) return belief
   belief = narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(taskClass))
   if (scope === null) return belief
   return narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(scopedKey(taskClass, scope)))
 }
 
+/** What is believed of a tool nobody told of. The same for every tool: a rank computes it once. */
+export function meanOfAll({ t, pool }: AdviceState): number {
+  const passed = half(t - pool.t, POOL_HALF_LIFE)
+  return (Math.max(0, pool.a * passed) + 3) / (Math.max(0, pool.n * passed) + 4)
+}
+
 function narrowed(now: number, prior: number, strength: number, counter: Counter | undefined): Belief {
-  const decay = counter === undefined ? 0 : half(now - counter.t, RELIABILITY_HALF_LIFE)
-  const attempts = Math.max(0, (counter?.n ?? 0) * decay)
-  const successes = Math.min(attempts, Math.max(0, (counter?.a ?? 0) * decay))
+  if (counter === undefined) return { a: strength * prior, b: strength * (1 - prior), m: prior }
+  const decay = half(now - counter.t, RELIABILITY_HALF_LIFE)
+  const attempts = Math.max(0, counter.n * decay)
+  const successes = Math.min(attempts, Math.max(0, counter.a * decay))
   const a = successes + strength * prior
   const b = attempts - successes + strength * (1 - prior)
   return { a, b, m: a / (a + b) }
