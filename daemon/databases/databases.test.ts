@@ -7,6 +7,7 @@ import { purgeSome } from '../feed/purge/store.ts'
 import { takeLease } from '../feed/store.ts'
 import { expireEntries } from '../kv/store.ts'
 import { testAuthority } from '../testing/authority.ts'
+import { fullConsistency } from '../testing/consistency.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, path, putAll } from '../testing/tenant.ts'
 import { backingOff, workDue } from './due.ts'
@@ -163,7 +164,7 @@ test('the number of databases and the totals are exact, whoever writes at once',
   const { keys, bytes, ...counted } = row as { keys: number; bytes: number }
   assert.deepEqual(counted, { databases: 3, heads: 3 })
   assert.deepEqual((await listTotals(pool, [tenant.instanceId])).get(tenant.instanceId), { records: keys, bytes })
-  assert.equal((await tenant.call('GET /v1/kv/consistency?mode=full')).json().status, 'consistent')
+  assert.equal(await fullConsistency(tenant.call), 'consistent')
 })
 
 // Two replicas that wrote into new databases of one instance at once waited for each other for a second, and one was

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { fullConsistency } from '../testing/consistency.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { listOutcomes, listPending } from './store.ts'
@@ -337,18 +338,7 @@ test('beyond the plan’s records nothing is stored, and repeats are answered', 
   assert.deepEqual(await project(sent[0]), { ...results[0], duplicate: true })
 })
 
-/** Of a whole walk: one call has a bound of time, and what is written meanwhile leaves a walk undecided. */
-async function consistency(): Promise<unknown> {
+function consistency(): Promise<string> {
   const operator = own.root({ ops: ['system:read'], ks: ['*/*'] })
-  for (let cursor = ''; ; ) {
-    const report = (await own.call(operator, `GET /v1/kv/consistency?mode=full${cursor}`)).json<Consistency>()
-    if (report.status !== 'unknown') return report.status
-    const { complete, nextCursor } = report.coverage
-    cursor = complete || nextCursor === null ? '' : `&cursor=${encodeURIComponent(nextCursor)}`
-  }
-}
-
-interface Consistency {
-  status: string
-  coverage: { complete: boolean; nextCursor: string | null }
+  return fullConsistency((line) => own.call(operator, line))
 }

@@ -65,7 +65,9 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
   for (let n = 0; n < 3; n += 1)
     assert.equal((await own.call(memory, 'POST /v1/memory/records/batch', { body: { records } })).status, 200)
   await until(async () => (await cell.sql('select 1 from loci.segments where instance_id = $1', [own.svc])).length > 0)
-  const [record] = await cell.sql('select id from loci.records where instance_id = $1 limit 1', [own.svc])
+  const [record] = await cell.sql('select id from loci.records where instance_id = $1 order by seq desc limit 1', [
+    own.svc,
+  ])
   assert.equal((await own.call(memory, `DELETE /v1/memory/records/${record?.id}`)).status, 200)
   const authorization = `Bearer ${await partnerToken(authority, own, ['event', 'tool_outcome'], { partner: CANARY })}`
   const event = { projection_class: 'event', source_event_id: CANARY, payload: CANARY }
