@@ -76,57 +76,6 @@ end
 $$;
 comment on function loci.mem_close is 'without enter_database: called with the head that mem_write has entered';
 
--- The number of a context and the next position in it. p_name: the HMAC of its name; null: the open context, which a
--- gap of 30 minutes between two moments closes, in either direction. Called by mem_write_open. Cost: one write.
-create or replace function loci.mem_place(p_head loci.databases, p_name bytea, p_at timestamptz,
-  out head loci.databases, out context bigint, out "position" int)
-language plpgsql as $$
-begin
-  head := p_head;
-  if p_name is null then
-    if head.mem_open_context is null or abs(extract(epoch from p_at - head.mem_open_at)) > 1800 then
-      head.mem_contexts := head.mem_contexts + 1;
-      head.mem_open_context := head.mem_contexts;
-      head.mem_open_position := 0;
-    end if;
-    context := head.mem_open_context; "position" := head.mem_open_position;
-    head.mem_open_position := head.mem_open_position + 1;
-    head.mem_open_at := p_at;
-    return;
-  end if;
-  update loci.contexts c set position = c.position + 1, records = c.records + 1
-    where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = p_name
-    returning c.number, c.position - 1 into context, "position";
-  if not found then
-    head.mem_contexts := head.mem_contexts + 1;
-    head.mem_index_bytes := head.mem_index_bytes + 100;
-    context := head.mem_contexts; "position" := 0;
-    insert into loci.contexts (instance_id, database, name_mac, number, position, records)
-      values (p_head.instance_id, p_head.name, p_name, context, 1, 1);
-  end if;
-end
-$$;
-comment on function loci.mem_place is 'without enter_database: called with the head that mem_write has entered';
-
--- A record has left its context. The last one takes the name with it: who uses it again begins another. Called by
--- mem_erase. Cost: one write.
-create or replace function loci.mem_unplace(p_head loci.databases, p_context bigint) returns loci.databases
-language plpgsql as $$
-declare
-  v_head loci.databases := p_head;
-  v_left int;
-begin
-  update loci.contexts c set records = c.records - 1
-    where c.instance_id = p_head.instance_id and c.database = p_head.name and c.number = p_context returning c.records into v_left;
-  if v_left <= 0 then
-    delete from loci.contexts c where c.instance_id = p_head.instance_id and c.database = p_head.name and c.number = p_context;
-    v_head.mem_index_bytes := v_head.mem_index_bytes - 100;
-  end if;
-  return v_head;
-end
-$$;
-comment on function loci.mem_unplace is 'without enter_database: called with the head that mem_erase has entered';
-
 -- Stores records of one instance, each on its own. The arrays have one element per record. outcome: done; known (a
 -- record with that source event is there, and is answered with its body); forgotten (its value is under a tombstone);
 -- missing (there is no record to supersede); damaged (the one that it names is); or what enter_database() answered.
@@ -140,6 +89,9 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_entered record;
+  v_records bigint := 0;
+  v_bytes bigint := 0;
+  v_open text[] := '{}';
 begin
   for v_entered in
     select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n)
@@ -147,19 +99,28 @@ begin
     from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
   loop
     if v_entered.outcome = 'open' then
+      v_open := v_open || (v_entered.head).name;
+      v_records := v_records - (v_entered.head).mem_records;
+      v_bytes := v_bytes - (v_entered.head).mem_bytes - (v_entered.head).mem_index_bytes;
       return query select * from loci.mem_write_open(v_entered.head, v_entered.items, p_id, p_key, p_source_event, p_context, p_value,
-        p_override, p_supersedes, p_body, p_occurred, p_ttl_ms);
+        p_override, p_supersedes, p_body, p_occurred, p_ttl_ms, false);
     else
       return query select i, v_entered.outcome, null::loci.records, '[]'::jsonb from unnest(v_entered.items) i;
     end if;
   end loop;
+  -- Once for all databases of the call: what they hold now, less what they held.
+  select v_records + coalesce(sum(h.mem_records), 0), v_bytes + coalesce(sum(h.mem_bytes + h.mem_index_bytes), 0) into v_records, v_bytes
+    from unnest(v_open) o, lateral (select * from loci.databases h where h.instance_id = p_instance and h.name = o offset 0) h;
+  perform loci.add_totals(p_instance, v_records, v_bytes);
 end
 $$;
 
--- The records p_items of one database, whose head is locked. Called by mem_write. Cost: three index reads, one insert
--- and one write of a context for each, and one update of the head.
+-- The records p_items of one database, whose head is locked. p_with_totals: whoever calls does not add them. Called by
+-- mem_write and prj_write. Cost: three index reads, one insert and one write of a context for each, and one update of
+-- the head.
 create or replace function loci.mem_write_open(p_head loci.databases, p_items int[], p_id text[], p_key text[], p_source_event text[],
-  p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[])
+  p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[],
+  p_with_totals boolean default true)
 returns table (ord int, outcome text, record loci.records, events jsonb)
 language plpgsql as $$
 #variable_conflict use_column
@@ -218,19 +179,32 @@ begin
         events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
       end loop;
     end if;
-    select * into v_placed from loci.mem_place(v_head, decode(p_context[ord], 'hex'), coalesce(p_occurred[ord], v_now));
-    v_head := v_placed.head; record.context := v_placed.context; record.position := v_placed.position;
+    -- The usual one here, without a call that hands the head over and back.
+    update loci.contexts c set position = c.position + 1, records = c.records + 1
+      where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = decode(p_context[ord], 'hex')
+      returning c.number, c.position - 1 into record.context, record.position;
+    if not found then
+      select * into v_placed from loci.mem_place(v_head, decode(p_context[ord], 'hex'), coalesce(p_occurred[ord], v_now));
+      v_head := v_placed.head; record.context := v_placed.context; record.position := v_placed.position;
+    end if;
     v_head.seq := v_head.seq + 1;
     record.seq := v_head.seq; record.changed_seq := v_head.seq;
     record.digest := loci.record_digest(record);
     insert into loci.records select (record).*;
-    v_head := loci.mem_count(v_head, record, 1);
+    v_head.mem_records := v_head.mem_records + 1;
+    v_head.mem_bytes := v_head.mem_bytes + loci.record_bytes(record);
+    v_head.mem_set_a := v_head.mem_set_a # loci.digest_part(record.digest, 1);
+    v_head.mem_set_b := v_head.mem_set_b # loci.digest_part(record.digest, 9);
     v_head.mem_tail := v_head.mem_tail + 1;
     v_soonest := least(v_soonest, record.expires_at);
     events := events || loci.mem_event(p_head.name, 'stored', p_id[ord], v_head.seq, null);
     return next;
   end loop;
-  perform loci.mem_save_head(p_head, v_head, v_soonest);
+  if p_with_totals then
+    perform loci.mem_save_head(p_head, v_head, v_soonest);
+  elsif v_head is distinct from p_head then
+    perform loci.mem_put_head(p_head, v_head, v_soonest);
+  end if;
 end
 $$;
 comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write has entered';
@@ -294,9 +268,10 @@ end
 $$;
 comment on function loci.mem_present is 'without enter_database: called by functions that have entered';
 
--- Names and numbers, no content: an event outlives what it is about.
+-- Names and numbers, no content: an event outlives what it is about. Stable, as what it calls is: an immutable one is
+-- not inlined.
 create or replace function loci.mem_event(p_database text, p_what text, p_id text, p_seq bigint, p_by text) returns jsonb
-language sql immutable parallel safe as $$
+language sql stable parallel safe as $$
   select jsonb_build_object('type', 'memory.' || p_what, 'database', p_database, 'domain', 'memory',
     'data', jsonb_strip_nulls(jsonb_build_object('id', p_id, 'version', p_seq, 'supersededBy', p_by)))
 $$;
@@ -309,9 +284,19 @@ create or replace function loci.mem_tail_max() returns int language sql immutabl
 create or replace function loci.mem_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
 returns void language plpgsql as $$
 begin
-  if p_head is not distinct from p_before then
-    return;
+  if p_head is distinct from p_before then
+    perform loci.mem_put_head(p_before, p_head, p_soonest);
+    perform loci.add_totals(p_head.instance_id, p_head.mem_records - p_before.mem_records,
+      p_head.mem_bytes - p_before.mem_bytes + p_head.mem_index_bytes - p_before.mem_index_bytes);
   end if;
+end
+$$;
+comment on function loci.mem_save_head is 'without enter_database: called by functions that have entered';
+
+-- The same without the totals. Called by mem_save_head and mem_write_open.
+create or replace function loci.mem_put_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
+returns void language plpgsql as $$
+begin
   update loci.databases h set seq = p_head.seq, mem_records = p_head.mem_records, mem_bytes = p_head.mem_bytes, mem_set_a = p_head.mem_set_a,
       mem_set_b = p_head.mem_set_b, mem_unsettled = p_head.mem_unsettled, mem_contexts = p_head.mem_contexts,
       mem_open_context = p_head.mem_open_context, mem_open_position = p_head.mem_open_position, mem_open_at = p_head.mem_open_at,
@@ -324,11 +309,9 @@ begin
   if p_head.mem_tail >= loci.mem_tail_max() and p_before.mem_tail < loci.mem_tail_max() then
     perform loci.put_due(p_head.instance_id, p_head.name, 'index', clock_timestamp());
   end if;
-  perform loci.add_totals(p_head.instance_id, p_head.mem_records - p_before.mem_records,
-    p_head.mem_bytes - p_before.mem_bytes + p_head.mem_index_bytes - p_before.mem_index_bytes);
 end
 $$;
-comment on function loci.mem_save_head is 'without enter_database: called by functions that have entered';
+comment on function loci.mem_put_head is 'without enter_database: called by functions that have entered';
 
 -- Acts of one instance that arrived together, as kv_write_acts: the records of an act bear its number in p_act and are
 -- stored all or none. A row with `claim` says why that claim's act cannot be done; then nothing of the call was. A

@@ -5,6 +5,7 @@ import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
 
 const RECORDS = 20_000
+const PIECE = 1_000
 const INSTANCE = 'svc_1'
 /** Calls after which a connection keeps one plan for all values. */
 const SETTLED = 8
@@ -68,11 +69,13 @@ test('a plan that was made while memory was empty finds one record among many wi
   try {
     let n = 0
     for (let times = 0; times < SETTLED; times += 1) for (const [, , text] of CALLS) await rolledBack(client, text(++n))
-    await admin(`insert into loci.records (instance_id, database, seq, id, changed_seq, key, source_event_id, context, position,
-        value_mac, body, created_at, valid_from, digest)
-      select '${INSTANCE}', 'd', g, 'mem_' || g, g, case when g % 2 = 0 then 'key ' || g end, case when g % 2 = 1 then 'source ' || g end,
-        1, g, int8send(g) || int8send(g), '{}', now(), now(), '\\x00' from generate_series(1, ${RECORDS}) g`)
-    await admin('update loci.records r set digest = loci.record_digest(r) where r.seq between 10000 and 13000')
+    // In pieces: a statement has its timeout here too.
+    for (let from = 1; from <= RECORDS; from += PIECE)
+      await admin(`insert into loci.records (instance_id, database, seq, id, changed_seq, key, source_event_id, context, position,
+          value_mac, body, created_at, valid_from, digest)
+        select '${INSTANCE}', 'd', g, 'mem_' || g, g, case when g % 2 = 0 then 'key ' || g end, case when g % 2 = 1 then 'source ' || g end,
+          1, g, int8send(g) || int8send(g), '{}', now(), now(), '\\x00' from generate_series(${from}, ${from + PIECE - 1}) g`)
+    await admin('update loci.records r set digest = loci.record_digest(r) where r.seq between 12340 and 12350')
     await admin(
       `update loci.databases set seq = ${RECORDS}, mem_indexed_through = ${RECORDS - 10}, mem_indexed_at = ${RECORDS}`,
     )

@@ -5,7 +5,7 @@ import { createHmac, createSecretKey, hkdfSync } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
-import { analyseItem } from './analysis/analyse.ts'
+import { analyseSurface } from './analysis/analyse.ts'
 import { DIGITS_SHIFT, FLAG } from './analysis/item.ts'
 import { SALIENCE_WEIGHTS } from './weights.ts'
 
@@ -68,9 +68,8 @@ function requireBytes(name: string, text: string, max: number): void {
 }
 
 /** What the index will find in the text itself, but for what only its neighbours tell (novelty, an answer). */
-function surfaceOf({ content, media }: RecordWrite): number {
-  const record = { ...{ seq: 0, context: 0, position: 0, actor: null, occurredAt: 0 }, content, media: media ?? null }
-  const { flags, caps } = analyseItem(record, 'auto')
+function surfaceOf({ content }: RecordWrite): number {
+  const { flags, caps } = analyseSurface(content, 'auto')
   const weights = SALIENCE_WEIGHTS
   const shown = (flag: number, weight: number) => (flags & flag ? weight : 0)
   return (

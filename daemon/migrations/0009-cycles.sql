@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: fe16380a048138fc993ac9692e2e36e6fbebf378e6cdeaab059af77133a8a40a
+-- functions: e3d169d6cc95e5b01c093fed6e588eb1895f5aa638a50e8f2cf2a4d8b3c895b9
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -29,11 +29,19 @@ import { eachWord, isUnspaced } from './words.ts'
 const QUESTION = /[?？؟]\s*$/
 const LENGTH_MAX = 65_535
 
-export function analyseItem(record: RecordText, language: Language): IndexItem {
-  const text = visible(record.content).slice(0, TEXT_LENGTH_MAX)
+/** What the text itself shows, before its words are looked at: a third of what an item costs. */
+export function analyseSurface(content: string, language: Language) {
+  const text = visible(content).slice(0, TEXT_LENGTH_MAX)
   // Cut again: an ß is two letters.
   const folded = fold(text).slice(0, TEXT_LENGTH_MAX)
   const tables = tablesFor(folded, language)
+  // The first letter is a capital anyway.
+  const caps = tables.names === null ? 0 : countOf(text.slice(1), tables.names, CAPS_MAX)
+  return { folded, tables, flags: flagsOf(text, folded, tables), caps }
+}
+
+export function analyseItem(record: RecordText, language: Language): IndexItem {
+  const { folded, tables, flags, caps } = analyseSurface(record.content, language)
   const media = record.media ? fold(visible(record.media)).slice(0, TEXT_LENGTH_MAX) : ''
   const terms = new Map<string, number>()
   let length = 0
@@ -57,10 +65,9 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
     actor: record.actor === null ? '' : foldName(record.actor),
     day: Math.floor(record.occurredAt / DAY_MS),
     labels: JSON.stringify([record.kind ?? '', ...(record.tags ?? []).toSorted()]),
-    flags: flagsOf(text, folded, tables) | (media === '' ? 0 : FLAG.media) | (record.isHinted ? FLAG.hinted : 0),
+    flags: flags | (media === '' ? 0 : FLAG.media) | (record.isHinted ? FLAG.hinted : 0),
     length: Math.min(length, LENGTH_MAX),
-    // The first letter is a capital anyway.
-    caps: tables.names === null ? 0 : countOf(text.slice(1), tables.names, CAPS_MAX),
+    caps,
     past: tables.past === null ? 0 : countOf(folded, tables.past, CAPS_MAX),
     terms,
     ranges: rangesOf(folded, todayOf(record.occurredAt), tables.time),

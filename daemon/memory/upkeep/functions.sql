@@ -1,9 +1,9 @@
 -- The index of memory (segments, and the tail that stands in none) and what leaves: by erasure, or when its time ends.
 
--- What tells a record from another of the same number, in a database that was restored or made anew: 64 bits of its
--- digest.
+-- What tells a record from another of the same number, in a database that was restored or made anew. Of its id: under
+-- one id there is one text, and what else changes of a record is no reason to read it again.
 create or replace function loci.record_mark(r loci.records) returns bigint language sql immutable parallel safe as $$
-  select case when octet_length(r.digest) = 32 then loci.digest_part(r.digest, 1) else 0 end
+  select hashtextextended(r.id, 0)
 $$;
 
 -- A record as JSON for the analyser: [seq, mark, context, position, stored ms, body].

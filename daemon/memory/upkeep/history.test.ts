@@ -36,7 +36,8 @@ const due = (db: string, kind: string) =>
 /** What a restore to another moment leaves: other records under the numbers of those that were there. */
 const rewrite = (db: string) =>
   daemon.sql(
-    `with other as (update loci.records r set body = replace(r.body, 'violin', 'trumpet') where r.database = $1 returning r.seq)
+    `with other as (update loci.records r set body = replace(r.body, 'violin', 'trumpet'),
+        id = left(r.id, -1) || case right(r.id, 1) when '0' then '1' else '0' end where r.database = $1 returning r.seq)
       select count(*) from other`,
     [db],
   )

@@ -20,7 +20,7 @@ export interface SegmentRow {
 /** A record as the analyser needs it; `body` is that of RecordBody. */
 export interface TextRow {
   seq: number
-  /** Of its digest, as of segments. */
+  /** Of its id: the same number may be another record in a database that was restored or made anew. */
   mark: bigint
   context: number
   position: number
