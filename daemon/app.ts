@@ -29,6 +29,7 @@ import { cycleConfigRoutes } from './cycles/config-routes.ts'
 import { createCycleWalker } from './cycles/reports/store.ts'
 import { cycleRoutes } from './cycles/routes.ts'
 import { createCycles } from './cycles/run.ts'
+import { dueCycles } from './cycles/upkeep/loop.ts'
 import { pruneCycles } from './cycles/upkeep/store.ts'
 import { backingOff, dueJobs } from './databases/due.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
@@ -212,6 +213,13 @@ export async function createDaemon(options: DaemonOptions) {
     jobs: [
       ...dueJobs(background, {
         ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections, history: pruneCycles },
+        cycle: backingOff(
+          'cycle',
+          dueCycles({
+            ...{ cycles, requireServed, findInstance: authority.findInstance },
+            isEnabled: () => switches.isEnabled('cognitive'),
+          }),
+        ),
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
         advice: backingOff('advice', (_, due) => advice.save(background, due)),

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Corruption, Cycle } from '@loci/contract/cognitive.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -187,4 +188,30 @@ test('an operator puts any object as the configuration of one database, and read
   assert.equal((await run()).configVersion, put.version)
   assert.equal((await operator('PUT /v1/cognitive/config', {}, { 'if-match': '"99"' })).status, 412)
   assert.equal((await call('PUT /v1/cognitive/config', {})).error.code, 'OPERATOR_REQUIRED')
+})
+
+test('a schedule runs a cycle where something came in since the last one, and none where nothing did', async () => {
+  const { operator, call, get } = cyclesOf(ada, 'scheduled')
+  await operator('PUT /v1/cognitive/config', { schedule: { intervalMs: 1_000 } })
+  const dueAt = async () =>
+    (await daemon.sql<{ at: Date }>(`select at from loci.due where kind = 'cycle' and database = 'scheduled'`))[0]?.at
+  assert.equal((await call('POST /v1/memory/records', { content: 'Ada moved the meeting to Friday' })).status, 200)
+  await eventually(async () => (await get<Stats>('/v1/cognitive/stats')).totalCycles === 1)
+  const { cycles } = await get<List>('/v1/cognitive/cycles')
+  assert.deepEqual([cycles[0]?.trigger, cycles[0]?.requestedBy], ['schedule', null])
+  // Two more times have come and gone when the row has moved by two intervals.
+  const first = (await dueAt()) as Date
+  await eventually(async () => ((await dueAt()) as Date).getTime() > first.getTime() + 6_000)
+  assert.equal((await get<Stats>('/v1/cognitive/stats')).totalCycles, 1)
+})
+
+test('cycles beyond the history leave behind a checkpoint, from which the others verify; totals include them', async () => {
+  const { operator, run, get } = cyclesOf(ada, 'pruned')
+  await operator('PUT /v1/cognitive/config', { cycleHistory: 10 })
+  for (let n = 0; n < 115; n += 1) await run()
+  await eventually(async () => (await daemon.sql(`select from loci.cycles where database = 'pruned'`)).length <= 10)
+  const list = await get<List>('/v1/cognitive/cycles')
+  assert.deepEqual([list.cycles.length, list.total, list.nextCursor], [10, 115, null])
+  assert.deepEqual([list.corruption.status, list.corruption.checkedThroughSeq], ['clean', 115])
+  assert.equal((await get<Stats>('/v1/cognitive/stats')).totalCycles, 115)
 })

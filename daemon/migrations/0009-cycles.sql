@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: e3d169d6cc95e5b01c093fed6e588eb1895f5aa638a50e8f2cf2a4d8b3c895b9
+-- functions: dcc0aa38bf3f9ff93491ddb02fa8d37b0c60d3b101e080f191d2cfeef9d9c6e6
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

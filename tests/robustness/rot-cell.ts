@@ -27,6 +27,8 @@ export interface RotCell {
   tenants: TestTenant[]
   ledgers: Ledger[]
   sql<Row extends object = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
+  /** One more tenant. */
+  join(limits: Parameters<typeof addTenant>[1]): Promise<TestTenant>
   /** Stops the server, does the damage, starts it again. */
   whileStopped(work: () => void): Promise<void>
   /** How often a process of the server died of what it read. */
@@ -98,6 +100,7 @@ export async function startRotCell({
     tenants,
     ledgers,
     sql,
+    join: (limits) => addTenant(cell, limits),
     async whileStopped(work) {
       // A server that is just picking itself up after a crash takes a minute to stop.
       await untilAnswering(tenants[0] as TestTenant)

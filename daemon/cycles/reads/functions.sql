@@ -180,7 +180,12 @@ language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as 
 begin
   perform set_config('loci.instance', p_instance, true);
   select * into made from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.id = p_id;
-  intact := case when made.seq is not null then loci.cycle_is_intact(made, p_instance, p_database) end;
+  -- One that was rewritten with a hash of its own is told by the next one, or the head.
+  intact := case when made.seq is not null then loci.cycle_is_intact(made, p_instance, p_database)
+    and not exists (select from loci.cycles n where n.instance_id = p_instance and n.database = p_database and n.seq = made.seq + 1
+      and loci.cycle_is_intact(n, p_instance, p_database) and n.prev_hash is distinct from made.hash)
+    and not exists (select from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.cyc_total = made.seq
+      and h.cyc_hash is distinct from made.hash) end;
   if not intact then
     made := null;
   end if;

@@ -54,6 +54,7 @@ declare
   v_head loci.databases;
   v_through bigint;
   v_gone record;
+  v_rows int := 0;
   v_now timestamptz := clock_timestamp();
   v_dropped bigint;
   v_next timestamptz;
@@ -76,10 +77,11 @@ begin
       coalesce(bit_xor(g.b), 0) as b into v_gone from gone g;
     update loci.databases h set cyc_pruned_through = v_through, cyc_pruned_hash = v_head.cyc_pruned_hash, cyc_pruned_ms = h.cyc_pruned_ms + v_gone.ms,
         cyc_bytes = h.cyc_bytes - v_gone.bytes, cyc_set_a = h.cyc_set_a # v_gone.a, cyc_set_b = h.cyc_set_b # v_gone.b,
-        cyc_unsettled = h.cyc_unsettled or v_gone.rows <> v_through - v_entered.head.cyc_pruned_through,
+        cyc_unsettled = h.cyc_unsettled or v_gone.rows <> v_through - (v_entered.head).cyc_pruned_through,
         cyc_damaged = (select jsonb_agg(o) from jsonb_array_elements(h.cyc_damaged) o where (o ->> 'seq')::bigint > v_through)
       where h.instance_id = p_instance and h.name = p_database;
-    perform loci.add_totals(p_instance, 0, -v_gone.bytes);
+    perform loci.add_totals(p_instance, 0, -v_gone.bytes::bigint);
+    v_rows := v_gone.rows;
   end if;
   select coalesce(sum(w.b), 0) into v_dropped from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
   if v_dropped > 0 then
@@ -96,6 +98,32 @@ begin
   else
     update loci.due d set at = v_next where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
   end if;
-  return coalesce(v_gone.rows, 0);
+  return v_rows;
+end
+$$;
+
+-- Whether a cycle that is due has anything to take in: a record or a slot that came since the last one. If not, or
+-- where no schedule stands any more, the due row is moved to the next time, or deleted. Called by runDueCycle().
+-- Locks: the head, the due row. Cost: two index reads.
+create or replace function loci.cycle_due(p_instance text, p_database text, out is_fresh boolean, out interval_ms bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_entered record;
+begin
+  is_fresh := false;
+  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+  interval_ms := (v_entered.head).cyc_interval_ms;
+  if v_entered.outcome <> 'open' or interval_ms is null then
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
+    return;
+  end if;
+  is_fresh := exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.seq > (v_entered.head).cyc_seen)
+    or exists (select from loci.working_memory w where w.instance_id = p_instance and w.database = p_database
+      and w.version > (v_entered.head).cyc_seen);
+  if not is_fresh then
+    update loci.due d set at = clock_timestamp() + interval_ms * interval '1 millisecond'
+      where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
+  end if;
 end
 $$;

@@ -47,3 +47,16 @@ export async function pruneCycles(sql: Sql, { instanceId, database }: Due): Prom
     values: [instanceId, database, PRUNED_MAX],
   })
 }
+
+/** Whether anything came in since the last cycle; where nothing did, the due row has moved to the next time. */
+export async function checkDue(
+  sql: Sql,
+  { instanceId, database }: Due,
+): Promise<{ isFresh: boolean; intervalMs: number | null }> {
+  const { rows } = await sql.query<{ isFresh: boolean; intervalMs: number | null }>({
+    name: 'cycle_due',
+    text: 'select is_fresh as "isFresh", interval_ms as "intervalMs" from loci.cycle_due($1, $2)',
+    values: [instanceId, database],
+  })
+  return rows[0] as { isFresh: boolean; intervalMs: number | null }
+}

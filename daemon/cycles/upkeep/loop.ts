@@ -1,0 +1,32 @@
+// Cycles by schedule: rows of due work, which any replica claims. One runs only where something came in since the last
+// cycle, and stays due while the sub-service is off, the instance takes no writes or is over its quota, or the feed is
+// stale: its claim ends after 5 s, and then it is asked again.
+
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { Instance } from '../../access/authority.ts'
+import type { RequireServed } from '../../access/served.ts'
+import { type Due, postponeDue } from '../../databases/store.ts'
+import type { Cycles } from '../run.ts'
+import { checkDue } from './store.ts'
+
+interface LoopOptions {
+  cycles: Cycles
+  isEnabled(): boolean
+  findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
+  requireServed: RequireServed
+}
+
+/** The handler of due work `cycle`. */
+export function dueCycles({ cycles, isEnabled, findInstance, requireServed }: LoopOptions) {
+  return async (sql: Sql, due: Due): Promise<void> => {
+    if (!isEnabled()) return
+    const instance = await findInstance(due.instanceId)
+    if (!instance || instance.state === 'deleted') return
+    requireServed(instance, 'write')
+    const { isFresh, intervalMs } = await checkDue(sql, due)
+    if (!isFresh || intervalMs === null) return
+    const source = { type: 'cycle' as const, ref: 'schedule', actor: null, trust: 'holder' as const }
+    await cycles.run({ instance, database: due.database, trigger: 'schedule', requestedBy: null, source, run: {} })
+    await postponeDue(sql, 'cycle', due, intervalMs)
+  }
+}
