@@ -1,30 +1,26 @@
 -- Advice: the outcomes of a database in order, snapshots of what they add up to, and evidence. Reads set the context of
 -- row-level security in the same call as the work.
 
--- A projection as the fold takes it: [seq, partner, class, intent, scope, [[tool, outcome]], takes back, is void,
--- [[place, tool, outcome, t, u, attempt, expected]]]. Without tools where its content is gone or damaged; weights only
--- where a snapshot has it. What it says does not depend on the clock: content counts until it is erased.
-create or replace function loci.advice_told(p loci.projections, p_snapshot bigint) returns json language plpgsql stable parallel safe as $$
+-- A projection as the fold takes it: [seq, partner, class, body, takes back, is void]. Without a body where it is no
+-- outcome, or its content is gone or damaged. What it says does not depend on the clock: content counts until it is
+-- erased.
+create or replace function loci.advice_told(p loci.projections) returns json language plpgsql stable parallel safe as $$
 begin
-  return (select json_build_array(p.seq, p.partner, p.task_class, b.body -> 'task_intent', b.body -> 'scope',
-    coalesce((select json_agg(json_build_array(t ->> 'tool_id', t ->> 'outcome')) from jsonb_array_elements(b.body -> 'tools') t), '[]'::json),
-    p.takes_back, coalesce(p.taken_by < p.seq, false),
-    case when p.seq <= p_snapshot then (select json_agg(json_build_array(w.place, w.tool, w.outcome, w.t, w.u, w.attempt, w.expected) order by w.place)
-      from (select * from loci.advice_weights o where o.instance_id = p.instance_id and o.database = p.database and o.seq >= p.seq and o.seq <= p.seq
-        order by o.seq, o.place) w) end)
-  from (select case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body::jsonb end as body) b);
+  return json_build_array(p.seq, p.partner, p.task_class,
+    case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false));
 end
 $$;
 
 -- What a replica needs to go on folding from p_after, of one moment: the database's life and number, the number of its
 -- last erasure of an outcome, which snapshot is stored, what was told since (at most p_limit; is_cut: there may be
--- more), and of what is taken back the projections up to p_after. policy, fallback: the stored policies of that name
--- and `default`; is_damaged: one of them cannot be read. Without a life there is no such database. Called by
--- readTail(): every rank. No locks. Cost: one index range, three reads by keys.
+-- more), of what is taken back the projections up to p_after, and the weights of both that are stored: [[seq, place,
+-- tool, outcome, t, u, attempt, expected]]. policy, fallback: the stored policies of that name and `default`;
+-- is_damaged: one of them cannot be read. Without a life there is no such database. Called by readTail(): every rank.
+-- No locks. Cost: two index ranges, three reads by keys.
 create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_policy text,
   out life text, out seq bigint, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out told text, out taken text,
-  out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+  out weights text, out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_rows loci.projections[];
   v_taken bigint[];
@@ -40,10 +36,16 @@ begin
   v_rows := array(select p from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
     and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit);
   is_cut := cardinality(v_rows) >= p_limit;
-  told := (select coalesce(json_agg(loci.advice_told(r, coalesce(snapshot_seq, 0)) order by r.seq)::text, '[]') from unnest(v_rows) r);
+  told := (select coalesce(json_agg(loci.advice_told(r))::text, '[]') from unnest(v_rows) r);
   v_taken := array(select r.takes_back from unnest(v_rows) r where r.takes_back <= p_after);
-  taken := (select coalesce(json_agg(loci.advice_told(t.p, coalesce(snapshot_seq, 0)))::text, '[]')
+  taken := (select coalesce(json_agg(loci.advice_told(t.p))::text, '[]')
     from (select loci.advice_projection(p_instance, p_database, n) as p from unnest(v_taken) n) t where (t.p).class = 'tool_outcome');
+  weights := (select coalesce(json_agg(json_build_array(w.seq, w.place, w.tool, w.outcome, w.t, w.u, w.attempt, w.expected))::text, '[]') from (
+    (select o.* from loci.advice_weights o where o.instance_id = p_instance and o.database = p_database and o.seq > p_after
+      and o.seq <= least(snapshot_seq, v_rows[cardinality(v_rows)].seq) order by o.seq, o.place)
+    union all
+    (select o.* from unnest(v_taken) n, lateral (select * from loci.advice_weights i where i.instance_id = p_instance and i.database = p_database
+      and i.seq >= n and i.seq <= n order by i.seq, i.place) o)) w);
   select c.sent, not c.intact into policy, is_damaged from loci.config_layers(p_instance, p_database, 'policy/' || p_policy) c;
   select c.sent, is_damaged or not c.intact into fallback, is_damaged from loci.config_layers(p_instance, p_database, 'policy/default') c;
 end
@@ -127,7 +129,7 @@ $$;
 -- A projection by its number. As a range in order, with sorting off: only the primary key serves that, while for an
 -- equality a plan that is made when the table is small reads the whole database by another index.
 create or replace function loci.advice_projection(p_instance text, p_database text, p_seq bigint) returns loci.projections
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_found loci.projections;
 begin
@@ -145,7 +147,7 @@ $$;
 -- keys for each outcome.
 create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_through bigint, p_tail json)
 returns table (tool text, seq bigint, outcome text, projection loci.projections)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
   v_row record;
@@ -187,7 +189,7 @@ $$;
 -- readEvidence(): every rank. No locks. Cost: advice_newest, and one index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
   p_through bigint, p_tail json, p_refs_max int, out evidence text, out refs text, out is_cut boolean)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_event loci.projections;
   v_scope jsonb := p_scope_json::jsonb;

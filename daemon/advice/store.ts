@@ -1,6 +1,7 @@
 // All SQL of advice: what was told since a number, snapshots, evidence and policies.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import type { Projection } from '@loci/contract/projections.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
@@ -41,6 +42,7 @@ export interface Tail {
 interface TailRow extends Omit<Tail, 'told' | 'taken'> {
   told: string | null
   taken: string | null
+  weights: string | null
   isDamaged: boolean | null
 }
 
@@ -54,13 +56,39 @@ export async function readTail(
     .query<TailRow>({
       name: 'advice_tail',
       text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", told, taken,
-          is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
+          weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
       values: [instanceId, database, after, limit, policy ?? null],
     })
     .catch(unreadable)
-  const { told, taken, isDamaged, ...row } = rows[0] as TailRow
+  const { told, taken, weights, isDamaged, ...row } = rows[0] as TailRow
   if (isDamaged) throw policyDamaged()
-  return { ...row, told: JSON.parse(told ?? '[]'), taken: JSON.parse(taken ?? '[]') }
+  const stored = Map.groupBy(JSON.parse(weights ?? '[]') as [seq: number, ...WeightRow][], ([seq]) => seq)
+  const rowsOf = (text: string | null) =>
+    (JSON.parse(text ?? '[]') as StoredRow[]).map((one) => toldRowOf(one, stored.get(one[0])))
+  return { ...row, told: rowsOf(told), taken: rowsOf(taken) }
+}
+
+type StoredRow = [
+  seq: number,
+  partner: string,
+  taskClass: string | null,
+  body: string | null,
+  takesBack: number | null,
+  isVoid: boolean,
+]
+
+function toldRowOf(
+  [seq, partner, taskClass, body, takesBack, isVoid]: StoredRow,
+  stored: [seq: number, ...WeightRow][] | undefined,
+): ToldRow {
+  const {
+    task_intent = null,
+    scope = null,
+    tools = [],
+  } = (body === null ? {} : JSON.parse(body)) as Partial<Projection>
+  const told = tools.map(({ tool_id, outcome }): [string, string] => [tool_id, outcome])
+  const weights = stored?.map(([, ...weight]) => weight) ?? null
+  return [seq, partner, taskClass, task_intent, scope, told, takesBack, isVoid, weights]
 }
 
 export interface StoredSnapshot {

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: dcc0aa38bf3f9ff93491ddb02fa8d37b0c60d3b101e080f191d2cfeef9d9c6e6
+-- functions: a785a29d83f766f667cb4dd3055c0461cf7686f6b53143f3e61082e51c4d2d25
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
