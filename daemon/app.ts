@@ -136,7 +136,7 @@ export async function createDaemon(options: DaemonOptions) {
   const management = managementOf(settings)
   const join = management && createJoin({ ...management, lifecycle, log })
   const ping = () => pingDatabase(background)
-  const states = createStates({ switches, lifecycle, version, routes: () => routes, ping })
+  const states = createStates({ switches, lifecycle, routes: () => routes, ping })
   const keys = createInstanceKeys(pool, sealingKeys)
   const claims = createInstanceClaims(keys)
   const act = createInstanceActs(pool, shares, keys)
@@ -187,7 +187,6 @@ export async function createDaemon(options: DaemonOptions) {
     letterCase: 'camel',
     routes,
     subservices: switches,
-    unbuilt: states.unbuilt,
     pools: [pool, background, beat, following],
     threads: [index],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),

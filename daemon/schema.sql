@@ -797,7 +797,7 @@ CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (id, instance_id, 
 
 CREATE INDEX records_by_source_event ON loci.records USING btree (instance_id, database, source_event_id) WHERE (source_event_id IS NOT NULL);
 
-CREATE INDEX records_by_value ON loci.records USING btree (instance_id, database, value_mac) WHERE (valid_to IS NULL);
+CREATE INDEX records_by_value ON loci.records USING btree (value_mac, instance_id, database) WHERE ((valid_to IS NULL) AND (value_mac IS NOT NULL));
 
 CREATE INDEX records_changed ON loci.records USING btree (instance_id, database, changed_seq) WHERE (changed_seq <> seq);
 

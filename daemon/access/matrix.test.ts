@@ -91,7 +91,7 @@ async function plantCanaries(party: Party): Promise<void> {
 }
 
 /** Any object is taken there, and the answer has what was sent: the foreign id that the caller wrote himself. */
-const ECHOES = ['PUT /v1/working-memory/config']
+const ECHOES = ['PUT /v1/working-memory/config', 'PUT /v1/cognitive/config']
 
 function asker(url: string, leaks: string[] = [], elsewhereUrl = elsewhere.url) {
   return async (kind: Kind, request: MatrixRequest) => {

@@ -90,8 +90,10 @@ create table loci.cycle_decisions (
 -- JSON. due_at: of the body, to be found by.
 alter table loci.records add column presented text, add column due_at timestamptz;
 create index records_due on loci.records (instance_id, database, due_at) where due_at is not null and valid_to is null;
--- Equal content heard again is the same record.
-create index records_by_value on loci.records (instance_id, database, value_mac) where valid_to is null;
+-- Equal content heard again is the same record. `value_mac is not null` always holds, and only a lookup by value
+-- implies it: without it a plan that is made while the table is empty takes this index for a lookup by key, and reads
+-- all of it.
+create index records_by_value on loci.records (value_mac, instance_id, database) where valid_to is null and value_mac is not null;
 
 do $$
 declare

@@ -3,7 +3,7 @@
 import { cachedFor } from '@loci/chassis/cached.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Route } from '@loci/chassis/route.ts'
-import { SUBSERVICE_NAMES, subserviceAt } from './subservices.ts'
+import { SUBSERVICE_NAMES } from './subservices.ts'
 import type { Switches } from './switches.ts'
 
 /** One ping per interval, whatever the number of requests: the route is open. */
@@ -12,12 +12,11 @@ const PING_MS = 1_000
 interface StatesOptions {
   switches: Switches
   lifecycle: Lifecycle
-  version: string
   routes(): Route[]
   ping(): Promise<{ latencyMs: number }>
 }
 
-export function createStates({ switches, lifecycle, version, routes, ping }: StatesOptions) {
+export function createStates({ switches, lifecycle, routes, ping }: StatesOptions) {
   /** A sub-service without routes is `not_built`. kv is the store itself. */
   const of = (name: string): string => {
     if (!switches.isEnabled(name)) return 'disabled'
@@ -34,10 +33,5 @@ export function createStates({ switches, lifecycle, version, routes, ping }: Sta
     of,
     all: () => Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, of(name)])),
     checks: { postgres, ...Object.fromEntries(SUBSERVICE_NAMES.map((name) => [name, () => ({ status: of(name) })])) },
-    /** For a path without a route: the sub-service that it will belong to. */
-    unbuilt: (path: string) => {
-      const name = subserviceAt(path)
-      return name && of(name) === 'not_built' ? `${name} is not built in ${version}` : undefined
-    },
   }
 }

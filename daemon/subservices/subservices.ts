@@ -19,22 +19,6 @@ export const SUBSERVICES: Readonly<Record<string, Definition>> = {
   events: { required: false, dependsOn: [] },
 }
 
-/** Paths of sub-services that have no routes yet. */
-const PATHS: Readonly<Record<string, RegExp>> = {
-  working_memory: /^\/v1\/working-memory(\/|$)/,
-  cognitive: /^\/v1\/cognitive(\/|$)/,
-  memory: /^\/v1\/memory(\/|$)/,
-  projections: /^\/v1\/[a-z0-9-]+\/projections(\/|$)/,
-  advice: /^\/v1\/(advice|[a-z0-9-]+\/advice|tools:rank)(\/|$)/,
-  mcp: /^\/mcp(\/|$)/,
-  events: /^\/v1\/events(\/|$)/,
-}
-
-/** The sub-service that a path will belong to. */
-export function subserviceAt(path: string): string | undefined {
-  return Object.keys(PATHS).find((name) => PATHS[name]?.test(path))
-}
-
 export const SUBSERVICE_NAMES = Object.keys(SUBSERVICES)
 
 export type SwitchAction = 'enable' | 'disable'

@@ -63,15 +63,12 @@ function malformed(message: string): ApiError {
   return new ApiError('VALIDATION_ERROR', message, { headers: { connection: 'close' } })
 }
 
-/** `unbuilt` names what the path will belong to, where that is known and not there yet. */
-export function noRoute({ allow, isMalformed }: Mismatch, unbuilt?: string): ApiError {
+export function noRoute({ allow, isMalformed }: Mismatch): ApiError {
   if (isMalformed)
     return new ApiError(
       'VALIDATION_ERROR',
       'The path is not percent-encoded UTF-8, or has segments that no path here has.',
     )
-  if (allow.length === 0 && unbuilt)
-    return new ApiError('NOT_FOUND', `${unbuilt}. /docs shows what there is, /openapi.json lists it.`)
   if (allow.length === 0)
     return new ApiError(
       'NOT_FOUND',

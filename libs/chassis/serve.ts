@@ -67,7 +67,7 @@ export function createChassis(options: AppOptions<ServeSettings>): Chassis {
   }
 }
 
-export interface App extends Pick<ServerOptions, 'letterCase' | 'routes' | 'subservices' | 'unbuilt'> {
+export interface App extends Pick<ServerOptions, 'letterCase' | 'routes' | 'subservices'> {
   /** Closed when the process ends. Requests wait for connections of the first. */
   pools: readonly [ServedPool, ...ServedPool[]]
   /** Closed before the pools: threads of the process. */

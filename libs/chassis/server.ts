@@ -44,8 +44,6 @@ export interface ServerOptions {
   bodiesMs?: Partial<Record<DeadlineClass, number>>
   /** Of this listener; one address holds a tenth of them. */
   connectionsMax?: number
-  /** What a path that leads nowhere will belong to, as the start of a sentence. */
-  unbuilt?(path: string): string | undefined
   /** Holds every answer against its schema and fails the request otherwise: tests and development, never production. */
   verifyAnswers?: boolean
 }
@@ -179,7 +177,7 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
   const match = 'route' in found ? found : undefined
   try {
     requireArrival(exchange.request, options)
-    if (!match) throw noRoute(found as Mismatch, options.unbuilt?.(pathOf(exchange.request.url as string)))
+    if (!match) throw noRoute(found as Mismatch)
     const admitted = admit(serving, exchange, match.route.spec)
     if (admitted) admitted.then(() => serve(serving, exchange, match)).catch((error) => fail(options, exchange, error))
     else serve(serving, exchange, match)
