@@ -123,11 +123,14 @@ export function faultOf({ status, headers, body, isCut }: RawAnswer): string | u
   if (status < 400 || body === '' || isCut) return undefined
   let error: Record<string, unknown> | undefined
   try {
-    const parsed = JSON.parse(body) as { status?: string; error?: string | Record<string, unknown> }
+    const parsed = JSON.parse(body) as { status?: string; error?: string | Record<string, unknown>; jsonrpc?: string }
     if (status === 503 && ['starting', 'draining'].includes(parsed.status ?? '')) return undefined
     // The seed's own shape, of the billing webhook alone.
     if (typeof parsed.error === 'string') return undefined
     error = parsed.error
+    // The protocol's own shape, of /mcp alone: what is no message of it is refused as JSON-RPC says.
+    if (parsed.jsonrpc === '2.0' && typeof error?.code === 'number' && typeof error.message === 'string')
+      return undefined
   } catch {
     return `${status} is not JSON: ${body.slice(0, 100)}`
   }

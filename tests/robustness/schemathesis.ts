@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const VERSION = '4.32.5'
 /**
@@ -19,6 +20,8 @@ const CHECKS = [
   'response_headers_conformance',
   'unsupported_method',
 ]
+
+const CONFIG = fileURLToPath(new URL('schemathesis.toml', import.meta.url))
 
 export interface SchemathesisResult {
   isGood: boolean
@@ -56,6 +59,7 @@ export async function runSchemathesis(
   { seed, examplesMax, headers }: { seed: number; examplesMax: number; headers: Record<string, string> },
 ): Promise<SchemathesisResult> {
   const { code, output } = await run(command, [
+    `--config-file=${CONFIG}`,
     'run',
     `${url}/openapi.json`,
     `--checks=${CHECKS.join(',')}`,
