@@ -128,7 +128,7 @@ export function faultOf({ status, headers, body, isCut }: RawAnswer): string | u
     // The seed's own shape, of the billing webhook alone.
     if (typeof parsed.error === 'string') return undefined
     error = parsed.error
-    // The protocol's own shape, of /mcp alone: what is no message of it is refused as JSON-RPC says.
+    // JSON-RPC's own shape: so /mcp refuses what is no message of it. A raw stream has no path to hold it against.
     if (parsed.jsonrpc === '2.0' && typeof error?.code === 'number' && typeof error.message === 'string')
       return undefined
   } catch {
