@@ -208,10 +208,11 @@ test('a schedule runs a cycle where something came in since the last one, and no
 test('cycles beyond the history leave behind a checkpoint, from which the others verify; totals include them', async () => {
   const { operator, run, get } = cyclesOf(ada, 'pruned')
   await operator('PUT /v1/cognitive/config', { cycleHistory: 10 })
-  for (let n = 0; n < 115; n += 1) await run()
+  // The 111th is the first that is 100 beyond the history: one more might come after what it makes due.
+  for (let n = 0; n < 111; n += 1) await run()
   await eventually(async () => (await daemon.sql(`select from loci.cycles where database = 'pruned'`)).length <= 10)
   const list = await get<List>('/v1/cognitive/cycles')
-  assert.deepEqual([list.cycles.length, list.total, list.nextCursor], [10, 115, null])
-  assert.deepEqual([list.corruption.status, list.corruption.checkedThroughSeq], ['clean', 115])
-  assert.equal((await get<Stats>('/v1/cognitive/stats')).totalCycles, 115)
+  assert.deepEqual([list.cycles.length, list.total, list.nextCursor], [10, 111, null])
+  assert.deepEqual([list.corruption.status, list.corruption.checkedThroughSeq], ['clean', 111])
+  assert.equal((await get<Stats>('/v1/cognitive/stats')).totalCycles, 111)
 })
