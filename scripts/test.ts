@@ -81,6 +81,8 @@ function findTests(wanted: readonly string[]): string[] {
 async function runOnPostgres(): Promise<void> {
   // The tests inherit this environment. A developer's own LOCI_ settings must not decide whether a test passes.
   for (const name of Object.keys(process.env)) if (name.startsWith('LOCI_')) delete process.env[name]
+  // 160 processes load the same code; compiled once, each starts in half the time.
+  process.env.NODE_COMPILE_CACHE = path.join(top, 'node_modules/.cache/loci-compiled')
   const server = process.env.TEST_POSTGRES_URL ? undefined : await startThrowaway()
   if (server) process.env.TEST_POSTGRES_URL = server.adminUrl()
   try {

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from './world/process.ts'
 
 const DIRECTORY = new URL('system/', import.meta.url)
 const names = existsSync(DIRECTORY)
@@ -18,5 +19,6 @@ if (!name || !names.includes(name)) {
 }
 const { status } = spawnSync(process.execPath, [fileURLToPath(new URL(`${name}.ts`, DIRECTORY)), ...args], {
   stdio: 'inherit',
+  env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
 })
 process.exit(status ?? 1)

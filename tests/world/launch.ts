@@ -1,11 +1,8 @@
 // Starts a program that is expected to refuse: runs until it ends, or until it is clear that it will not.
 
 import { spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ProgramName } from './process.ts'
+import { COMPILE_CACHE, type ProgramName } from './process.ts'
 
 export interface Outcome {
   code: number | null
@@ -17,9 +14,6 @@ export interface Outcome {
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** A hundred starts of the same code: compiled once, each takes half the time. */
-const COMPILE_CACHE = join(tmpdir(), `loci-compile-cache-${process.pid}`)
-process.once('exit', () => rmSync(COMPILE_CACHE, { recursive: true, force: true }))
 
 export async function launch({
   root = ROOT,

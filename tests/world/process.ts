@@ -30,11 +30,17 @@ const NODE_FLAGS: Record<ProgramName, string[]> = {
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/**
+ * As in install.md too: a process that finds its code compiled here does not load what takes the types out. An idle
+ * daemon had 176 MB without it and 149 MB with it, management 133 and 109, and a start takes half the time.
+ */
+export const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/loci-compiled', import.meta.url))
 const LINES_MAX = 20_000
 
 /** Only what it is given, and what any process needs: a stray LOCI_* of the developer's shell must not reach it. */
 function environment(settings: Record<string, string>): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...settings }
+  const { PATH = '', HOME = '' } = process.env
+  return { PATH, HOME, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings }
 }
 
 /**
