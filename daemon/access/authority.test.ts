@@ -141,12 +141,12 @@ test('with every change of an instance its partner credentials are loaded again'
     ...AGELESS,
   })
   authority.accept(changes(1))
-  assert.ok(await authority.findPartnerCredential('ptr_1'))
+  assert.ok(await authority.findPartnerCredential('ptr_1', () => true))
   stored = undefined
   authority.accept(changes(2, { instances: [{ ...instance('active'), id: 'svc_2' }] }))
-  assert.ok(await authority.findPartnerCredential('ptr_1'), 'of another instance')
+  assert.ok(await authority.findPartnerCredential('ptr_1', () => true), 'of another instance')
   authority.accept(changes(3, { instances: [instance('active')] }))
-  assert.equal(await authority.findPartnerCredential('ptr_1'), undefined)
+  assert.equal(await authority.findPartnerCredential('ptr_1', () => true), undefined)
 })
 
 test('an epoch is never moved back, and a removed key stays removed', () => {

@@ -102,7 +102,11 @@ export interface Authority {
   isRevoked(capability: Pick<Capability, 'root' | 'jtis'>): boolean
   /** Synchronous if it is cached and the cache is not stale. */
   findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
-  findPartnerCredential(id: string): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
+  /** The cached one if it is good; else what the database has by now, so a 401 is never older than the request. */
+  findPartnerCredential(
+    id: string,
+    isGood: (credential: PartnerCredential) => boolean,
+  ): PartnerCredential | undefined | Promise<PartnerCredential | undefined>
   /** Seconds since the cell's last contact with management; null = it has none. */
   feedAgeS(): number | null
   /** The database is a restored copy that has not been resynced: nothing may be served. */
@@ -124,7 +128,7 @@ const CACHED_MAX = 20_000
 /** Ten missed polls. A revocation must take effect within 5 s, and part of that passes before it is in the cell. */
 const CACHE_MS_MAX = 3_000
 const PRUNE_ABOVE = 10_000
-/** How long an unknown id is remembered, so that tokens of another cell do not cost a query each. */
+/** How long an unknown instance is remembered, so that tokens of another cell do not cost a query each. */
 const MISS_MS = 1_000
 const MISSES_MAX = 10_000
 const HOUR_MS = 3_600_000
@@ -241,8 +245,14 @@ export function createAuthority({
       // The root's iat, never a child's: a holder signs the child and can put any time into it.
       return scopesOf(root).some(([kind, value]) => root.iat <= (notBefore.get(`${kind}:${value}`) ?? -1))
     },
-    findInstance: (id) => find(instances, id, loadInstance),
-    findPartnerCredential: (id) => find(partners, id, loadPartnerCredential),
+    findInstance(id) {
+      if (isStale()) return loadInstance(id)
+      return instances.find(id) ?? (isMissed(id) ? undefined : rememberInstance(id))
+    },
+    findPartnerCredential(id, isGood) {
+      const cached = isStale() ? undefined : partners.find(id)
+      return cached && isGood(cached) ? cached : loadPartner(id)
+    },
     get isRestored() {
       return isRestored
     },
@@ -253,14 +263,29 @@ export function createAuthority({
     return performance.now() - readAt > cacheMsMax
   }
 
-  function find<Value>(cache: Cache<Value>, id: string, load: (id: string) => Promise<Value | undefined>) {
-    if (isStale()) return load(id)
-    return cache.find(id) ?? (isMissed(id) ? undefined : remember(cache, id, load))
-  }
-
   function isMissed(id: string): boolean {
     const until = misses.get(id)
     return until !== undefined && performance.now() < until
+  }
+
+  async function rememberInstance(id: string): Promise<Instance | undefined> {
+    const seqBefore = changeSeq
+    const instance = await remember(instances, id, loadInstance)
+    if (instance || changeSeq !== seqBefore) return instance
+    if (misses.size >= MISSES_MAX) misses.clear()
+    misses.set(id, performance.now() + MISS_MS)
+    return undefined
+  }
+
+  /**
+   * No miss is remembered here: until its poll a replica would refuse a credential, new or with a new secret, that
+   * another takes already, and 401 tells the partner not to try again. A flood of unknown ones is held by its address.
+   */
+  async function loadPartner(id: string): Promise<PartnerCredential | undefined> {
+    const credential = await remember(partners, id, loadPartnerCredential)
+    // Its row came after that of its instance.
+    if (credential) misses.delete(credential.instanceId)
+    return credential
   }
 
   async function remember<Value>(
@@ -271,13 +296,7 @@ export function createAuthority({
     const seqBefore = changeSeq
     const value = await load(id)
     // If a poll came in between, it may be newer than this row: do not cache it, the next request loads it again.
-    if (changeSeq !== seqBefore) return value
-    if (value === undefined) {
-      if (misses.size >= MISSES_MAX) misses.clear()
-      misses.set(id, performance.now() + MISS_MS)
-      return undefined
-    }
-    cache.keep(id, value)
+    if (value !== undefined && changeSeq === seqBefore) cache.keep(id, value)
     return value
   }
 }

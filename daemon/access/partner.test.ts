@@ -55,9 +55,13 @@ async function partnerServer({
     expiresAt: null,
     ...credential,
   }
+  const stored = { credential: known as PartnerCredential | undefined, hasInstance: true, looks: 0 }
   const authority = createAuthority({
-    loadInstance: async (asked) => (asked === 'svc_a' ? { ...INSTANCE, ...instance } : undefined),
-    loadPartnerCredential: async (asked) => (asked === id ? known : undefined),
+    loadInstance: async (asked) => (asked === 'svc_a' && stored.hasInstance ? { ...INSTANCE, ...instance } : undefined),
+    async loadPartnerCredential(asked) {
+      stored.looks += 1
+      return asked === id ? stored.credential : undefined
+    },
     ...AGELESS,
   })
   const partner = partnerAccess({
@@ -80,7 +84,7 @@ async function partnerServer({
   ])
   const post = (path: string, headers: Record<string, string> = {}) =>
     ask(server.url, `POST ${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
-  return { ...server, token, post }
+  return { ...server, authority, id, known, stored, token, post }
 }
 
 test('a partner credential opens its route, and the handler learns partner, instance and database from it alone', async () => {
@@ -129,6 +133,30 @@ test('a revoked or expired credential, and one of a deleted instance, is 401', a
     await using server = await partnerServer(change)
     assert.equal((await server.post('/projections')).status, 401, JSON.stringify(change))
   }
+})
+
+// Mutants: a miss is remembered (the second is 401); no misses.delete() in loadPartner() (the same, by its instance).
+test('what is 401 for a credential that is not in the cell yet is 200 once it is there, before any poll', async () => {
+  await using server = await partnerServer()
+  const { authority, known, stored } = server
+  Object.assign(stored, { credential: undefined, hasInstance: false })
+  assert.equal((await server.post('/projections')).status, 401)
+  assert.equal(await authority.findInstance('svc_a'), undefined, 'remembered for a second')
+  Object.assign(stored, { credential: known, hasInstance: true })
+  assert.equal((await server.post('/projections')).status, 200)
+})
+
+// Mutants: findPartnerCredential() that answers what is cached, good or not (the new secret is 401); or that loads
+// always (each request is a look).
+test('a new secret is good at once where the old one is cached, and what is good and cached costs no look', async () => {
+  await using server = await partnerServer()
+  const { id, known, stored } = server
+  for (let n = 0; n < 3; n += 1) assert.equal((await server.post('/projections')).status, 200)
+  assert.equal(stored.looks, 1)
+  const token = formatSecretToken('ptr', id, randomBytes(32).toString('base64url'))
+  stored.credential = { ...known, digest: createHash('sha256').update(token).digest() }
+  assert.equal((await server.post('/projections', { authorization: `Bearer ${token}` })).status, 200)
+  assert.equal((await server.post('/projections')).status, 401, 'the old one, as soon as the new one was seen')
 })
 
 test('identity headers and the database must equal the credential’s', async () => {

@@ -120,14 +120,14 @@ export function partnerAccess({
     const token = typeof sent === 'string' && sent.startsWith('Bearer ') ? sent.slice('Bearer '.length) : ''
     const id = readSecretToken('ptr', token)
     if (id === undefined) return undefined
-    const credential = await authority.findPartnerCredential(`ptr_${id}`)
     const digest = createHash('sha256').update(token).digest()
-    const matches =
-      credential !== undefined &&
-      credential.digest.length === digest.length &&
-      timingSafeEqual(credential.digest, digest)
-    if (!credential || !matches || credential.state !== 'active') return undefined
-    return credential.expiresAt && credential.expiresAt.getTime() <= Date.now() ? undefined : credential
+    const isGood = (known: PartnerCredential) =>
+      known.state === 'active' &&
+      known.digest.length === digest.length &&
+      timingSafeEqual(known.digest, digest) &&
+      (known.expiresAt === null || known.expiresAt.getTime() > Date.now())
+    const credential = await authority.findPartnerCredential(`ptr_${id}`, isGood)
+    return credential && isGood(credential) ? credential : undefined
   }
 }
 

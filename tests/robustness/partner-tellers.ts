@@ -32,6 +32,8 @@ export interface Tellers {
   wrong: string[]
   acked(): number
   repeated(): number
+  /** Of repeats, refused arrays and what takes something back, the fewest. */
+  ofEachKind(): number
   ambiguous(): number
   stop(): Promise<void>
 }
@@ -57,7 +59,7 @@ const RETRY_MS = 100
 export function startTellers({ parties, daemons, tellers, seed, name }: TellerOptions): Tellers {
   const told: Told[] = []
   const wrong: string[] = []
-  const counts = { acked: 0, repeated: 0, ambiguous: 0 }
+  const counts = { acked: 0, repeated: 0, refused: 0, takenBack: 0, ambiguous: 0 }
   let isOver = false
   const all = Array.from({ length: tellers }, (_, number) =>
     tell(parties[number % parties.length] as Party, number, seeded(seed + number)),
@@ -67,6 +69,7 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
     wrong,
     acked: () => counts.acked,
     repeated: () => counts.repeated,
+    ofEachKind: () => Math.min(counts.repeated, counts.refused, counts.takenBack),
     ambiguous: () => counts.ambiguous,
     async stop() {
       isOver = true
@@ -127,8 +130,10 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
         if (isUnknown) counts.ambiguous += 1
         // Until the cell has heard of the credential.
         else if (outcome.kind === 'answer' && outcome.status === 401 && !isKnown) tries = 0
-        else if (outcome.kind === 'answer' && outcome.status !== 503 && outcome.status !== 429)
+        else if (outcome.kind === 'answer' && outcome.status !== 503 && outcome.status !== 429) {
           wrong.push(`${entries[0]?.id}: ${outcome.status} ${outcome.body}`)
+          return false
+        }
         if (isUnknown && once) return false
         if (tries > 300) {
           wrong.push(`${entries[0]?.id} was never taken: ${JSON.stringify(outcome)}`)
@@ -160,6 +165,7 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
       const envelopes = [make('fact'), make('event'), { ...envelope, payload: 'another' }]
       for (const one of envelopes.slice(0, 2)) enter(one, 'refused').isRefused = true
       const outcome = await send(envelopes)
+      if (outcome.kind === 'answer' && [200, 409].includes(outcome.status)) counts.refused += 1
       if (outcome.kind === 'answer' && outcome.status === 200) wrong.push(`a conflict was taken: ${outcome.body}`)
     }
     const retract = async () => {
@@ -170,6 +176,7 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
       const by = random.chance(0.5) ? make('retraction') : make('fact')
       await one({ ...by, supersedes: entry.id })
       entry.isTakenBack = true
+      counts.takenBack += 1
     }
     const early = async () => {
       const late = make(random.pick(CLASSES))
@@ -177,6 +184,7 @@ export function startTellers({ parties, daemons, tellers, seed, name }: TellerOp
       const entry = await one(late)
       live.pop()
       entry.isTakenBack = true
+      counts.takenBack += 1
     }
 
     while (!isOver) {

@@ -19,6 +19,9 @@ const CRASHES = isShort ? 2 : 6
 const ACKED_MIN = isShort ? 1_500 : 20_000
 const WITHIN_MS = 600_000
 const random = seeded(SEED)
+const hasToldEnough = (tellers: Tellers) => tellers.acked() >= ACKED_MIN
+/** Without it a mutant survives where nobody has done yet what it breaks. */
+const hasDoneAll = (tellers: Tellers) => tellers.ofEachKind() >= 3
 
 await reportOn(async (report) => {
   report.note(`seed ${SEED}; again: npm run test:system -- ingest --seed=${SEED}`)
@@ -35,7 +38,7 @@ await reportOn(async (report) => {
 
 async function survivesKills(report: Report, world: World, parties: Party[]): Promise<void> {
   let kills = 0
-  const { tellers, verdict } = await told(world, parties, 'real', ACKED_MIN, async () => {
+  const { tellers, verdict } = await told(world, parties, 'real', hasToldEnough, async () => {
     for (let crash = 0; crash < CRASHES; crash += 1) {
       const betweenMs = 1_500 + random.below(500)
       await sleep(betweenMs / 2)
@@ -76,19 +79,19 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
   )
 }
 
-/** Partners tell while `faults` happen and until enough was acknowledged; then the tables are held against it. */
+/** Partners tell while `faults` happen and until there is enough of it; then the tables are held against it. */
 async function told(
   world: World,
   parties: Party[],
   name: string,
-  ackedMin: number,
+  isEnough: (tellers: Tellers) => boolean,
   faults: () => Promise<void>,
   daemons: LociProcess[] = world.daemons,
 ): Promise<{ tellers: Tellers; verdict: IngestVerdict }> {
   const tellers = startTellers({ parties, daemons: () => daemons, tellers: TELLERS, seed: SEED, name })
   await faults()
   const until = Date.now() + WITHIN_MS
-  while (tellers.acked() < ackedMin && Date.now() < until) await sleep(50)
+  while (!isEnough(tellers) && Date.now() < until) await sleep(50)
   await tellers.stop()
   // What a dead daemon has sent may still be under way.
   await sleep(300)
@@ -117,7 +120,7 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
     await using mutant = await plantMutant([edit])
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())
     await untilReady(daemon.url)
-    const { tellers, verdict } = await told(world, parties, `mutant${at}`, 100, async () => {}, [daemon])
+    const { tellers, verdict } = await told(world, parties, `mutant${at}`, hasDoneAll, async () => {}, [daemon])
     await daemon.stop()
     const found = [...tellers.wrong, ...verdict.tookEffect, ...verdict.twice, ...verdict.miscounted]
     report.mutant(title, found.length > 0 ? `${found.length} found, e.g. ${found[0]?.slice(0, 80)}` : undefined)
@@ -131,11 +134,17 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
   let lost: string[] = []
   let acked = 0
   for (let crash = 0; crash < 5 && lost.length === 0; crash += 1) {
-    const { tellers, verdict } = await told(world, parties, `lazy${crash}`, 0, async () => {
-      await sleep(1_500)
-      await world.postgres.crash()
-      await world.postgres.start()
-    })
+    const { tellers, verdict } = await told(
+      world,
+      parties,
+      `lazy${crash}`,
+      () => true,
+      async () => {
+        await sleep(1_500)
+        await world.postgres.crash()
+        await world.postgres.start()
+      },
+    )
     lost = verdict.lost
     acked += tellers.acked()
   }
