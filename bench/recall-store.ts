@@ -1,8 +1,8 @@
 // One record stored over HTTP, through analysis, digest, context, counts and events, against pgbench that inserts the
 // same row bare: into a table of the same columns and indexes, without row-level security.
 
-import { cpuTime } from './cpu-time.ts'
-import { type LoadOptions, runLoad } from './load.ts'
+import { forgetAnswers } from './kv-keyed.ts'
+import { runMeasured } from './measured.ts'
 import { runPgbench } from './pgbench.ts'
 import { corpusOf } from './recall-corpus.ts'
 import { median, type RecallWorld, send, withRecallWorld } from './recall-world.ts'
@@ -54,10 +54,8 @@ async function prepare(bench: RecallWorld): Promise<void> {
 
 async function store(bench: RecallWorld, seconds: number, key?: string) {
   const { tenant } = bench
-  await bench.sql('delete from loci.idempotency where instance_id = $1', [tenant.serviceId])
-  await bench.sql('update loci.instances set keyed_answers = 0, keyed_bytes = 0 where id = $1', [tenant.serviceId])
-  let [before, after] = [cpuTime(bench.world), cpuTime(bench.world)]
-  const load: LoadOptions = {
+  await forgetAnswers(bench.world, tenant)
+  return runMeasured(bench.world, {
     ...{ url: bench.daemon().url, method: 'POST', path: '/v1/memory/records', variants: KEYS, once: key !== undefined },
     headers: {
       ...{ 'x-loci-capability': tenant.operator.token, 'x-loci-database': `d{n%${DATABASES}}` },
@@ -65,15 +63,7 @@ async function store(bench: RecallWorld, seconds: number, key?: string) {
     },
     body: contents.map((one, n) => JSON.stringify({ ...one, contextId: `chat ${n % 100}` })),
     ...{ connections: CLIENTS, seconds, warmUpSeconds: 0.3 },
-  }
-  const result = await runLoad(load, (at) => {
-    if (at === 'begin') before = cpuTime(bench.world)
-    else after = cpuTime(bench.world)
   })
-  if (result.errors > 0 || result.requests !== result.statuses['200'])
-    throw new Error(`not every answer was a 200: ${JSON.stringify(result)}`)
-  const each = (name: keyof typeof before) => (after[name] - before[name]) / result.requests
-  return { perSecond: result.perSecond, daemonUs: each('daemonUs'), postgresUs: each('postgresUs') }
 }
 
 /** A row of the store, with another number and id each time. */

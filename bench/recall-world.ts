@@ -28,6 +28,8 @@ export interface RecallWorld {
   newTenant(name: string): Promise<WorldTenant>
   /** Prints a figure with its bound; a time is judged by how slow the machine is. */
   judge(what: string, value: number, bound: number, unit: string): Promise<void>
+  /** Prints a ratio of the bare engine with what it must be at least. */
+  judgeRatio(what: string, ratio: number, target: number, stretch?: number): void
   readonly isReached: boolean
 }
 
@@ -78,6 +80,13 @@ async function openBench(world: World, directory: string, machine: Machine): Pro
       const busy = factor > 1 ? `, × ${factor.toFixed(1)} for the machine is busy` : ''
       const shown = value < 100 ? value.toFixed(2) : Math.round(value)
       console.log(`  ${isGood ? '      ' : 'MISSED'} ${what}: ${shown} ${unit} (at most ${bound}${busy})`)
+    },
+    judgeRatio(what, ratio, target, stretch) {
+      isMissed ||= ratio < target
+      const aim = stretch === undefined ? '' : `, stretch ${stretch}`
+      console.log(
+        `  ${ratio >= target ? '      ' : 'MISSED'} ${what}: ratio ${ratio.toFixed(2)} (target ${target}${aim})`,
+      )
     },
     get isReached() {
       return !isMissed

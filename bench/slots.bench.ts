@@ -12,8 +12,9 @@ import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import { addTenant, type WorldTenant } from '@loci/tests/world/tenants.ts'
 import { startWorld } from '@loci/tests/world/world.ts'
-import { cpuTime } from './cpu-time.ts'
-import { type LoadOptions, runLoad } from './load.ts'
+import { forgetAnswers } from './kv-keyed.ts'
+import type { LoadOptions } from './load.ts'
+import { type Measured, runMeasured } from './measured.ts'
 import { runPgbench } from './pgbench.ts'
 
 type Kind = 'read' | 'write' | 'large' | 'keyed'
@@ -57,13 +58,6 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-interface Measured {
-  perSecond: number
-  daemonUs: number
-  postgresUs: number
-  walBytes: number
-}
-
 async function compare(kind: Kind, tenant: WorldTenant): Promise<boolean> {
   const bare: number[] = []
   const ours: Measured[] = []
@@ -79,7 +73,7 @@ async function compare(kind: Kind, tenant: WorldTenant): Promise<boolean> {
     ]
     console.log(`       ${cells.map((cell) => String(cell).padStart(9)).join(' ')}`)
   }
-  const of = (name: keyof Measured) => median(ours.map((one) => one[name]))
+  const of = (name: 'perSecond' | 'daemonUs' | 'postgresUs' | 'walBytes') => median(ours.map((one) => one[name]))
   const ratio = of('perSecond') / median(bare)
   const cpu = of('daemonUs') + of('postgresUs')
   const bound = kind === 'read' ? `, at most ${READ_CPU_US_MAX}` : ''
@@ -107,36 +101,11 @@ async function load(kind: Kind, tenant: WorldTenant, asBatch = false, key?: stri
             body: `{"operations":[{"op":"put","key":"k{n%${SLOTS}}","value":${value}}]}`,
           }
         : { method: 'PUT', path: `/v1/working-memory/slots/k{n%${SLOTS}}`, body: `{"value":${value}}` }
-  if (kind === 'keyed') await forgetAnswers(tenant)
-  let [before, after] = [await measure(), await measure()]
-  const taking: Promise<void>[] = []
-  const result = await runLoad(
-    {
-      ...{ url, headers, variants: 9_900, connections: CLIENTS, seconds, warmUpSeconds: 0.3, ...request },
-      once: kind === 'keyed',
-    },
-    (at) =>
-      taking.push(
-        measure().then((taken) => {
-          if (at === 'begin') before = taken
-          else after = taken
-        }),
-      ),
-  )
-  await Promise.all(taking)
-  if (result.errors > 0 || result.requests !== result.statuses['200'])
-    throw new Error(`not every answer was a 200: ${JSON.stringify(result)}`)
-  const each = (name: 'daemonUs' | 'postgresUs' | 'walBytes') => (after[name] - before[name]) / result.requests
-  return {
-    ...{ perSecond: result.perSecond, daemonUs: each('daemonUs') },
-    ...{ postgresUs: each('postgresUs'), walBytes: each('walBytes') },
-  }
-}
-
-async function measure() {
-  const cpu = cpuTime(world)
-  const [row] = await runSql<{ wal: string }>(admin, `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as wal`)
-  return { ...cpu, walBytes: Number(row?.wal) }
+  if (kind === 'keyed') await forgetAnswers(world, tenant)
+  return runMeasured(world, {
+    ...{ url, headers, variants: 9_900, connections: CLIENTS, seconds, warmUpSeconds: 0.3, ...request },
+    once: kind === 'keyed',
+  })
 }
 
 /** The same function for a read; for a write the two statements that any such store needs, on the same bytes. */
@@ -185,11 +154,6 @@ async function fill(tenant: WorldTenant): Promise<void> {
      create table public.bare_versions (database text, version bigint, at timestamptz, text text, primary key (database, version, at))`,
   )
   await runSql(admin, 'vacuum analyze')
-}
-
-async function forgetAnswers({ serviceId }: WorldTenant): Promise<void> {
-  await runSql(admin, 'delete from loci.idempotency where instance_id = $1', [serviceId])
-  await runSql(admin, 'update loci.instances set keyed_answers = 0, keyed_bytes = 0 where id = $1', [serviceId])
 }
 
 /** The plan allows 5,000 requests a second, which is what the limit is for and not what is measured here. */
