@@ -11,15 +11,21 @@ begin
 end
 $$;
 
--- What a replica needs to go on folding from p_after, of one moment: the database's life and number, the number of its
--- last erasure of an outcome, which snapshot is stored, what was told since (at most p_limit; is_cut: there may be
--- more), of what is taken back the projections up to p_after, and the weights of both that are stored: [[seq, place,
--- tool, outcome, t, u, attempt, expected]]. policy, fallback: the stored policies of that name and `default`;
--- is_damaged: one of them cannot be read. Without a life there is no such database. Called by readTail(): every rank.
--- No locks. Cost: two index ranges, three reads by keys.
+-- What a projection is known by: of another history the one of its number has another mark. The same, sent again after
+-- a restore, came at another time.
+create or replace function loci.advice_mark(p loci.projections) returns text language sql stable parallel safe as $$
+  select encode(p.key_mac || p.content_mac, 'hex') || extract(epoch from p.created_at)
+$$;
+
+-- What a replica needs to go on folding behind the projection p_after, of one moment: the database's life and number,
+-- the number of its last erasure of an outcome, which snapshot is stored, the mark of p_after, what was told since (at
+-- most p_limit; is_cut: there may be more) and the mark of the last of it, of what is taken back the projections up to
+-- p_after, and the weights of both that are stored: [[seq, place, tool, outcome, t, u, attempt, expected]]. policy,
+-- fallback: the stored policies of that name and `default`; is_damaged: one of them cannot be read. Without a life
+-- there is no such database. Called by readTail(): every rank. No locks. Cost: two index ranges, four reads by keys.
 create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_policy text,
-  out life text, out seq bigint, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out told text, out taken text,
-  out weights text, out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
+  out life text, out seq bigint, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out mark text, out told text,
+  out last_mark text, out taken text, out weights text, out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_rows loci.projections[];
@@ -33,10 +39,12 @@ begin
   end if;
   select s.seq, s.erased_at into snapshot_seq, snapshot_erased_at from loci.advice_snapshots s
     where s.instance_id = p_instance and s.database = p_database;
+  mark := loci.advice_mark(loci.advice_projection(p_instance, p_database, p_after));
   v_rows := array(select p from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
     and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit);
   is_cut := cardinality(v_rows) >= p_limit;
   told := (select coalesce(json_agg(loci.advice_told(r))::text, '[]') from unnest(v_rows) r);
+  last_mark := loci.advice_mark(v_rows[cardinality(v_rows)]);
   v_taken := array(select r.takes_back from unnest(v_rows) r where r.takes_back <= p_after);
   taken := (select coalesce(json_agg(loci.advice_told(t.p))::text, '[]')
     from (select loci.advice_projection(p_instance, p_database, n) as p from unnest(v_taken) n) t where (t.p).class = 'tool_outcome');

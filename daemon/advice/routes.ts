@@ -193,7 +193,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const budgeted = budgetedTools(rules, tools, request)
     const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
     const tail = tailOf(known, { ...asked, scope: null })
-    const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, through: known.seq, tail })
+    const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, through: known.through, tail })
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
       const outcomes = byTool.get(toolId) ?? []
@@ -213,7 +213,7 @@ function judge(known: Known, request: AdviceRequest, candidates: Declared[] | nu
   const judged = judgedOf(known.state, ranked, request, intent)
   const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
   const tail = tailOf(known, { taskClass, scope, tools, limit: EVIDENCE_MAX })
-  return { judged, shown: { through: known.seq, tools, tail } }
+  return { judged, shown: { through: known.through, tools, tail } }
 }
 
 /** Of each tool the newest outcomes of the task that are in no snapshot yet, as many as may be shown. */

@@ -1,7 +1,8 @@
 // The states that this replica has folded, one for each database that was asked about lately. Each rank reads what was
 // told since and folds it, so every replica answers from the same outcomes; where a state begins (nothing, a snapshot,
-// another snapshot) makes no difference. A state is given up and begun again when the database was made anew, when
-// content of an outcome was erased, or when what a retraction takes back is known neither here nor in the snapshot.
+// another snapshot) makes no difference. A state is given up and begun again when the database was made anew or went
+// back to an earlier moment (a restore), when content of an outcome was erased, or when what a retraction takes back is
+// known neither here nor in the snapshot.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
@@ -24,12 +25,18 @@ const CATALOGUES_MAX = 4
 
 export interface Known {
   life: string
-  /** All that was told up to this number is in the state. */
+  /** The last projection in the state: not the number of the head, under which a restore may put another one. */
   seq: number
+  /** Of that projection; null: not read yet. */
+  mark: string | null
+  /** The number of the head when it was last read: what is shown as evidence goes up to it. */
+  through: number
   erasedAt: number
   state: AdviceState
   /** By seq: what was told behind the stored snapshot. */
   ledger: Ledger
+  /** What the ledger has let go of, because a snapshot had it: up to this number. */
+  stored: number
   /** The snapshot whose rows hold for the tools that have not changed; null: none. */
   base: number | null
   catalogues: Map<string, Catalogue>
@@ -48,6 +55,8 @@ export function createAdviceStates() {
     const name = `${place.instanceId}/${place.database}`
     for (let beginnings = 0; ; ) {
       const known = states.get(name)
+      // As it is now: others fold on meanwhile, and what is read is no older than this.
+      const before = known && { ...known }
       const tail = await readTail(sql, place, { after: known?.seq ?? 0, limit: known ? PAGE : 0, policy })
       if (tail.life === null) {
         states.delete(name)
@@ -55,10 +64,10 @@ export function createAdviceStates() {
       }
       // Another request may have folded on meanwhile; what it has folded is left out.
       const isHeld = known !== undefined && states.get(name) === known
-      const isContinued = isHeld && known.life === tail.life && known.erasedAt === tail.erasedAt && fold(known, tail)
-      if (isContinued) {
+      if (isHeld && before && isContinued(before, tail) && fold(known, tail)) {
+        if (known.seq === before.seq) known.mark = tail.mark
         if (tail.isCut) continue
-        known.seq = Math.max(known.seq, tail.seq)
+        known.through = Math.max(known.through, tail.seq)
         keep(name, known)
         return { ...tail, known }
       }
@@ -100,7 +109,7 @@ export type AdviceStates = ReturnType<typeof createAdviceStates>
 
 /** Of a database that does not exist. */
 function unknown(): Known {
-  const empty = { life: '', seq: 0, erasedAt: 0, base: null }
+  const empty = { life: '', seq: 0, mark: null, through: 0, erasedAt: 0, stored: 0, base: null }
   return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map() }
 }
 
@@ -109,11 +118,26 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
   // Of another moment: what an erased outcome had added is still in it.
   const state = stored?.erasedAt === erasedAt ? openSnapshot(stored.head, stored.tools) : null
   if (!stored || !state) return { ...unknown(), life, erasedAt }
-  return { ...unknown(), life, erasedAt, state, seq: stored.seq, base: stored.seq }
+  return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq }
+}
+
+/**
+ * Is what was read the continuation of what was known? After a restore there is no projection under the number of the
+ * last, or another one; and where the last is still there, perhaps an older snapshot, without the weights that the
+ * ledger has let go of.
+ */
+function isContinued(known: Known, { life, erasedAt, mark, snapshotSeq }: Tail): boolean {
+  return (
+    known.life === life &&
+    known.erasedAt === erasedAt &&
+    (known.mark === null || known.mark === mark) &&
+    known.stored <= (snapshotSeq ?? 0)
+  )
 }
 
 /** False: something is taken back of which nobody knows what it added. */
-function fold(known: Known, { told, taken, snapshotSeq, snapshotErasedAt, erasedAt }: Tail): boolean {
+function fold(known: Known, tail: Tail): boolean {
+  const { told, taken, snapshotSeq, snapshotErasedAt, erasedAt } = tail
   const { ledger, state } = known
   const before = new Map(taken.map((row) => [row[0], row]))
   for (const row of told) {
@@ -130,9 +154,11 @@ function fold(known: Known, { told, taken, snapshotSeq, snapshotErasedAt, erased
     apply(state, toldOf(row), ledger)
     known.seq = seq
   }
+  if (known.seq === told.at(-1)?.[0]) known.mark = tail.lastMark
   // What a snapshot of this lineage has is stored with it.
-  const stored = snapshotErasedAt === erasedAt ? (snapshotSeq ?? 0) : 0
-  for (const id of ledger.keys()) if (Number(id) <= Math.min(stored, known.seq)) ledger.delete(id)
+  const stored = snapshotErasedAt === erasedAt ? Math.min(snapshotSeq ?? 0, known.seq) : 0
+  for (const id of ledger.keys()) if (Number(id) <= stored) ledger.delete(id)
+  known.stored = Math.max(known.stored, stored)
   return true
 }
 

@@ -30,7 +30,11 @@ export interface Tail {
   /** Of the stored snapshot. */
   snapshotSeq: number | null
   snapshotErasedAt: number | null
+  /** Of the projection `after`, by which another history is known; null: there is none. */
+  mark: string | null
   told: ToldRow[]
+  /** Of the last of `told`. */
+  lastMark: string | null
   /** Projections up to `after` that one of `told` takes back. */
   taken: ToldRow[]
   isCut: boolean
@@ -55,8 +59,8 @@ export async function readTail(
   const { rows } = await sql
     .query<TailRow>({
       name: 'advice_tail',
-      text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", told, taken,
-          weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
+      text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", mark,
+          told, last_mark as "lastMark", taken, weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
       values: [instanceId, database, after, limit, policy ?? null],
     })
     .catch(unreadable)

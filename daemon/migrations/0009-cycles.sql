@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: a785a29d83f766f667cb4dd3055c0461cf7686f6b53143f3e61082e51c4d2d25
+-- functions: d304e29df5a355393c755061f3ab1e23e74e16d59f9af3548711605868b14eb0
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
