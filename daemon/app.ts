@@ -29,6 +29,7 @@ import { cycleConfigRoutes } from './cycles/config-routes.ts'
 import { createCycleWalker } from './cycles/reports/store.ts'
 import { cycleRoutes } from './cycles/routes.ts'
 import { createCycles } from './cycles/run.ts'
+import { forgetInCycles } from './cycles/upkeep/erasure.ts'
 import { dueCycles } from './cycles/upkeep/loop.ts'
 import { pruneCycles } from './cycles/upkeep/store.ts'
 import { backingOff, dueJobs } from './databases/due.ts'
@@ -79,6 +80,7 @@ import { slotJobs } from './working-memory/jobs.ts'
 import { createSlotWalker } from './working-memory/reports/store.ts'
 import { slotRoutes } from './working-memory/routes.ts'
 import { expireSlots, keepSlotPartitions } from './working-memory/store.ts'
+import { forgetSlots } from './working-memory/upkeep/erasure.ts'
 
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
 const BEAT_MS = 300
@@ -169,7 +171,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
-    ...eraseRoutes({ access, pool, index }),
+    ...eraseRoutes({ access, pool, index, keys, forgets: [forgetSlots, forgetInCycles] }),
     ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),

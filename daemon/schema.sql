@@ -803,6 +803,8 @@ CREATE INDEX records_changed ON loci.records USING btree (instance_id, database,
 
 CREATE INDEX records_closed ON loci.records USING btree (instance_id, database, valid_to) WHERE (valid_to IS NOT NULL);
 
+CREATE INDEX records_closed_by_value ON loci.records USING btree (value_mac, instance_id, database) WHERE (valid_to IS NOT NULL);
+
 CREATE INDEX records_current_key ON loci.records USING btree (instance_id, database, key) WHERE ((key IS NOT NULL) AND (valid_to IS NULL));
 
 CREATE INDEX records_due ON loci.records USING btree (instance_id, database, due_at) WHERE ((due_at IS NOT NULL) AND (valid_to IS NULL));

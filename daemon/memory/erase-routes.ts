@@ -5,17 +5,26 @@ import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
+import type { Checked, Forget, Forgotten } from '../databases/erasure.ts'
+import type { InstanceKeys } from '../databases/instance-keys.ts'
+import type { Due } from '../databases/store.ts'
+import { appendEvents } from '../events/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
+import { type Macs, macsOf } from './records.ts'
 import { noRecord, recordDamaged, SHARED } from './routes.ts'
 import { erase } from './upkeep/indexing.ts'
+import type { Erased } from './upkeep/store.ts'
 
 interface EraseOptions {
   access: CapabilityAccess
   pool: Pool
   index: RecallIndex
+  keys: InstanceKeys
+  /** Of the features that hold content of records. */
+  forgets: Forget[]
 }
 
-export function eraseRoutes({ access, pool, index }: EraseOptions): Route[] {
+export function eraseRoutes({ access, pool, index, keys, forgets }: EraseOptions): Route[] {
   return [
     route(
       {
@@ -23,7 +32,8 @@ export function eraseRoutes({ access, pool, index }: EraseOptions): Route[] {
         method: 'DELETE',
         path: '/v1/memory/records/{id}',
         access: access.capability('memory:delete'),
-        summary: 'Erase a memory from the records and the index; its value is not learned again.',
+        summary:
+          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles; its value is not learned again.',
         params: idPath,
         answers: { 200: recordDeleted },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
@@ -31,21 +41,51 @@ export function eraseRoutes({ access, pool, index }: EraseOptions): Route[] {
       async ({ caller, params: { id }, requestId }) => {
         const { instance, database, actor } = caller
         const place = { instanceId: instance.id, database }
-        const receipt = await erase(pool, index, place, { id }, async (sql, { at, erased, segments, tombstone }) => {
+        const macs = macsOf(await keys.of(instance.id))
+        const done = await erase(pool, index, place, { id }, async (sql, erased) => {
           const checked = [
-            { place: 'records', found: erased, erased },
-            { place: 'segments', found: segments, erased: segments },
+            { place: 'records', found: erased.erased, erased: erased.erased },
+            { place: 'segments', found: erased.segments, erased: erased.segments },
           ]
+          const events = [...erased.events]
+          for (const forget of forgets) {
+            const forgotten = await forget(sql, forgottenOf(place, erased, macs))
+            checked.push(...forgotten.checked)
+            events.push(...forgotten.events)
+          }
+          const counts = Object.fromEntries(checked.map(({ place: name, erased: count }) => [name, count]))
           const entry = { actor, requestId, chain: instance.id, action: 'memory.erase', subject: id }
-          const audit = await appendAudit(sql, { ...entry, detail: { database, records: erased, segments } })
-          const shown = tombstone?.toString('base64url') ?? ''
-          return { deleted: true, id, tombstone: shown, checked, receipt: audit, deletedAt: at.toISOString() }
+          const receipt = await appendAudit(sql, { ...entry, detail: { database, ...counts } })
+          await appendEvents(sql, instance.id, events)
+          return { ...erased, checked, receipt }
         }).catch((error) => {
           throw isUnreadable(error) ? recordDamaged(id, error) : error
         })
-        if (!receipt) throw noRecord()
-        return receipt
+        const last = done.at(-1)
+        if (!last) throw noRecord()
+        return {
+          ...{ deleted: true as const, id, tombstone: last.tombstone?.toString('base64url') ?? '' },
+          ...{ checked: sumOf(done), receipt: last.receipt, deletedAt: last.at.toISOString() },
+        }
       },
     ),
   ]
+}
+
+function forgottenOf(place: Due, { ids, stored, content, tombstone }: Erased, macs: Macs): Forgotten {
+  const mac = tombstone?.toString('hex')
+  return {
+    ...{ ...place, ids, storedAt: stored, content, mac: tombstone },
+    isValue: (text) => macs.value(text) === mac,
+  }
+}
+
+/** Of all transactions that it took. */
+function sumOf(done: { checked: Checked[] }[]): Checked[] {
+  const [first, ...others] = done.map(({ checked }) => checked)
+  return (first ?? []).map(({ place, found, erased }, at) => ({
+    place,
+    found: others.reduce((sum, one) => sum + (one[at]?.found ?? 0), found),
+    erased: others.reduce((sum, one) => sum + (one[at]?.erased ?? 0), erased),
+  }))
 }

@@ -37,10 +37,11 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
     10,
     () => `select loci.mem_index_commit('${INSTANCE}', 'd', '{}', 0, ${RECORDS}, ${RECORDS - 10}, ${PLACED})`,
   ],
-  ['find the places of one', 1, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', 'mem_12345', 500)`],
+  // The record, and again as one of those that say the same.
+  ['find the places of one', 2, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', 'mem_12345', 500)`],
   ['find what is over', 1, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', null, 500)`],
   ['when the next is over', 1, () => `select loci.mem_expiry_next('${INSTANCE}', 'd')`],
-  ['erase', 1, () => `select outcome from loci.mem_erase('${INSTANCE}', 'd', array[12345]::bigint[], true, ${PLACED})`],
+  ['erase', 2, () => `select outcome from loci.mem_erase('${INSTANCE}', 'd', array[12345]::bigint[], true, ${PLACED})`],
 ]
 
 // Mutants: records_by_id with instance and database in front: to supersede, to read by number, a range and to verify

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: d304e29df5a355393c755061f3ab1e23e74e16d59f9af3548711605868b14eb0
+-- functions: 8f156389e7b94b71ea246225aac9ebfee177ca22dd76957370d1d275b2861136
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
@@ -94,6 +94,9 @@ create index records_due on loci.records (instance_id, database, due_at) where d
 -- implies it: without it a plan that is made while the table is empty takes this index for a lookup by key, and reads
 -- all of it.
 create index records_by_value on loci.records (value_mac, instance_id, database) where valid_to is null and value_mac is not null;
+-- For erasure, which takes all that say the same. Apart from those that hold: of a fact that goes to and fro there are
+-- thousands, and every cycle looks for the one that holds.
+create index records_closed_by_value on loci.records (value_mac, instance_id, database) where valid_to is not null;
 
 do $$
 declare

@@ -127,3 +127,35 @@ begin
   end if;
 end
 $$;
+
+-- The cycles that may hold a value that is erased, beside those with this focus: the ones that have taken in what was
+-- stored at these moments. Called by listCyclesOf(). No locks. Cost: some twenty reads by the primary key for each.
+create or replace function loci.cycle_storing(p_instance text, p_database text, p_stored timestamptz[]) returns bigint[]
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return (select array_agg(distinct loci.cycle_before(p_instance, p_database, h.cyc_pruned_through + 1, h.cyc_total, s) + 1)
+    from unnest(p_stored) s, loci.databases h where h.instance_id = p_instance and h.name = p_database and s <= h.cyc_last_at);
+end
+$$;
+
+-- Erases content of cycles: text and salt, and the HMAC of a focus. Their hashes stay, so the chain still verifies.
+-- Called by eraseContent(), when a memory is erased, with the head locked. Locks: rows, totals. Cost: a write for each.
+create or replace function loci.cycle_erase(p_instance text, p_database text, p_focus bigint[], p_metadata bigint[]) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_before bigint;
+  v_after bigint;
+begin
+  select coalesce(sum(loci.cycle_bytes(c)), 0) into v_before from loci.cycles c
+    where c.instance_id = p_instance and c.database = p_database and c.seq = any (p_focus || p_metadata);
+  update loci.cycles c set focus = null, focus_salt = null, focus_mac = null
+    where c.instance_id = p_instance and c.database = p_database and c.seq = any (p_focus);
+  update loci.cycles c set metadata = null, metadata_salt = null
+    where c.instance_id = p_instance and c.database = p_database and c.seq = any (p_metadata);
+  select coalesce(sum(loci.cycle_bytes(c)), 0) into v_after from loci.cycles c
+    where c.instance_id = p_instance and c.database = p_database and c.seq = any (p_focus || p_metadata);
+  update loci.databases h set cyc_bytes = h.cyc_bytes + v_after - v_before where h.instance_id = p_instance and h.name = p_database;
+  perform loci.add_totals(p_instance, 0, v_after - v_before);
+end
+$$;
+comment on function loci.cycle_erase is 'without enter_database: called in the transaction of mem_erase, which has entered';

@@ -60,3 +60,42 @@ export async function checkDue(
   })
   return rows[0] as { isFresh: boolean; intervalMs: number | null }
 }
+
+export interface CycleContent {
+  seq: number
+  isFocus: boolean
+  metadata: string | null
+}
+
+/**
+ * Cycles that may hold a value: those with it as their focus, and those that have taken in what was stored at these
+ * moments. In a transaction that has entered the database.
+ */
+export async function listCyclesOf(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { mac, storedAt }: { mac: Buffer | null; storedAt: Date[] },
+): Promise<CycleContent[]> {
+  const { rows } = await sql.query<CycleContent>({
+    name: 'cycles_of_value',
+    text: `select c.seq, true as "isFocus", c.metadata from loci.cycles c
+        where c.instance_id = $1 and c.database = $2 and c.focus_mac = $3
+      union all select c.seq, false, c.metadata from loci.cycles c
+        where c.instance_id = $1 and c.database = $2 and c.seq = any (loci.cycle_storing($1, $2, $4)) and c.focus_mac is distinct from $3`,
+    values: [instanceId, database, mac, storedAt],
+  })
+  return rows
+}
+
+/** By the numbers of the cycles. In a transaction that has entered the database. */
+export async function eraseContent(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { focus, metadata }: { focus: number[]; metadata: number[] },
+): Promise<void> {
+  await sql.query({
+    name: 'cycle_erase',
+    text: 'select loci.cycle_erase($1, $2, $3, $4)',
+    values: [instanceId, database, focus, metadata],
+  })
+}

@@ -175,19 +175,24 @@ begin
 end
 $$;
 
--- Where the records of p_id stand, for their erasure: their numbers, and the segments that cover them. p_id null: of
--- those whose time is over, at most p_limit, and only those beside the first in its segment or in none: an erasure
--- writes each segment anew, and must fit into a statement however many there are. A record that does not fit its digest
--- is not believed to have expired. Called by findPlaces(). No locks. Cost: the rows of a segment.
-create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text)
+-- Where the record p_id stands, for its erasure, with at most p_limit others that say the same: their numbers, its own
+-- first, and the segments that cover them, as of the database's number `read`. p_id null: of those whose time is over,
+-- at most p_limit, and only those beside the first in its segment or in none: an erasure writes each segment anew, and
+-- must fit into a statement however many there are. A record that does not fit its digest is not believed to have
+-- expired, nor to say what others do. Called by findPlaces(). No locks. Cost: the rows of a segment.
+create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text,
+  out read bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
   v_first bigint;
   v_from bigint;
   v_through bigint;
+  v_record loci.records;
+  v_is_intact boolean;
 begin
   perform set_config('loci.instance', p_instance, true);
+  read := (select h.seq from loci.databases h where h.instance_id = p_instance and h.name = p_database);
   if p_id is null then
     select r.seq into v_first from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at <= v_now
       and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit 1;
@@ -203,8 +208,18 @@ begin
       and r.seq between v_from and v_through and r.expires_at <= v_now and loci.record_is_intact(r, p_instance, p_database)
       order by r.seq limit p_limit);
   else
-    seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
-      and (loci.record_is_there(r, v_now) or not loci.record_is_intact(r, p_instance, p_database)));
+    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id;
+    v_is_intact := loci.record_is_intact(v_record, p_instance, p_database);
+    seqs := case when v_record.seq is not null and (loci.record_is_there(v_record, v_now) or not v_is_intact)
+      then array[v_record.seq] else '{}' end;
+    if seqs <> '{}' and v_is_intact then
+      -- In two, for each has its index.
+      seqs := seqs || array(select e.seq from (
+        select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.value_mac = v_record.value_mac
+          and r.valid_to is null
+        union all select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.value_mac = v_record.value_mac
+          and r.valid_to is not null) e where e.seq <> v_record.seq limit p_limit);
+    end if;
   end if;
   select coalesce(json_agg(loci.segment_listed(s) order by s.from_seq)::text, '[]') into segments
     from loci.segments s where s.instance_id = p_instance and s.database = p_database
@@ -213,12 +228,13 @@ end
 $$;
 
 -- Removes records, and puts the segments without them in the place of those that cover them: moved, when one of them is
--- covered by another segment by now. p_is_forgotten: their values leave tombstones. outcome: done, moved, or what
--- enter_database() answered. Called by eraseRecords(). Locks: the head, rows, the due row, totals; who calls appends
--- audit and events.
+-- covered by another segment by now, or the same was said again behind the number p_read. p_is_forgotten: their value
+-- leaves a tombstone. outcome: done, moved, or what enter_database() answered; ids, stored, content: of the records.
+-- Called by eraseRecords(). Locks: the head, rows, the due row, totals; who calls appends audit and events.
 create or replace function loci.mem_erase(p_instance text, p_database text, p_seqs bigint[], p_is_forgotten boolean, p_replaced bigint[],
-  p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[],
-  out outcome text, out at timestamptz, out erased int, out segments int, out tombstone bytea, out events jsonb)
+  p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[], p_read bigint default null,
+  out outcome text, out at timestamptz, out erased int, out segments int, out tombstone bytea, out events jsonb,
+  out ids text[], out stored timestamptz[], out content text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_entered record;
@@ -229,13 +245,16 @@ declare
 begin
   select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
   outcome := v_entered.outcome; at := date_trunc('milliseconds', clock_timestamp()); erased := 0; events := '[]';
+  ids := '{}'; stored := '{}';
   if outcome <> 'open' then
     return;
   end if;
   v_head := v_entered.head;
   v_covering := array(select s.id from loci.segments s where s.instance_id = p_instance and s.database = p_database
     and exists (select from unnest(p_seqs) q where q between s.from_seq and s.through_seq) order by s.from_seq);
-  if v_covering <> p_replaced then
+  if v_covering <> p_replaced or (p_is_forgotten and exists (select from loci.records e
+      where e.instance_id = p_instance and e.database = p_database and e.seq > p_read and e.value_mac = any (array(select r.value_mac
+        from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = any (p_seqs))))) then
     outcome := 'moved';
     return;
   end if;
@@ -243,8 +262,9 @@ begin
   foreach v_seq in array p_seqs loop
     delete from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = v_seq returning * into v_record;
     continue when not found;
-    erased := erased + 1;
+    erased := erased + 1; ids := ids || v_record.id; stored := stored || v_record.created_at;
     if loci.record_is_intact(v_record, p_instance, p_database) then
+      content := v_record.body::json ->> 'content';
       v_head := loci.mem_unplace(loci.mem_count(v_head, v_record, -1), v_record.context);
     else
       v_head.mem_records := v_head.mem_records - 1;

@@ -44,6 +44,8 @@ const OVERTAKEN_MAX = 5
 const EXPIRED_MAX = 500
 /** Of the work of one claim, which holds for 5 s. */
 const SWEEP_MS = 2_000
+/** Records beside one that say the same and leave in its transaction. */
+const EQUAL_MAX = 2_000
 const TIMED_OUT = '57014'
 
 /** As the analyser takes it. */
@@ -145,12 +147,13 @@ async function storedBody(sql: Sql, due: Due, segment: SegmentRow): Promise<Uint
   }
 }
 
-/** What `finish` does in the transaction of the erasure, before its events. */
+/** What is done in the transaction of the erasure; it appends the events, last. */
 type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
 
 /**
- * Erases a record, or without an id those whose time is over: the records and, in the same transaction, the segments
- * that have them. Undefined when there is none.
+ * Erases a record and all that say the same, or without an id those whose time is over: the records and, in the same
+ * transaction, the segments that have them. What `finish` answered: nothing when there is none, several times where
+ * more than EQUAL_MAX say the same. The record itself leaves with the last of them.
  */
 export async function erase<Result>(
   pool: Pool,
@@ -158,27 +161,30 @@ export async function erase<Result>(
   due: Due,
   wanted: { id: string } | { limit: number },
   finish: Finish<Result>,
-): Promise<Result | undefined> {
+): Promise<Result[]> {
   const isForgotten = 'id' in wanted
+  const results: Result[] = []
   for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
-    const { seqs, segments } = await findPlaces(pool, due, wanted)
-    if (seqs.length === 0) return undefined
+    const found = await findPlaces(pool, due, { limit: EQUAL_MAX, ...wanted })
+    const isLast = !isForgotten || found.seqs.length <= EQUAL_MAX
+    const seqs = isLast ? found.seqs : found.seqs.slice(1)
+    const segments = found.segments.filter(({ from, through }) => seqs.some((seq) => seq >= from && seq <= through))
+    if (seqs.length === 0) return results
     const replacement = {
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
     }
     const done = await transaction(pool, async (sql) => {
-      const erased = await eraseRecords(sql, due, { seqs, isForgotten, ...replacement })
-      if (erased.outcome !== 'done') return { erased }
-      const result = await finish(sql, erased)
-      await appendEvents(sql, due.instanceId, erased.events)
-      return { erased, result }
+      const erased = await eraseRecords(sql, due, { seqs, read: found.read, isForgotten, ...replacement })
+      const isDone = erased.outcome === 'done' && erased.erased > 0
+      return { outcome: erased.outcome, results: isDone ? [await finish(sql, erased)] : [] }
     })
-    if (done.erased.outcome === 'done' && done.erased.erased > 0) {
+    results.push(...done.results)
+    if (done.results.length > 0) {
       index.forget(due.instanceId, keysOf(segments, replacement.replaced))
-      return done.result
-    }
-    if (done.erased.outcome !== 'moved') return undefined
+      if (isLast) return results
+      overtaken = -1
+    } else if (done.outcome !== 'moved') return results
   }
   throw new ApiError(
     'OVERLOADED',
@@ -242,5 +248,6 @@ export function sweepingRecords(pool: Pool, index: RecallIndex): (due: Due) => P
 
 /** Whether there was one. */
 async function eraseExpired(pool: Pool, index: RecallIndex, due: Due, limit: number): Promise<boolean> {
-  return (await erase(pool, index, due, { limit }, async () => true)) ?? false
+  const done = await erase(pool, index, due, { limit }, (sql, { events }) => appendEvents(sql, due.instanceId, events))
+  return done.length > 0
 }

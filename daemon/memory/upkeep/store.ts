@@ -282,21 +282,26 @@ export interface Places {
   seqs: number[]
   /** Those that cover one of the numbers. */
   segments: SegmentRow[]
+  /** The database's number then. */
+  read: number
 }
 
-/** Where a record stands; without an id: the records whose time is over, at most `limit`. */
+/**
+ * Where a record stands, and at most `limit` others that say the same; without an id: the records whose time is over,
+ * at most `limit`.
+ */
 export async function findPlaces(
   sql: Sql,
   { instanceId, database }: Due,
-  { id = null, limit = 1 }: { id?: string | null; limit?: number },
+  { id = null, limit }: { id?: string | null; limit: number },
 ): Promise<Places> {
-  const { rows } = await sql.query<{ seqs: string[]; segments: string }>({
+  const { rows } = await sql.query<{ seqs: string[]; segments: string; read: number }>({
     name: 'mem_places',
-    text: 'select seqs, segments from loci.mem_places($1, $2, $3, $4)',
+    text: 'select seqs, segments, read from loci.mem_places($1, $2, $3, $4)',
     values: [instanceId, database, id, limit],
   })
-  const { seqs, segments } = rows[0] as { seqs: string[]; segments: string }
-  return { seqs: seqs.map(Number), segments: segmentsOf(segments) }
+  const { seqs, segments, read } = rows[0] as { seqs: string[]; segments: string; read: number }
+  return { seqs: seqs.map(Number), segments: segmentsOf(segments), read }
 }
 
 export interface Erased {
@@ -306,18 +311,24 @@ export interface Erased {
   segments: number
   tombstone: Buffer | null
   events: object[]
+  /** Of the records. */
+  ids: string[]
+  stored: Date[]
+  /** Null: all of them were damaged. */
+  content: string | null
 }
 
 /** In the caller's transaction, who appends audit and events, last. */
 export async function eraseRecords(
   sql: Sql,
   { instanceId, database }: Due,
-  { seqs, isForgotten, ...replacement }: Replacement & { seqs: number[]; isForgotten: boolean },
+  { seqs, read, isForgotten, ...replacement }: Replacement & { seqs: number[]; read: number; isForgotten: boolean },
 ): Promise<Erased> {
   const { rows } = await sql.query<Erased>({
     name: 'mem_erase',
-    text: `select outcome, at, erased, segments, tombstone, events from loci.mem_erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    values: [instanceId, database, seqs, isForgotten, ...replacementValues(replacement)],
+    text: `select outcome, at, erased, segments, tombstone, events, ids, stored, content
+      from loci.mem_erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    values: [instanceId, database, seqs, isForgotten, ...replacementValues(replacement), read],
   })
   return rows[0] as Erased
 }

@@ -1,4 +1,4 @@
--- What goes by itself: slots whose time is over, and history after 30 days.
+-- What leaves: by itself slots whose time is over, and history after 30 days; and what is erased.
 
 -- When the partitions of a week are dropped: 30 days after its last moment (CONTRACT 7).
 create or replace function loci.week_dropped(p_week date) returns timestamptz language sql immutable parallel safe as $$
@@ -65,6 +65,55 @@ begin
   return v_removed;
 end
 $$;
+
+-- Erases slots, as if they had been deleted, and versions, of history and of clears that can be undone. Called by
+-- eraseSlots(), when a memory is erased, with the head locked; who calls appends the events. Locks: rows, the due row,
+-- totals. Cost: one write of the document, one delete for each version, and a look at the clears of a day.
+create or replace function loci.wm_erase(p_instance text, p_database text, p_keys text[], p_version_keys text[], p_versions bigint[],
+  out erased int, out events jsonb)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_head loci.databases;
+  v_doc loci.working_memory;
+  v_is_whole boolean;
+  v_gone record;
+  v_n int;
+  v_bytes bigint := 0;
+  v_applied record;
+begin
+  erased := 0; events := '[]';
+  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
+  if not found then
+    return;
+  end if;
+  v_is_whole := v_doc.digest = loci.wm_digest(v_doc);
+  for v_gone in
+    with gone as (delete from loci.slot_versions v using unnest(p_version_keys, p_versions) as p(key, version)
+      where v.instance_id = p_instance and v.database = p_database and v.key = p.key and v.version = p.version
+      returning date_trunc('week', v.at at time zone 'UTC')::date as week,
+        150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) as bytes)
+    select g.week, count(*) as rows, sum(g.bytes) as bytes from gone g group by g.week
+  loop
+    erased := erased + v_gone.rows;
+    v_n := array_position(v_doc.weeks, v_gone.week);
+    -- Of a week that was counted as dropped nothing is left to take off.
+    if v_n is not null then
+      v_doc.week_bytes[v_n] := v_doc.week_bytes[v_n] - v_gone.bytes;
+      v_bytes := v_bytes + v_gone.bytes;
+    end if;
+  end loop;
+  update loci.clears c set (keys, versions) = (select coalesce(array_agg(k.key order by k.n), '{}'), coalesce(array_agg(k.version order by k.n), '{}')
+      from unnest(c.keys, c.versions) with ordinality as k(key, version, n)
+      where not exists (select from unnest(p_version_keys, p_versions) as p(key, version) where p.key = k.key and p.version = k.version))
+    where c.instance_id = p_instance and c.database = p_database and c.at > now() - interval '24 hours' and c.keys && p_version_keys;
+  v_applied := loci.wm_apply(v_head, v_doc, v_is_whole, date_trunc('milliseconds', clock_timestamp()),
+    array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}', '{}');
+  events := to_jsonb(v_applied.events);
+  perform loci.add_totals(p_instance, 0, v_applied.bytes - v_bytes);
+end
+$$;
+comment on function loci.wm_erase is 'without enter_database: called in the transaction of mem_erase, which has entered';
 
 -- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days (CONTRACT 7). Called
 -- at each start and by a job. Locks: an advisory lock of its own; it gives up on a table after 200 ms.

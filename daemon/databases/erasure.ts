@@ -1,0 +1,27 @@
+// What every feature that holds content of memory records does when some are erased, in the transaction of the erasure.
+// The head of the database is locked then, and the context of row-level security is set.
+
+import type { Sql } from '@loci/postgres/pool.ts'
+import type { Due } from './store.ts'
+
+/** The records, and the value that all of them had. */
+export interface Forgotten extends Due {
+  ids: string[]
+  storedAt: Date[]
+  /** As one of them said it; null: all of them were damaged. */
+  content: string | null
+  /** HMAC of the normalised value. */
+  mac: Buffer | null
+  /** Whether a text is that value, but for case, width and blanks. */
+  isValue(text: string): boolean
+}
+
+/** A line of the receipt. */
+export interface Checked {
+  place: string
+  found: number
+  erased: number
+}
+
+/** Erases what the feature holds of it. The events are appended by the caller, last. */
+export type Forget = (sql: Sql, forgotten: Forgotten) => Promise<{ checked: Checked[]; events: object[] }>
