@@ -214,6 +214,7 @@ function listenerOf({ tlsCert, tlsKey, requireHttps }: ServeSettings) {
 
 function addGauges({ metrics, limiter, lifecycle, inFlight }: Chassis, { pools }: App): void {
   metrics.gauge('loci_requests_in_flight', 'Requests that are being worked on or answered.', inFlight)
+  metrics.gauge('loci_slots_taken', 'Slots of the limiter that are taken.', () => limiter.running)
   metrics.gauge('loci_requests_waiting', 'Requests that wait for a slot of the limiter.', () => limiter.waiting)
   metrics.gauge(
     'loci_database_connections_waiting',
