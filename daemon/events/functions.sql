@@ -21,6 +21,27 @@ end
 $$;
 comment on function loci.append_events is 'without enter_database: called by functions that have entered';
 
+-- The same for events of one type and domain, of which the databases and the data are handed over; data is JSON.
+create or replace function loci.append_events_of(p_instance text, p_type text, p_domain text, p_database text[], p_data text[])
+returns void language plpgsql as $$
+declare
+  v_count int := cardinality(p_data);
+  v_head loci.event_heads;
+begin
+  if v_count = 0 then
+    return;
+  end if;
+  insert into loci.event_heads as h (instance_id, seq, at)
+    values (p_instance, v_count, date_trunc('milliseconds', clock_timestamp()))
+    on conflict (instance_id) do update set seq = h.seq + v_count, at = greatest(h.at, excluded.at)
+    returning * into v_head;
+  insert into loci.events (instance_id, seq, at, type, database, domain, data)
+    select p_instance, v_head.seq - v_count + e.n, v_head.at, p_type, e.database, p_domain, e.data::json
+    from unnest(p_database, p_data) with ordinality as e(database, data, n);
+end
+$$;
+comment on function loci.append_events_of is 'without enter_database: called by functions that have entered';
+
 -- What is new in many instances: for each whose last number is not p_after, its last number and the events between, in
 -- their order; of one that is more than p_limit ahead, or whose p_after is null, the number alone. Called by
 -- readNews(), every 150 ms in each process with streams. Cost: one index read for each instance, and one in each

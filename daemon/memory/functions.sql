@@ -4,22 +4,35 @@
 -- and never by a scan, as entries are (daemon/kv/functions.sql).
 
 -- What a record counts for, beside its indexes.
+create or replace function loci.record_bytes_of(p_body text, p_key text, p_source_event text, p_presented text) returns bigint
+language sql immutable parallel safe as $$
+  select octet_length(p_body)::bigint + coalesce(octet_length(p_key), 0) + coalesce(octet_length(p_source_event), 0)
+    + coalesce(octet_length(p_presented), 0) + 64
+$$;
+
 create or replace function loci.record_bytes(r loci.records) returns bigint language sql immutable parallel safe as $$
-  select octet_length(r.body)::bigint + coalesce(octet_length(r.key), 0) + coalesce(octet_length(r.source_event_id), 0)
-    + coalesce(octet_length(r.presented), 0) + 64
+  select loci.record_bytes_of(r.body, r.key, r.source_event_id, r.presented)
 $$;
 
 -- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
+create or replace function loci.record_digest_of(p_instance text, p_database text, p_id text, p_seq bigint, p_changed_seq bigint, p_key text,
+  p_source_event text, p_context bigint, p_position int, p_value_mac bytea, p_created timestamptz, p_from timestamptz, p_to timestamptz,
+  p_archived timestamptz, p_expires timestamptz, p_due timestamptz, p_presented text, p_body text)
+returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_id || E'\x1f') || int8send(p_seq) || int8send(p_changed_seq)
+    || coalesce(int4send(octet_length(p_key)) || textsend(p_key), '\xff'::bytea)
+    || coalesce(int4send(octet_length(p_source_event)) || textsend(p_source_event), '\xff'::bytea)
+    || int8send(p_context) || int4send(p_position) || int4send(octet_length(p_value_mac)) || p_value_mac
+    || timestamptz_send(p_created) || timestamptz_send(p_from) || coalesce('\x01'::bytea || timestamptz_send(p_to), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(p_archived), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(p_due), '\x00'::bytea)
+    || coalesce(int4send(octet_length(p_presented)) || textsend(p_presented), '\xff'::bytea) || textsend(p_body))
+$$;
+
 create or replace function loci.record_digest(r loci.records) returns bytea language sql stable parallel safe as $$
-  select sha256(textsend(r.instance_id || E'\x1f' || r.database || E'\x1f' || r.id || E'\x1f') || int8send(r.seq) || int8send(r.changed_seq)
-    || coalesce(int4send(octet_length(r.key)) || textsend(r.key), '\xff'::bytea)
-    || coalesce(int4send(octet_length(r.source_event_id)) || textsend(r.source_event_id), '\xff'::bytea)
-    || int8send(r.context) || int4send(r.position) || int4send(octet_length(r.value_mac)) || r.value_mac
-    || timestamptz_send(r.created_at) || timestamptz_send(r.valid_from) || coalesce('\x01'::bytea || timestamptz_send(r.valid_to), '\x00'::bytea)
-    || coalesce('\x01'::bytea || timestamptz_send(r.archived_at), '\x00'::bytea)
-    || coalesce('\x01'::bytea || timestamptz_send(r.expires_at), '\x00'::bytea)
-    || coalesce('\x01'::bytea || timestamptz_send(r.due_at), '\x00'::bytea)
-    || coalesce(int4send(octet_length(r.presented)) || textsend(r.presented), '\xff'::bytea) || textsend(r.body))
+  select loci.record_digest_of(r.instance_id, r.database, r.id, r.seq, r.changed_seq, r.key, r.source_event_id, r.context, r.position,
+    r.value_mac, r.created_at, r.valid_from, r.valid_to, r.archived_at, r.expires_at, r.due_at, r.presented, r.body)
 $$;
 
 -- Does a record fit its digest, and is it of this database? Sizes first: see is_intact.
@@ -74,53 +87,13 @@ begin
   return loci.mem_count(v_head, v_closed, 1);
 end
 $$;
-comment on function loci.mem_close is 'without enter_database: called with the head that mem_write has entered';
+comment on function loci.mem_close is 'without enter_database: called with the head that mem_write_acts has entered';
 
--- Stores records of one instance, each on its own. The arrays have one element per record. outcome: done; known (a
--- record with that source event is there, and is answered with its body); forgotten (its value is under a tombstone);
--- missing (there is no record to supersede); damaged (the one that it names is); or what enter_database() answered.
--- Called by mem_write_acts: every write. Locks: enter_database(), then rows, due work, totals; who calls appends the
--- events, last.
-create or replace function loci.mem_write(p_instance text, p_databases_max bigint, p_database text[], p_id text[], p_key text[],
-  p_source_event text[], p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[],
-  p_occurred timestamptz[], p_ttl_ms float8[])
-returns table (ord int, outcome text, record loci.records, events jsonb)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
-#variable_conflict use_column
-declare
-  v_entered record;
-  v_records bigint := 0;
-  v_bytes bigint := 0;
-  v_open text[] := '{}';
-begin
-  for v_entered in
-    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n)
-      where w.d = e.name order by w.n) as items
-    from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
-  loop
-    if v_entered.outcome = 'open' then
-      v_open := v_open || (v_entered.head).name;
-      v_records := v_records - (v_entered.head).mem_records;
-      v_bytes := v_bytes - (v_entered.head).mem_bytes - (v_entered.head).mem_index_bytes;
-      return query select * from loci.mem_write_open(v_entered.head, v_entered.items, p_id, p_key, p_source_event, p_context, p_value,
-        p_override, p_supersedes, p_body, p_occurred, p_ttl_ms, false);
-    else
-      return query select i, v_entered.outcome, null::loci.records, '[]'::jsonb from unnest(v_entered.items) i;
-    end if;
-  end loop;
-  -- Once for all databases of the call: what they hold now, less what they held.
-  select v_records + coalesce(sum(h.mem_records), 0), v_bytes + coalesce(sum(h.mem_bytes + h.mem_index_bytes), 0) into v_records, v_bytes
-    from unnest(v_open) o, lateral (select * from loci.databases h where h.instance_id = p_instance and h.name = o offset 0) h;
-  perform loci.add_totals(p_instance, v_records, v_bytes);
-end
-$$;
-
--- The records p_items of one database, whose head is locked. p_with_totals: whoever calls does not add them. Called by
--- mem_write and prj_write. Cost: three index reads, one insert and one write of a context for each, and one update of
+-- The records p_items of one database, whose head is locked, one after the other. Called by mem_write_each, prj_write
+-- and cycle_store_records. Cost: three index reads, one insert and one write of a context for each, and one update of
 -- the head.
 create or replace function loci.mem_write_open(p_head loci.databases, p_items int[], p_id text[], p_key text[], p_source_event text[],
-  p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[],
-  p_with_totals boolean default true)
+  p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[])
 returns table (ord int, outcome text, record loci.records, events jsonb)
 language plpgsql as $$
 #variable_conflict use_column
@@ -200,14 +173,10 @@ begin
     events := events || loci.mem_event(p_head.name, 'stored', p_id[ord], v_head.seq, null);
     return next;
   end loop;
-  if p_with_totals then
-    perform loci.mem_save_head(p_head, v_head, v_soonest);
-  elsif v_head is distinct from p_head then
-    perform loci.mem_put_head(p_head, v_head, v_soonest);
-  end if;
+  perform loci.mem_save_head(p_head, v_head, v_soonest);
 end
 $$;
-comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write has entered';
+comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write_acts has entered';
 
 -- Takes a record back: from now on it is not to be seen by anybody, and the sweep of what has expired removes it from
 -- records and segments. One that is gone, or is damaged, stays as it is. Called by prj_write, which has entered the
@@ -293,7 +262,7 @@ end
 $$;
 comment on function loci.mem_save_head is 'without enter_database: called by functions that have entered';
 
--- The same without the totals. Called by mem_save_head and mem_write_open.
+-- The same without the totals. Called by mem_save_head.
 create or replace function loci.mem_put_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
 returns void language plpgsql as $$
 begin
@@ -312,65 +281,3 @@ begin
 end
 $$;
 comment on function loci.mem_put_head is 'without enter_database: called by functions that have entered';
-
--- Acts of one instance that arrived together, as kv_write_acts: the records of an act bear its number in p_act and are
--- stored all or none. A row with `claim` says why that claim's act cannot be done; then nothing of the call was. A
--- record of an act that is refused fails the call with SQLSTATE LC001; detail = ord, outcome, 0. What is kept of an
--- answer: ids and versions. Called by commitRecords(). Locks: those of claim_keys, mem_write, keep_answers, the head of
--- events, in this order.
-create or replace function loci.mem_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint, p_act int[], p_database text[],
-  p_id text[], p_key text[], p_source_event text[], p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[],
-  p_occurred timestamptz[], p_ttl_ms float8[], p_route text, p_sealed_with text, p_claim_act int[], p_claim_database text[],
-  p_claim_holder text[], p_claim_key text[], p_claim_fingerprint text[])
-returns table (claim int, ord int, outcome text, id text, key text, source_event_id text, version bigint, body text, created_at timestamptz,
-  valid_from timestamptz, valid_to timestamptz, archived_at timestamptz, expires_at timestamptz, digest bytea)
-language plpgsql as $$
-#variable_conflict use_column
-declare
-  v_is_claimed boolean := cardinality(p_claim_key) > 0;
-  v_written record;
-  v_record loci.records;
-  v_events jsonb := '[]';
-  v_ids jsonb := '{}';
-begin
-  if v_is_claimed then
-    perform set_config('loci.instance', p_instance, true);
-    for claim, outcome in select c.claim, c.outcome
-      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c
-    loop
-      return next;
-    end loop;
-    if claim is not null then
-      return;
-    end if;
-  end if;
-  for v_written in select * from loci.mem_write(p_instance, p_databases_max, p_database, p_id, p_key, p_source_event, p_context, p_value,
-      p_override, p_supersedes, p_body, p_occurred, p_ttl_ms) w order by w.ord
-  loop
-    ord := v_written.ord; outcome := v_written.outcome; v_record := v_written.record;
-    if p_act[ord] is not null and outcome not in ('done', 'known') then
-      raise exception 'a record of an act is refused' using errcode = 'LC001', detail = format('%s %s 0', ord, outcome);
-    end if;
-    v_events := v_events || v_written.events;
-    if v_is_claimed and p_act[ord] is not null then
-      v_ids := jsonb_set(v_ids, array[p_act[ord]::text], coalesce(v_ids -> p_act[ord]::text, '[]') || jsonb_build_array(jsonb_build_array(v_record.id, v_record.changed_seq)));
-    end if;
-    id := null; key := null; source_event_id := null; version := null; body := null; created_at := null; valid_from := null; valid_to := null;
-    archived_at := null; expires_at := null; digest := null;
-    if outcome in ('done', 'known') then
-      id := v_record.id; version := v_record.changed_seq; created_at := v_record.created_at; valid_from := v_record.valid_from;
-      valid_to := v_record.valid_to; archived_at := v_record.archived_at; expires_at := v_record.expires_at; digest := v_record.digest;
-    end if;
-    if outcome = 'known' then
-      key := v_record.key; source_event_id := v_record.source_event_id; body := v_record.body;
-    end if;
-    return next;
-  end loop;
-  if v_is_claimed then
-    perform loci.keep_answers(p_instance, p_route, p_sealed_with, p_claim_database, p_claim_holder, p_claim_key, p_claim_fingerprint,
-      array(select json_build_object('records', coalesce(v_ids -> c.act::text, '[]'))::text from unnest(p_claim_act) with ordinality as c(act, n) order by c.n));
-  end if;
-  perform loci.append_events(p_instance, v_events);
-end
-$$;
-comment on function loci.mem_write_acts is 'without enter_database: mem_write, which it calls, enters';

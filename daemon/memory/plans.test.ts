@@ -11,20 +11,22 @@ const INSTANCE = 'svc_1'
 const SETTLED = 8
 
 const mac = (text: string) => Buffer.from(text).toString('hex').padEnd(32, '0')
-const write = (n: number, key: string, source: string, supersedes = 'null::text') =>
-  `select outcome from loci.mem_write('${INSTANCE}', 10, array['d'], array['mem_new${n}'], array[${key}], array[${source}],
-    array['${mac(`context ${n}`)}'], array['${mac(`value ${n}`)}'], array[${n % 2 === 0}], array[${supersedes}], array['{}'],
-    array[null::timestamptz], array[null::float8])`
+const write = (n: number, { key = 'null', source = 'null', supersedes = 'null', isPlain = true } = {}) =>
+  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, 10, array[null::int], array[${isPlain ? 1 : null}::int], array[1], array[0], array[1],
+    array['d'], array['mem_new${n}'], array[${key}::text], array[${source}::text], array['${mac(`context ${n}`)}'], array['${mac(`value ${n}`)}'],
+    array[${!isPlain}], array[${supersedes}::text], array['{}'], array[null::timestamptz], array[null::float8], null, null, '{}', '{}', '{}', '{}', '{}')`
 const PLACED = `'{}', '{}', '{}', '{}', '{}', '{}', '{}'`
 
 /** What each call may fetch of the records, and the call itself. */
 const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
-  ['store', 2, (n) => write(n, 'null::text', 'null::text')],
-  ['store with a source event', 2, (n) => write(n, 'null::text', `'event ${n}'`)],
-  ['store what is known', 2, (n) => write(n, 'null::text', `'source 12345'`)],
-  // The former one is read, and read again to be closed.
-  ['store under a key', 4, (n) => write(n, `'key 12346'`, 'null::text')],
-  ['supersede', 4, (n) => write(n, 'null::text', 'null::text', `'mem_12345'`)],
+  ['store', 2, (n) => write(n)],
+  ['store one by one', 2, (n) => write(n, { isPlain: false })],
+  ['store with a source event', 2, (n) => write(n, { source: `'event ${n}'` })],
+  // Looked for, and then read.
+  ['store what is known', 3, (n) => write(n, { source: `'source 12345'` })],
+  // The former one is looked for, read, and read again to be closed.
+  ['store under a key', 5, (n) => write(n, { key: `'key 12346'` })],
+  ['supersede', 4, (n) => write(n, { supersedes: `'mem_12345'`, isPlain: false })],
   ['get', 1, () => `select intact from loci.mem_get_each('${INSTANCE}', array['d'], array['mem_12345'])`],
   ['list', 11, () => `select intact from loci.mem_list('${INSTANCE}', 'd', 9007199254740991, 5, 1000000)`],
   ['read by number', 3, () => `select intact from loci.mem_get_numbered('${INSTANCE}', 'd', array[9, 9999, 19999])`],

@@ -10,6 +10,7 @@ import { wakeEvents } from '../events/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { claimValues } from '../idempotency/store.ts'
 import type { RecordRow } from './records.ts'
+import { placesOf } from './writes/places.ts'
 
 /** A record to be stored, as the function takes it. */
 export interface NewRecord {
@@ -71,16 +72,21 @@ async function storeActs(pool: Pool, instanceId: string, acts: StoreAct[]): Prom
   const claiming = acts.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
   const claims = claiming.map(({ claim }) => claim as Claim)
   const records = acts.flatMap((act, at) => act.records.map((record) => ({ ...record, act, at })))
+  const places = placesOf(records.map((record) => ({ database: record.act.database, record })))
   const column = <Value>(of: (record: (typeof records)[number]) => Value) => records.map(of)
   const { rows } = await execute<RecordOutcome & { claim: number | null }>(pool, {
     name: 'mem_write_acts',
     text: `select claim, outcome, ${COLUMNS} from loci.mem_write_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-      $14, $15, $16, $17, $18, $19, $20, $21, $22) order by ord`,
+      $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) order by ord`,
     values: [
       instanceId,
       acts[0]?.databasesMax,
       ANSWERS_MAX,
       column(({ act, at }) => (act.isWhole ? at + 1 : null)),
+      places.map(({ nth }) => nth),
+      places.map(({ first }) => first),
+      places.map(({ place }) => place),
+      places.map(({ shared }) => shared),
       column(({ act }) => act.database),
       column(({ id }) => id),
       column(({ key }) => key),

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 8f156389e7b94b71ea246225aac9ebfee177ca22dd76957370d1d275b2861136
+-- functions: 7051c49121cd86c083b1e4a6f67e7c48982ff074f4e0684ad8e71385ea1a1f1d
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

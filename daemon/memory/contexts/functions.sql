@@ -26,7 +26,7 @@ begin
     values (p_head.instance_id, p_head.name, p_name, context, 1, 1);
 end
 $$;
-comment on function loci.mem_place is 'without enter_database: called with the head that mem_write has entered';
+comment on function loci.mem_place is 'without enter_database: called with the head that mem_write_acts has entered';
 
 -- A record has left its context. The last one takes the name with it: who uses it again begins another. Called by
 -- mem_erase. Cost: one write.

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
+import { memoryOf } from '../../testing/records.ts'
+import { addTenant, type TestTenant } from '../../testing/tenant.ts'
+import { placesOf } from './places.ts'
+
+let daemon: TestDaemon
+let tenant: TestTenant
+before(async () => {
+  daemon = await testDaemon()
+  tenant = await addTenant(daemon)
+})
+after(() => daemon?.[Symbol.asyncDispose]())
+
+const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 10, minute)).toISOString()
+
+/** What only adds: contexts that are new and known, the open one, keys, source events, times. */
+const CALLS: object[][] = [
+  [{ content: 'the first opens a context', occurredAt: at(0) }],
+  [
+    { content: 'a 1', contextId: 'a', key: 'k 1' },
+    { content: 'open 2', occurredAt: at(20) },
+    { content: 'b 1', contextId: 'b', sourceEventId: 'e 1' },
+    { content: 'a 2 é', contextId: 'a', ttlMs: 3_600_000 },
+    { content: 'open 3', occurredAt: at(45), sourceEventId: 'e 2' },
+    { content: 'a 3', contextId: 'a', dueAt: at(50), occurredAt: at(3) },
+  ],
+  [
+    { content: 'c 1', contextId: 'c' },
+    { content: 'b 2', contextId: 'b' },
+    { content: 'd 1', contextId: 'd' },
+    { content: 'c 2', contextId: 'c', key: 'k 2' },
+  ],
+  [
+    { content: 'open 4', occurredAt: at(70) },
+    { content: 'said "dueAt":"x"', contextId: 'a' },
+  ],
+]
+
+/** A record that overrides makes its database be written record by record. */
+const forced = (n: number) => ({ content: `forced ${n}`, contextId: 'forced', override: true })
+
+// Mutants: mem_write_plain that leaves out w.place, c.position, excluded.records, mem_open_position, or counts every
+// record of a new context; placesOf() that counts `place` over the whole call.
+test('records that are stored all at once are as if they had been stored one by one', async () => {
+  const [together, each] = [memoryOf(tenant, 'together'), memoryOf(tenant, 'each')]
+  for (const [n, records] of CALLS.entries()) {
+    await together.storeAll(records)
+    await together.storeAll([forced(n)])
+    await each.storeAll([...records, forced(n)])
+  }
+  const rowsOf = (db: string) =>
+    daemon.sql(
+      `select r.seq, r.changed_seq, r.key, r.source_event_id, r.position, r.due_at, r.valid_from < r.created_at as is_past,
+         r.valid_to, r.expires_at - r.created_at as ttl, r.body::json ->> 'content' as content, r.digest = loci.record_digest(r) as is_intact,
+         (select min(f.seq) from loci.records f where f.instance_id = r.instance_id and f.database = r.database and f.context = r.context) as context
+       from loci.records r where r.database = $1 order by r.seq`,
+      [db],
+    )
+  const headOf = (db: string) =>
+    daemon.sql(
+      `select seq, mem_records, mem_bytes, mem_tail, mem_open_position, mem_open_at, mem_index_bytes from loci.databases where name = $1`,
+      [db],
+    )
+  const contextsOf = (db: string) =>
+    daemon.sql(
+      `select c.position, c.records, c.number <= h.mem_contexts as is_counted,
+         (select min(r.seq) from loci.records r where r.database = c.database and r.context = c.number) as first
+       from loci.contexts c join loci.databases h on h.name = c.database where c.database = $1 order by 4`,
+      [db],
+    )
+  const eventsOf = (db: string) =>
+    daemon.sql(`select type, domain, data ->> 'version' as version from loci.events where database = $1 order by seq`, [
+      db,
+    ])
+  const dueOf = (db: string) => daemon.sql(`select kind from loci.due where database = $1 order by kind`, [db])
+  for (const read of [rowsOf, headOf, contextsOf, eventsOf, dueOf])
+    assert.deepEqual(await read('together'), await read('each'))
+  assert.ok((await rowsOf('together')).every(({ is_intact }) => is_intact))
+  const totals = await daemon.sql(`select sum(t.records) = (select sum(mem_records) from loci.databases) as records,
+    sum(t.bytes) = (select sum(mem_bytes + mem_index_bytes) from loci.databases) as bytes from loci.instance_totals t`)
+  assert.deepEqual(totals, [{ records: true, bytes: true }])
+  const report = await together.call('GET /v1/kv/consistency?mode=full')
+  assert.deepEqual(report.json<{ issues: object[] }>().issues, [])
+})
+
+// Mutants: placesOf() without areDifferent(); mem_not_plain that looks for no source event, no key, no tombstone.
+test('of what a call stores, one that is known, current or forgotten leaves the others as they are', async () => {
+  const memory = memoryOf(tenant, 'mixed')
+  const other = memoryOf(tenant, 'beside')
+  const [known, current, gone] = await memory.storeAll([
+    { content: 'known', sourceEventId: 'e' },
+    { content: 'current', key: 'k' },
+    { content: 'to be forgotten' },
+  ])
+  assert.equal((await memory.call(`DELETE /v1/memory/records/${gone?.id}`)).status, 200)
+  // Sent at once, they share calls.
+  const [again, next, refused, plain, beside] = await Promise.all([
+    memory.store({ content: 'known', sourceEventId: 'e' }),
+    memory.store({ content: 'next', key: 'k' }),
+    memory.call('POST /v1/memory/records', { content: 'To be  FORGOTTEN' }),
+    memory.store('plain'),
+    other.store('beside'),
+  ])
+  assert.equal(again.id, known?.id)
+  assert.equal(refused.error.code, 'MEMORY_FORGOTTEN')
+  const ended = (await memory.get(current?.id as string)).json<{ validTo: string | null }>()
+  assert.deepEqual([ended.validTo, next.validTo], [next.validFrom, null])
+  assert.deepEqual([plain.content, beside.content], ['plain', 'beside'])
+  const versions = (await memory.list()).records.map(({ version }) => version)
+  assert.equal(new Set(versions).size, versions.length)
+})
+
+const plain = { context: null, key: null, sourceEventId: null, isOverride: false, supersedes: null }
+
+test('where the records of a call stand: by database and context, and whether they only add', () => {
+  const places = placesOf([
+    { database: 'd', record: { ...plain, context: 'a' } },
+    { database: 'e', record: { ...plain, key: 'k' } },
+    { database: 'd', record: plain },
+    { database: 'd', record: { ...plain, context: 'a', key: 'k' } },
+    { database: 'e', record: { ...plain, key: 'k' } },
+  ])
+  assert.deepEqual(places, [
+    { nth: 1, first: 1, place: 0, shared: 2 },
+    { nth: null, first: 1, place: 0, shared: null },
+    { nth: 2, first: 2, place: 0, shared: null },
+    { nth: 3, first: 1, place: 1, shared: null },
+    { nth: null, first: 1, place: 1, shared: null },
+  ])
+  for (const one of [{ isOverride: true }, { supersedes: 'mem_1' }])
+    assert.equal(placesOf([{ database: 'd', record: { ...plain, ...one } }])[0]?.nth, null)
+})
