@@ -145,3 +145,45 @@ test('a record that cannot be read hides no other, in a list or a recall, and is
     await daemon.sql('drop function loci.record_digest; alter function loci.real_digest rename to record_digest')
   }
 })
+
+// Mutants: mem_index that reads what ended with p_tail_max 0 too: 500; recall-routes.ts without unnamed(), or with
+// `incomplete` by the cuts alone; mem_changed_around() that gives up the half in which something is.
+test('a record that ended and cannot be read hides no other of a recall, which says that something is missing', async () => {
+  const memory = memoryOf(tenant, 'ended')
+  const lamps = await memory.storeAll(Array.from({ length: 5 }, (_, n) => ({ content: `The lamp ${n} is lit` })))
+  const rest = await memory.storeAll(Array.from({ length: 260 }, (_, n) => ({ content: `Something else ${n}` })))
+  await eventually(async () => {
+    const [head] = await daemon.sql(`select mem_indexed_through as at from loci.databases where name = 'ended'`)
+    return Number(head?.at) > 5
+  }, 60_000)
+  const [rotten, healthy] = [lamps[1]?.id, lamps[2]?.id] as [string, string]
+  for (const id of [rotten, healthy]) await memory.store({ content: `It is dark (${id})`, supersedes: id })
+  const ask = async (more: object) => {
+    const { results, damaged, incomplete } = await memory.recall({ query: 'Which lamp is lit?', limit: 50, ...more })
+    const lit = results.map(({ content }) => content).filter((content) => content.startsWith('The lamp'))
+    return { lit: lit.sort(), damaged, incomplete }
+  }
+  const contents = (numbers: number[]) => numbers.map((n) => `The lamp ${n} is lit`)
+  const asOf = rest.at(-1)?.createdAt as string
+  assert.deepEqual(await ask({}), { lit: contents([0, 3, 4]), damaged: undefined, incomplete: false })
+  assert.deepEqual(await ask({ asOf }), { lit: contents([0, 1, 2, 3, 4]), damaged: undefined, incomplete: false })
+  const failing = (name: string, parameters: string, returns: string, values: string) =>
+    `alter function loci.${name} rename to real_${name};
+     create function loci.${name}(r loci.records${parameters}) returns ${returns} language plpgsql stable as $$
+     begin
+       if r.id = '${rotten}' then raise exception 'invalid page' using errcode = 'XX001'; end if;
+       return loci.real_${name}(r${values});
+     end $$`
+  await daemon.sql(failing('record_digest', '', 'bytea', ''))
+  await daemon.sql(failing('record_holds', ', p_at timestamptz, p_now timestamptz', 'boolean', ', p_at, p_now'))
+  const damaged = [{ ref: null, reason: 'page_unreadable' }]
+  try {
+    assert.deepEqual(await ask({}), { lit: contents([0, 3, 4]), damaged, incomplete: true })
+    assert.deepEqual(await ask({ query: 'Who stands beside the kettle?' }), { lit: [], damaged, incomplete: true })
+    const then = await ask({ asOf })
+    assert.deepEqual([then.lit, then.incomplete], [contents([0, 2, 3, 4]), true])
+  } finally {
+    for (const name of ['record_digest', 'record_holds'])
+      await daemon.sql(`drop function loci.${name}; alter function loci.real_${name} rename to ${name}`)
+  }
+})

@@ -15,6 +15,7 @@ import type { Tails } from './tails.ts'
 import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
 import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
 import { partsOf, segmentKey } from './upkeep/segments.ts'
+import type { IndexState } from './upkeep/store.ts'
 
 interface RecallOptions {
   access: CapabilityAccess
@@ -107,12 +108,21 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
       selection.take(rows.filter((row) => row.intact))
       damaged.push(...rows.filter((row) => !row.intact))
     }
+    damaged.push(...unnamed(state, damaged))
     const recalled = selection.answer()
     // Those are counted with the answer.
     for (const { row } of recalled.hits) read.bytes -= row.body.length
-    const incomplete = recalled.isCut || state.isClosedCut
+    const incomplete = recalled.isCut || state.isClosedCut || state.unreadable > 0
     return { recalled, asOfSeq: state.seq, incomplete, damaged: damagedOf(damaged) }
   }
+}
+
+/** Of records that ended and cannot be read, those that are not among the candidates. */
+function unnamed({ unreadable, through }: IndexState, damaged: StoredRecord[]): StoredRecord[] {
+  const known = damaged.filter((row) => !row.intact && row.isUnreadable && row.seq <= through).length
+  return Array.from({ length: Math.max(0, unreadable - known) }, () => ({
+    ...{ id: null, seq: 0, intact: false, isUnreadable: true },
+  }))
 }
 
 function addRow(read: Read, bytes: number): void {

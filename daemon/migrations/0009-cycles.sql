@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 7051c49121cd86c083b1e4a6f67e7c48982ff074f4e0684ad8e71385ea1a1f1d
+-- functions: 73d3c54c333135f91bd80db69be2240a7440f596706f07458442cc3660bbc7e2
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -44,7 +44,7 @@ await reportOn(async (report) => {
       {
         file: 'daemon/memory/tails.ts',
         from: 'for (const seq of state.tail) {',
-        to: 'for (const seq of before ? before.texts.keys() : state.tail) {',
+        to: 'for (const seq of before ? before.rows.keys() : state.tail) {',
       },
     ])
     const sabotaged = await mutant.startProgram('daemon', world.daemonSettings())

@@ -188,3 +188,67 @@ begin
     where r.intact is not true or loci.record_holds(r.record, clock_timestamp(), clock_timestamp()));
 end
 $$;
+
+-- What mem_index says of records that ended, around what cannot be read of them: the number of each that changed
+-- between p_from and p_through, stands in a segment and no longer holds; null of one that cannot be read, whose number
+-- nobody knows. A range that fails is halved, as by mem_rows. Called by readIndex(), and by itself. No locks.
+create or replace function loci.mem_changed_around(p_instance text, p_database text, p_indexed_through bigint, p_from bigint, p_through bigint)
+returns table (seq bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+  v_middle bigint := p_from + (p_through - p_from) / 2;
+  v_seqs bigint[];
+begin
+  perform set_config('loci.instance', p_instance, true);
+  begin
+    v_seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.changed_seq between p_from and p_through and r.changed_seq <> r.seq and r.seq <= p_indexed_through and not loci.record_holds(r, v_now, v_now));
+  exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
+    if p_from >= p_through then
+      return query select null::bigint;
+      return;
+    end if;
+    return query select * from loci.mem_changed_around(p_instance, p_database, p_indexed_through, p_from, v_middle);
+    return query select * from loci.mem_changed_around(p_instance, p_database, p_indexed_through, v_middle + 1, p_through);
+    return;
+  end;
+  return query select unnest(v_seqs);
+end
+$$;
+
+-- The same for the texts of those that ended after p_after and until p_until and held at p_as_of, of p_limit at most
+-- (text; null where some that ended in one millisecond cannot be read, and then nothing is known of the others).
+create or replace function loci.mem_closed_around(p_instance text, p_database text, p_as_of timestamptz, p_after timestamptz, p_until timestamptz,
+  p_limit int)
+returns table (text text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+  v_middle timestamptz := p_after + (p_until - p_after) / 2;
+  v_texts text[];
+  v_count int;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  begin
+    v_texts := array(select case when (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of, v_now)
+        and loci.record_is_intact(c.r, p_instance, p_database) then loci.mem_text(c.r) else '' end
+      from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_after and r.valid_to <= p_until
+        order by r.valid_to limit p_limit) c);
+  exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
+    if p_until - p_after <= interval '1 millisecond' then
+      return query select null::text;
+      return;
+    end if;
+    return query select * from loci.mem_closed_around(p_instance, p_database, p_as_of, p_after, v_middle, p_limit);
+    get diagnostics v_count = row_count;
+    if v_count < p_limit then
+      return query select * from loci.mem_closed_around(p_instance, p_database, p_as_of, v_middle, p_until, p_limit - v_count);
+    end if;
+    return;
+  end;
+  return query select unnest(v_texts);
+end
+$$;

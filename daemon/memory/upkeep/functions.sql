@@ -28,8 +28,9 @@ $$;
 -- that hold, the texts of those of them above p_have ([seq, mark] of a damaged one), the marks of the others by xor, so
 -- that the caller knows whether those that it has are the same, the numbers of the records that stand in a segment and
 -- no longer hold, and the texts of those that no longer hold and did at p_as_of, of the 4,096 that ended first after
--- it; is_closed_cut: there are more. Called by readIndex(): every recall and every build of segments. No locks.
--- Cost: the tail's rows, and in full those that the caller has not seen.
+-- it; is_closed_cut: there are more. p_tail_max 0: no record is read, neither of the tail nor of those that ended.
+-- Called by readIndex(): every recall and every build of segments. No locks. Cost: the tail's rows, and in full those
+-- that the caller has not seen.
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
   out now timestamptz, out life text, out sums text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
   out tail bigint[], out tail_mark text, out texts text, out changed bigint[], out closed text, out is_closed_cut boolean, out service text, out sent text, out config_intact boolean)
@@ -58,10 +59,13 @@ begin
       where r.instance_id = p_instance and r.database = p_database and r.seq > greatest(through, p_have) and r.seq <= tail_through
         and loci.record_holds(r, v_now, v_now);
   end if;
-  changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
-    and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
+  changed := '{}';
+  if p_tail_max > 0 then
+    changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
+  end if;
   closed := '[]'; is_closed_cut := false;
-  if p_as_of is not null then
+  if p_as_of is not null and p_tail_max > 0 then
     select '[' || coalesce(string_agg(loci.mem_text(c.r), ',' order by (c.r).seq) filter (where (c.r).valid_from <= p_as_of
         and loci.record_holds(c.r, p_as_of, v_now) and loci.record_is_intact(c.r, p_instance, p_database)), '') || ']', count(*) >= 4096
       into closed, is_closed_cut from (select r from loci.records r

@@ -57,6 +57,8 @@ export interface IndexState {
   /** Records that no longer hold, and did at `asOf`; and whether there may be more of them than are read. */
   closed: TextRow[]
   isClosedCut: boolean
+  /** Of records that ended: how many could not be read, or more of one moment. Their numbers are not known. */
+  unreadable: number
   service: string | null
   sent: string | null
 }
@@ -68,7 +70,7 @@ type TextArray = [
 type SegmentArray = [id: number, from: number, through: number, items: number, format: number, mark: string]
 
 export interface IndexRow
-  extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed'> {
+  extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed' | 'unreadable'> {
   segments: string | null
   tailMark: string
   texts: string
@@ -95,9 +97,45 @@ export function readIndex(sql: Sql, instanceId: string, database: string, option
     () => readStraight(sql, instanceId, database, options),
     async () => {
       const state = await readStraight(sql, instanceId, database, { ...options, have: 0, tailMax: 0 })
-      return { ...state, ...(await readTailAround(sql, instanceId, database, state)), isAround: true }
+      const tail = await readTailAround(sql, instanceId, database, state)
+      const ended = await readEndedAround(sql, instanceId, database, state, options.asOf ?? null)
+      return { ...state, ...tail, ...ended, isAround: true }
     },
   )
+}
+
+/** As mem_index reads. */
+const CLOSED_MAX = 4_096
+
+/** What no longer holds, around what cannot be read of it: nobody can say of which record that is. */
+async function readEndedAround(
+  sql: Sql,
+  instanceId: string,
+  database: string,
+  { through, indexedAt, seq, now }: IndexState,
+  asOf: Date | null,
+): Promise<Pick<IndexState, 'changed' | 'closed' | 'isClosedCut' | 'unreadable'>> {
+  const { rows: changed } = await sql.query<{ seq: number | null }>({
+    name: 'mem_changed_around',
+    text: 'select seq from loci.mem_changed_around($1, $2, $3, $4, $5)',
+    values: [instanceId, database, through, indexedAt + 1, seq],
+  })
+  const { rows: closed } =
+    asOf === null
+      ? { rows: [] }
+      : await sql.query<{ text: string | null }>({
+          name: 'mem_closed_around',
+          text: 'select text from loci.mem_closed_around($1, $2, $3, $3, $4, $5)',
+          values: [instanceId, database, asOf, now, CLOSED_MAX],
+        })
+  const texts = closed.flatMap(({ text }) => (text ? textOf(JSON.parse(text) as TextArray) : []))
+  return {
+    changed: changed.flatMap(({ seq: own }) => (own === null ? [] : [own])),
+    closed: texts.sort((one, other) => one.seq - other.seq),
+    isClosedCut: closed.length >= CLOSED_MAX,
+    unreadable:
+      changed.filter(({ seq: own }) => own === null).length + closed.filter(({ text }) => text === null).length,
+  }
 }
 
 /** The tail, around what cannot be read of it. A moment later: what was closed in between is missing, as if it held. */
@@ -131,7 +169,7 @@ export function indexOf(row: IndexRow): IndexState {
   if (row.segments === null)
     return {
       ...{ ...NO_INDEX, now: row.now, segments: [], tail: [], tailMark: 0n },
-      ...{ texts: [], damaged: [], isAround: false, changed: [], closed: [] },
+      ...{ texts: [], damaged: [], isAround: false, changed: [], closed: [], unreadable: 0 },
     }
   const texts = JSON.parse(row.texts) as TextArray[]
   return {
@@ -145,6 +183,7 @@ export function indexOf(row: IndexRow): IndexState {
     damaged: damagedIn(texts),
     isAround: false,
     closed: textsOf(row.closed),
+    unreadable: 0,
   }
 }
 
