@@ -1,8 +1,8 @@
 // A load with what it costs: processor time of the daemons and of PostgreSQL, and bytes of WAL, for each request.
 
+import { cpuTime } from '@loci/tests/world/cpu-time.ts'
 import { runSql } from '@loci/tests/world/sql.ts'
 import type { World } from '@loci/tests/world/world.ts'
-import { cpuTime } from './cpu-time.ts'
 import { type LoadOptions, type LoadResult, runLoad } from './load.ts'
 
 export interface Measured extends LoadResult {

@@ -153,6 +153,10 @@ export async function createDaemon(options: DaemonOptions) {
   const sweepRecords = sweepingRecords(background, index)
   const tails = createTails()
   const cycles = createCycles({ pool, index, tails, keys, quota })
+  const runDueCycle = dueCycles({
+    ...{ cycles, requireServed, findInstance: authority.findInstance },
+    isEnabled: () => switches.isEnabled('cognitive'),
+  })
   const walkers = [
     ...[createKvWalker(damage), createSlotWalker(), createRecordWalker()],
     ...[createProjectionWalker(), createCycleWalker()],
@@ -214,17 +218,12 @@ export async function createDaemon(options: DaemonOptions) {
     jobs: [
       ...dueJobs(background, {
         ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections, history: pruneCycles },
-        cycle: backingOff(
-          'cycle',
-          dueCycles({
-            ...{ cycles, requireServed, findInstance: authority.findInstance },
-            isEnabled: () => switches.isEnabled('cognitive'),
-          }),
-        ),
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
         advice: backingOff('advice', (_, due) => advice.save(background, due)),
       }),
+      // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
+      ...dueJobs(background, { cycle: backingOff('cycle', runDueCycle) }, { name: 'due cycles', width: 8 }),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),

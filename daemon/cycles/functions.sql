@@ -186,6 +186,15 @@ begin
       cyc_focus_seq = case when p_focus is null then h.cyc_focus_seq else made.seq end, cyc_interval_ms = p_interval_ms, cyc_history = p_history,
       cyc_seen = case when p_head.seq = p_read then v_head.seq else p_read end
     where h.instance_id = p_head.instance_id and h.name = p_head.name;
+  -- The next one in the same transaction, so that a cycle that is done is never due again. Where all was seen nothing
+  -- is due: what comes in next puts it on the list.
+  if p_interval_ms is not null and p_head.seq <> p_read then
+    insert into loci.due as d (instance_id, database, kind, at)
+      values (p_head.instance_id, p_head.name, 'cycle', made.completed_at + p_interval_ms * interval '1 millisecond')
+      on conflict (instance_id, database, kind) do update set at = excluded.at;
+  elsif p_interval_ms is not null or p_head.cyc_interval_ms is not null then
+    delete from loci.due d where d.instance_id = p_head.instance_id and d.database = p_head.name and d.kind = 'cycle';
+  end if;
   if made.seq - p_head.cyc_pruned_through > p_history + 100 then
     perform loci.put_due(p_head.instance_id, p_head.name, 'history', clock_timestamp());
   end if;

@@ -61,6 +61,11 @@ export type Ran = Cycle | 'known' | 'answers'
 
 export interface Cycles {
   run(request: RunRequest): Promise<Ran>
+  /**
+   * As the next one after the cycle of that number. Where another came first, because a claim took longer than it
+   * holds, that one has taken in what there was, and none is run.
+   */
+  runAfter(number: number, request: RunRequest): Promise<void>
 }
 
 const PHASES: readonly Phase[] = ['perceive', 'cue', 'recall', 'compete', 'broadcast', 'learn']
@@ -135,12 +140,13 @@ export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions)
     }
   }
 
-  async function runOnce(request: RunRequest, macs: Macs, until: number): Promise<Ran> {
+  async function runOnce(request: RunRequest, macs: Macs, until: number, after?: number): Promise<Ran | 'passed'> {
     const { instance, database, run, claim } = request
     const unstorable = new Set<string>()
     let isPaid = false
     for (;;) {
       const attempted = await attempt(request, macs, unstorable)
+      if (after !== undefined && attempted.state.number !== after) return 'passed'
       const limitMs = run.limits?.maxDurationMs ?? attempted.config.run.maxDurationMs
       if (performance.now() - attempted.startedAt > limitMs) throw tooLong(limitMs)
       if (run.dryRun) return dryRecord(attempted)
@@ -161,27 +167,32 @@ export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions)
     }
   }
 
-  return {
-    async run(request) {
-      const { instance, database, run } = request
-      for (const write of run.observations ?? []) bodyOf(write, request.source)
-      if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
-        throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have ${METADATA_BYTES_MAX} bytes.`)
-      const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)
-      const macs = macsOf(await keys.of(instance.id))
+  async function runInTurn(request: RunRequest, after?: number): Promise<Ran | 'passed'> {
+    const { instance, database, run } = request
+    for (const write of run.observations ?? []) bodyOf(write, request.source)
+    if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
+      throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have ${METADATA_BYTES_MAX} bytes.`)
+    const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)
+    const macs = macsOf(await keys.of(instance.id))
+    try {
+      const leave = await turns.take(`${instance.id}/${database}`, until)
+      if (!leave) throw busy(database)
       try {
-        const leave = await turns.take(`${instance.id}/${database}`, until)
-        if (!leave) throw busy(database)
-        try {
-          return await runOnce(request, macs, until)
-        } finally {
-          leave()
-        }
-      } catch (error) {
-        // Counted where it can be; what is told is why the cycle failed.
-        if (!run.dryRun) await countFailure(pool, { instanceId: instance.id, database }, codeOf(error)).catch(() => {})
-        throw error
+        return await runOnce(request, macs, until, after)
+      } finally {
+        leave()
       }
+    } catch (error) {
+      // Counted where it can be; what is told is why the cycle failed.
+      if (!run.dryRun) await countFailure(pool, { instanceId: instance.id, database }, codeOf(error)).catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    run: (request) => runInTurn(request) as Promise<Ran>,
+    async runAfter(number, request) {
+      await runInTurn(request, number)
     },
   }
 }

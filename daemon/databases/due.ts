@@ -49,25 +49,30 @@ export function backingOff(kind: DueKind, handle: DueHandler): DueHandler {
   }
 }
 
-export function dueJobs(sql: Sql, handlers: DueHandlers): Job[] {
-  return [{ name: 'due work', everyMs: DUE_MS, run: () => workDue(sql, handlers, WORK_MS) }]
+/** `width`: so many of a kind side by side, for work that waits more than it computes. */
+export function dueJobs(sql: Sql, handlers: DueHandlers, { name = 'due work', width = 1 } = {}): Job[] {
+  return [{ name, everyMs: DUE_MS, run: () => workDue(sql, handlers, WORK_MS, width) }]
 }
 
 /** Runs while something is due and time is left. Each handler commits by itself, so others can write in between. */
-export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number): Promise<void> {
+export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number, width = 1): Promise<void> {
   const endsAt = performance.now() + workMs
   let failure: unknown
   let claimed: number
   do {
     claimed = 0
     for (const [kind, handle] of Object.entries(handlers)) {
-      for (const due of await claimDue(sql, kind, CLAIMED_MAX)) {
-        claimed += 1
-        // One database in trouble must not keep the others waiting; its row is due again in 5 s, or later (backingOff).
-        await handle(sql, due).catch((error) => {
-          failure ??= new Error(`due work '${kind}' failed`, { cause: error })
-        })
+      const rows = await claimDue(sql, kind, CLAIMED_MAX)
+      claimed += rows.length
+      const lane = async () => {
+        for (let due = rows.shift(); due; due = rows.shift())
+          // One database in trouble must not keep the others waiting; its row is due again in 5 s, or later
+          // (backingOff).
+          await handle(sql, due).catch((error) => {
+            failure ??= new Error(`due work '${kind}' failed`, { cause: error })
+          })
       }
+      await Promise.all(Array.from({ length: width }, lane))
     }
   } while (claimed > 0 && performance.now() < endsAt)
   if (failure) throw failure

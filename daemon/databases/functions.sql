@@ -150,3 +150,15 @@ begin
 end
 $$;
 comment on function loci.put_due is 'without enter_database: called by functions that have entered';
+
+-- A database with a schedule has something to take in: a cycle is due, an interval after the last one. A row that
+-- stands says when, or is claimed, and then the cycle that is under way sees to the next. Called by functions that hold
+-- the head and bring records or slots. Cost: one read of an index while a row stands.
+create or replace function loci.put_cycle(p_head loci.databases) returns void language plpgsql as $$
+begin
+  insert into loci.due (instance_id, database, kind, at) values (p_head.instance_id, p_head.name, 'cycle',
+      greatest(clock_timestamp(), p_head.cyc_last_at + p_head.cyc_interval_ms * interval '1 millisecond'))
+    on conflict do nothing;
+end
+$$;
+comment on function loci.put_cycle is 'without enter_database: called by functions that have entered';

@@ -278,6 +278,9 @@ begin
   if p_head.mem_tail >= loci.mem_tail_max() and p_before.mem_tail < loci.mem_tail_max() then
     perform loci.put_due(p_head.instance_id, p_head.name, 'index', clock_timestamp());
   end if;
+  if p_head.cyc_interval_ms is not null then
+    perform loci.put_cycle(p_head);
+  end if;
 end
 $$;
 comment on function loci.mem_put_head is 'without enter_database: called by functions that have entered';

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 73d3c54c333135f91bd80db69be2240a7440f596706f07458442cc3660bbc7e2
+-- functions: 5cb9757b1f7e8df4cc151a5b081b45283f9ee4dfe45ac58dd61bb86e2c1d2c1d
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -353,6 +353,9 @@ begin
   if v_doc.soonest is not null then
     perform loci.put_due(v_doc.instance_id, v_doc.database, 'slots', v_doc.soonest);
   end if;
+  if p_head.cyc_interval_ms is not null then
+    perform loci.put_cycle(p_head);
+  end if;
   return v_doc.digest;
 end
 $$;

@@ -102,29 +102,37 @@ begin
 end
 $$;
 
--- Whether a cycle that is due has anything to take in: a record or a slot that came since the last one. If not, or
--- where no schedule stands any more, the due row is moved to the next time, or deleted. Called by runDueCycle().
--- Locks: the head, the due row. Cost: two index reads.
-create or replace function loci.cycle_due(p_instance text, p_database text, out is_fresh boolean, out interval_ms bigint)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+-- Whether a record or a slot came in that no cycle has seen. Called by cycle_due. Cost: two index reads.
+create or replace function loci.cycle_fresh(p_head loci.databases) returns boolean
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return exists (select from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq > p_head.cyc_seen)
+    or exists (select from loci.working_memory w where w.instance_id = p_head.instance_id and w.database = p_head.name and w.version > p_head.cyc_seen);
+end
+$$;
+
+-- Whether a cycle that is due has anything to take in, and the number of the last one. If not, or where no schedule
+-- stands any more, the due row is deleted: what comes in next makes another (put_cycle). Called by checkDue(). Locks:
+-- none where something came in, so that nothing is written; else the head, which whoever brings something holds, and
+-- the due row.
+create or replace function loci.cycle_due(p_instance text, p_database text, out is_fresh boolean, out number bigint)
+language plpgsql as $$
 declare
   v_entered record;
+  v_head loci.databases;
 begin
-  is_fresh := false;
-  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
-  interval_ms := (v_entered.head).cyc_interval_ms;
-  if v_entered.outcome <> 'open' or interval_ms is null then
-    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
-    return;
-  end if;
-  is_fresh := exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.seq > (v_entered.head).cyc_seen)
-    or exists (select from loci.working_memory w where w.instance_id = p_instance and w.database = p_database
-      and w.version > (v_entered.head).cyc_seen);
+  perform set_config('loci.instance', p_instance, true);
+  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
+  is_fresh := v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head);
   if not is_fresh then
-    update loci.due d set at = clock_timestamp() + interval_ms * interval '1 millisecond'
-      where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
+    select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
+    v_head := v_entered.head;
+    is_fresh := v_entered.outcome = 'open' and v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head);
+    if not is_fresh then
+      delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
+    end if;
   end if;
+  number := v_head.cyc_total;
 end
 $$;
 

@@ -1,11 +1,12 @@
-// Cycles by schedule: rows of due work, which any replica claims. One runs only where something came in since the last
-// cycle, and stays due while the sub-service is off, the instance takes no writes or is over its quota, or the feed is
-// stale: its claim ends after 5 s, and then it is asked again.
+// Cycles by schedule: rows of due work, which any replica claims. There is one only where something came in since the
+// last cycle: whatever brings it puts the row on the list, and the commit of a cycle takes it off, or moves it by an
+// interval. It stays due while the sub-service is off, the instance takes no writes or is over its quota, or the feed
+// is stale: its claim ends after 5 s, and then it is asked again.
 
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../../access/authority.ts'
 import type { RequireServed } from '../../access/served.ts'
-import { type Due, postponeDue } from '../../databases/store.ts'
+import type { Due } from '../../databases/store.ts'
 import type { Cycles } from '../run.ts'
 import { checkDue } from './store.ts'
 
@@ -23,10 +24,17 @@ export function dueCycles({ cycles, isEnabled, findInstance, requireServed }: Lo
     const instance = await findInstance(due.instanceId)
     if (!instance || instance.state === 'deleted') return
     requireServed(instance, 'write')
-    const { isFresh, intervalMs } = await checkDue(sql, due)
-    if (!isFresh || intervalMs === null) return
+    const { isFresh, number } = await checkDue(sql, due)
+    if (!isFresh || number === null) return
     const source = { type: 'cycle' as const, ref: 'schedule', actor: null, trust: 'holder' as const }
-    await cycles.run({ instance, database: due.database, trigger: 'schedule', requestedBy: null, source, run: {} })
-    await postponeDue(sql, 'cycle', due, intervalMs)
+    const request = {
+      instance,
+      database: due.database,
+      trigger: 'schedule' as const,
+      requestedBy: null,
+      source,
+      run: {},
+    }
+    await cycles.runAfter(number, request)
   }
 }

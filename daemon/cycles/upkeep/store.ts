@@ -48,17 +48,17 @@ export async function pruneCycles(sql: Sql, { instanceId, database }: Due): Prom
   })
 }
 
-/** Whether anything came in since the last cycle; where nothing did, the due row has moved to the next time. */
+/** Whether anything came in since the last cycle, and its number; where nothing did, the due row is gone. */
 export async function checkDue(
   sql: Sql,
   { instanceId, database }: Due,
-): Promise<{ isFresh: boolean; intervalMs: number | null }> {
-  const { rows } = await sql.query<{ isFresh: boolean; intervalMs: number | null }>({
+): Promise<{ isFresh: boolean; number: number | null }> {
+  const { rows } = await sql.query<{ isFresh: boolean; number: number | null }>({
     name: 'cycle_due',
-    text: 'select is_fresh as "isFresh", interval_ms as "intervalMs" from loci.cycle_due($1, $2)',
+    text: 'select is_fresh as "isFresh", number from loci.cycle_due($1, $2)',
     values: [instanceId, database],
   })
-  return rows[0] as { isFresh: boolean; intervalMs: number | null }
+  return rows[0] as { isFresh: boolean; number: number | null }
 }
 
 export interface CycleContent {

@@ -26,6 +26,7 @@ declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_open text[];
   v_refused jsonb;
+  v_scheduled loci.databases[];
   v_other text[];
   v_bytes bigint := 0;
   v_more bigint;
@@ -47,8 +48,9 @@ begin
       return;
     end if;
   end if;
-  select array_agg(e.name) filter (where e.outcome = 'open'), jsonb_object_agg(e.name, e.outcome) filter (where e.outcome <> 'open')
-    into v_open, v_refused from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e;
+  select array_agg(e.name) filter (where e.outcome = 'open'), jsonb_object_agg(e.name, e.outcome) filter (where e.outcome <> 'open'),
+      array_agg(e.head) filter (where e.outcome = 'open' and (e.head).cyc_interval_ms is not null)
+    into v_open, v_refused, v_scheduled from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e;
   v_other := loci.mem_not_plain(p_instance, v_now, p_nth, p_database, p_key, p_source_event, p_context, p_value, p_occurred);
   outcome := 'done'; created_at := v_now;
   for ord, id, version, valid_from, expires_at, digest, v_more, v_tail in
@@ -69,6 +71,9 @@ begin
     end if;
     return next;
   end loop;
+  if v_scheduled is not null then
+    perform loci.put_cycle(h) from unnest(v_scheduled) h;
+  end if;
   perform loci.add_totals(p_instance, cardinality(v_data), v_bytes);
   if v_other <> '{}' or v_refused is not null then
     for ord, outcome, id, key, source_event_id, version, body, created_at, valid_from, valid_to, archived_at, expires_at, digest, v_made in

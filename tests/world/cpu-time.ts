@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { World } from '@loci/tests/world/world.ts'
+import type { World } from './world.ts'
 
 /** Linux counts in hundredths of a second. */
 const TICK_US = 10_000
