@@ -178,8 +178,8 @@ test('what is missing is told in the same words everywhere, and an option is tol
   }
   assert.deepEqual(problems({ inner: {} }), [
     'body.name is required',
-    'body.kind is required: one of "a"|"b"',
+    'body.kind is required: one of "a", "b"',
     'body.inner.at is required',
   ])
-  assert.match(String(problems({ name: 5, kind: 'a', inner: { at: 1 } })), /expected string, received number/)
+  assert.deepEqual(problems({ name: 5, kind: 'a', inner: { at: 1 } }), ['body.name must be a string'])
 })

@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts'
 import { requireKnownNames } from './field-names.ts'
 import { parseJson } from './json.ts'
 import type { Log } from './log.ts'
+import './problems.ts'
 import { parseQuery } from './query-string.ts'
 import type { Call, Route } from './route.ts'
 
@@ -84,25 +85,13 @@ export function parseBySchema<Schema extends z.ZodType>(
   if (result.success) return result.data
   const details = result.error.issues
     .slice(0, 20)
-    .map((issue) => ({ field: [place, ...issue.path].join('.'), problem: problemOf(issue, value) }))
+    .map((issue) => ({ field: [place, ...issue.path].join('.'), problem: issue.message }))
   const first = details[0]
   throw new ApiError(
     'VALIDATION_ERROR',
     `The request does not have the documented form: ${first?.field}: ${first?.problem}.`,
     { details },
   )
-}
-
-/** What is missing is said so, whatever its schema would say of `undefined`. */
-function problemOf({ code, path, message }: z.core.$ZodIssue, value: unknown): string {
-  if (code !== 'invalid_type' && code !== 'invalid_value' && code !== 'invalid_union') return message
-  const given = path.reduce<unknown>(
-    (inside, key) => (inside as Record<PropertyKey, unknown> | undefined)?.[key],
-    value,
-  )
-  if (given !== undefined) return message
-  const options = /expected one of (.+)$/.exec(message)?.[1]
-  return options ? `is required: one of ${options}` : 'is required'
 }
 
 /** What a handler is given. A class for the sake of `signal`: a getter of a literal is made anew with every request. */
