@@ -63,6 +63,7 @@ import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
 import { createTails } from './memory/tails.ts'
 import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
+import { listEvents } from './projections/intake.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
 import { expireProjections } from './projections/store.ts'
@@ -152,7 +153,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const sweepRecords = sweepingRecords(background, index)
   const tails = createTails()
-  const cycles = createCycles({ pool, index, tails, keys, quota })
+  const cycles = createCycles({ pool, index, tails, keys, quota, listEvents })
   const runDueCycle = dueCycles({
     ...{ cycles, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),

@@ -1,7 +1,7 @@
 // The fourth phase: who has the slots (COGNITION 5.1, 5.6).
 
 import type { Policy } from '../working-memory/config.ts'
-import { SLOTS_BYTES_MAX } from '../working-memory/slots.ts'
+import { SLOTS_BYTES_MAX, VALUE_BYTES_MAX } from '../working-memory/slots.ts'
 import { type Candidate, stickinessIn } from './judge.ts'
 import type { CycleInput } from './shapes.ts'
 
@@ -39,7 +39,7 @@ export function compete(pool: readonly Candidate[], input: CycleInput): Outcome 
     const size = sizeOf(one)
     const hasRoom = kept.length < capacity && bytes + size <= SLOTS_BYTES_MAX
     const isSafe = policy !== 'activation' && (one.held !== null || one.fresh !== null)
-    const isGood = !one.isHushed && (bar === null || one.score >= bar || isSafe)
+    const isGood = !one.isHushed && !isTooLarge(one) && (bar === null || one.score >= bar || isSafe)
     if (isPinned(one) || (hasRoom && isGood)) {
       kept.push(one)
       bytes += size
@@ -71,6 +71,11 @@ export function byNewest(one: Candidate, other: Candidate): number {
 /** By competition a pinned slot never leaves. */
 function isPinned({ held }: Candidate): boolean {
   return held?.slot.pinned === true
+}
+
+/** A record may say more than a slot holds. */
+export function isTooLarge(one: Candidate): boolean {
+  return (one.held === null || one.fresh !== null) && sizeOf(one) > VALUE_BYTES_MAX
 }
 
 /** As a slot, in bytes. */

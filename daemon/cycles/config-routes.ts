@@ -6,7 +6,7 @@ import type { CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
 import { layersOf, readConfig } from '../databases/config/store.ts'
 import { cycleConfig, RULES } from './config.ts'
-import { attemptsOf, loopOf } from './health.ts'
+import { attemptsOf, backlogOf, loopOf } from './health.ts'
 import { placeOf, SHARED } from './routes.ts'
 import { readHead } from './store.ts'
 import { setSchedule } from './upkeep/store.ts'
@@ -35,8 +35,7 @@ export function cycleConfigRoutes({ access, pool }: { access: CapabilityAccess; 
           enabled: true,
           loop,
           lastCycle: head.lastAt === null ? null : { seq: head.total, completedAt: head.lastAt.toISOString() },
-          // Projections are taken in once they are built.
-          backlog: { projections: 0, oldestAgeMs: null },
+          backlog: backlogOf(head),
           attempts,
         }
       },

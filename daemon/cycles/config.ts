@@ -55,6 +55,7 @@ function shares(fallback: number[]): Known {
 /** What the run itself goes by; the rest is the cycle's. */
 export interface RunConfig {
   maxDurationMs: number
+  maxEvents: number
   cycleHistory: number
   intervalMs: number | null
 }
@@ -94,6 +95,7 @@ export function cycleConfig(slots: unknown[], layers: unknown[]): { cycle: Cycle
     },
     run: {
       maxDurationMs: using('maxDurationMs') as number,
+      maxEvents: using('maxEvents') as number,
       cycleHistory: using('cycleHistory') as number,
       intervalMs: using('schedule.intervalMs') as number | null,
     },

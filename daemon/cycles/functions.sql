@@ -36,9 +36,10 @@ create or replace function loci.cycle_bytes(c loci.cycles) returns bigint langua
   select octet_length(c.body)::bigint + coalesce(octet_length(c.focus), 0) + coalesce(octet_length(c.metadata), 0) + 300
 $$;
 
--- Commits cycles of one instance, at most one of a database. The arrays of cycles, steps, records and presentations
--- have one element each; the last three bear the number of their cycle. outcome: done; moved (the document, the cycles
--- or what is erased is not what was read: compute again); or what enter_database() answered. A row with `claim` says
+-- Commits cycles of one instance, at most one of a database. The arrays of cycles, steps, records, presentations and
+-- events that are taken in have one element each; the last four bear the number of their cycle. outcome: done; moved
+-- (the document, the cycles, the events or what is erased is not what was read: compute again); or what
+-- enter_database() answered. A row with `claim` says
 -- why that claim's cycle cannot be done (claim_keys); then nothing of the call was. A record that cannot be stored as
 -- it was planned fails the call with SQLSTATE LC002; detail = cycle, record, outcome. Called by commitCycles(). Locks:
 -- those of claim_keys, enter_database, rows, due work, keep_answers, totals, the head of events, in this order.
@@ -49,6 +50,7 @@ create or replace function loci.cycle_commit(p_instance text, p_databases_max bi
   p_record_cycle int[], p_record_id text[], p_record_key text[], p_source_event text[], p_context text[], p_value text[], p_supersedes text[],
   p_record_body text[], p_occurred timestamptz[], p_ttl_ms float8[], p_record_seen text[],
   p_seen_cycle int[], p_seen_id text[], p_seen text[],
+  p_event_cycle int[], p_event bigint[], p_event_record text[],
   p_answers_max bigint, p_route text, p_sealed_with text, p_claim_cycle int[], p_claim_database text[], p_claim_holder text[],
   p_claim_key text[], p_claim_fingerprint text[])
 returns table (claim int, ord int, outcome text, made loci.cycles)
@@ -61,6 +63,8 @@ declare
   v_events jsonb := '[]';
   v_own jsonb;
   v_done record;
+  v_taken int[];
+  v_events_in bigint[];
 begin
   if cardinality(p_claim_key) > 0 then
     perform set_config('loci.instance', p_instance, true);
@@ -77,13 +81,20 @@ begin
     ord := array_position(p_database, v_entered.name); outcome := v_entered.outcome; made := null;
     if outcome = 'open' then
       v_head := v_entered.head; v_doc := null;
+      v_taken := array_positions(p_event_cycle, ord);
+      v_events_in := array(select p_event[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n);
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
-      if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord] then
+      if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord]
+          or not loci.prj_all_pending(p_instance, v_head.name, v_events_in) then
         outcome := 'moved';
       else
         outcome := 'done';
         v_own := loci.cycle_store_records(v_head, ord, array_positions(p_record_cycle, ord), p_record_id, p_record_key, p_source_event, p_context,
           p_value, p_supersedes, p_record_body, p_occurred, p_ttl_ms, p_record_seen, array_positions(p_seen_cycle, ord), p_seen_id, p_seen);
+        if v_taken <> '{}' then
+          perform loci.prj_take_in(p_instance, v_head.name, v_events_in,
+            array(select p_event_record[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n));
+        end if;
         v_done := loci.cycle_append(v_head, v_doc, v_own, p_read[ord], p_started[ord], p_id[ord], p_focus[ord], p_focus_mac[ord],
           p_metadata[ord], p_salt[ord], p_body[ord], p_decisions[ord], p_interval_ms[ord], p_history[ord],
           array_positions(p_step_cycle, ord), p_op, p_key, p_rest, p_meta, p_expires, p_why);
@@ -145,6 +156,7 @@ declare
   v_week date := date_trunc('week', p_started at time zone 'UTC');
   v_bytes bigint := octet_length(p_decisions) + 150;
   v_slots_bytes bigint := 0;
+  v_is_pressed boolean;
 begin
   select * into v_head from loci.databases h where h.instance_id = p_head.instance_id and h.name = p_head.name;
   -- The number of the cycle itself: what it touched without writing it has moved too.
@@ -188,11 +200,12 @@ begin
     where h.instance_id = p_head.instance_id and h.name = p_head.name;
   -- The next one in the same transaction, so that a cycle that is done is never due again. Where all was seen nothing
   -- is due: what comes in next puts it on the list.
-  if p_interval_ms is not null and p_head.seq <> p_read then
-    insert into loci.due as d (instance_id, database, kind, at)
-      values (p_head.instance_id, p_head.name, 'cycle', made.completed_at + p_interval_ms * interval '1 millisecond')
+  v_is_pressed := v_head.prj_pending > 0 and loci.cycle_pressed(v_head);
+  if v_is_pressed or (p_interval_ms is not null and (p_head.seq <> p_read or v_head.prj_pending > 0)) then
+    insert into loci.due as d (instance_id, database, kind, at) values (p_head.instance_id, p_head.name, 'cycle',
+        made.completed_at + case when v_is_pressed then 0 else p_interval_ms end * interval '1 millisecond')
       on conflict (instance_id, database, kind) do update set at = excluded.at;
-  elsif p_interval_ms is not null or p_head.cyc_interval_ms is not null then
+  elsif p_interval_ms is not null or p_head.cyc_interval_ms is not null or p_head.prj_pending > 0 then
     delete from loci.due d where d.instance_id = p_head.instance_id and d.database = p_head.name and d.kind = 'cycle';
   end if;
   if made.seq - p_head.cyc_pruned_through > p_history + 100 then

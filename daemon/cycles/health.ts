@@ -15,6 +15,12 @@ export function attemptsOf({ total, failed, failedRow, failedAt, failedCode }: C
   }
 }
 
+/** The events that wait for a cycle. */
+export function backlogOf({ pending, pendingSince, at }: CycleHead) {
+  const ageMs = pendingSince && Math.max(0, Math.round(at.getTime() - pendingSince.getTime()))
+  return { projections: pending, oldestAgeMs: ageMs }
+}
+
 /** The due cycle of a database. */
 export function loopOf({ intervalMs, dueAt, lastAt, at }: CycleHead) {
   const lagMs = dueAt === null ? 0 : Math.max(0, Math.round(at.getTime() - dueAt.getTime()))

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { type IdType, idFrom } from '@loci/contract/ids.ts'
 import { rounded } from '../working-memory/activation.ts'
-import { type Outcome, sizeOf } from './compete.ts'
+import { isTooLarge, type Outcome, sizeOf } from './compete.ts'
 import { type Candidate, contentOf, explanationOf, isDueNow, surfaceIn } from './judge.ts'
 import { type Ledger, ruleOf } from './ledger.ts'
 import type { Held, Settled } from './perceive.ts'
@@ -125,7 +125,12 @@ function expiryOf({ fresh, record }: Candidate, { now, config: { slotTtlMs } }: 
   return ends.length === 0 ? null : Math.min(...ends)
 }
 
-function whyDropped({ score, copyOf }: Candidate, { bar }: Outcome, displacedBy: string | null) {
+function whyDropped(one: Candidate, { bar }: Outcome, displacedBy: string | null) {
+  const { score, copyOf } = one
+  if (isTooLarge(one)) {
+    const reason = 'It is larger than a slot may be.'
+    return { reasonCode: 'over_limit', reason, displacedBy: null } as const
+  }
   if (copyOf !== null) {
     const reason = `A near copy of ${copyOf} by the same actor.`
     return { reasonCode: 'outcompeted', reason, displacedBy: copyOf } as const

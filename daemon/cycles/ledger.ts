@@ -29,6 +29,7 @@ const RULES: Record<ReasonCode, string> = {
   merged: 'a key names one current fact',
   outcompeted: 'competition',
   below_threshold: 'threshold under a focus',
+  over_limit: 'size of a slot',
   expired: 'time to live',
   superseded: 'supersession',
   consolidated: 'consolidation',

@@ -11,7 +11,38 @@ import type { CycleState, KnownRow, Lookup, NewCycle, RecordRow } from './store.
 /** A gap between two moments that closes the open context (loci.mem_place). */
 const CONTEXT_GAP_MS = 1_800_000
 
-export function lookupOf(write: RecordWrite, macs: Macs): Lookup {
+/** What a cycle takes in: an observation that it was handed, or an event that waited. */
+export interface Incoming {
+  write: RecordWrite
+  source: Source
+  lookup: Lookup
+  /** Number of the event. */
+  event: number | null
+}
+
+/** An event that waits; `write` null: it says nothing. */
+export interface WaitingEvent {
+  seq: number
+  write: RecordWrite | null
+  source: Source
+  /** HMAC in hex. */
+  context: string
+}
+
+/** Events first, in the order in which they came: they were there before. */
+export function incomingOf(
+  events: readonly WaitingEvent[],
+  writes: readonly RecordWrite[],
+  source: Source,
+  macs: Macs,
+): Incoming[] {
+  const said = events.flatMap(({ seq, write, source: own, context }): Incoming[] =>
+    write ? [{ write, source: own, lookup: { ...lookupOf(write, macs), context }, event: seq }] : [],
+  )
+  return [...said, ...writes.map((write) => ({ write, source, lookup: lookupOf(write, macs), event: null }))]
+}
+
+function lookupOf(write: RecordWrite, macs: Macs): Lookup {
   return {
     sourceEventId: write.sourceEventId ?? null,
     value: macs.value(write.content),
@@ -32,12 +63,12 @@ export function knownRecord({ id, seq, key, storedAt, expiresAt, presented, body
 
 /** The observations with what the store has about each. */
 export function observationsOf(
-  writes: readonly RecordWrite[],
+  incoming: readonly Incoming[],
   ids: readonly string[],
   state: CycleState,
 ): Observation[] {
   const places = createPlaces(state)
-  return writes.map((write, at) => {
+  return incoming.map(({ write, lookup }, at) => {
     const known = state.known[at] as KnownRow
     const current = known.current?.[0]
     return {
@@ -49,7 +80,7 @@ export function observationsOf(
         equal: equalOf(write, known.equal ?? []),
         current: current ? knownRecord(current) : null,
         superseded: known.superseded && knownRecord(known.superseded),
-        place: places(write, known.context),
+        place: places(write, lookup, known.context),
       },
     }
   })
@@ -72,11 +103,11 @@ function createPlaces({ at, contexts, openContext, openPosition, openAt }: Cycle
   let next = contexts
   let open =
     openContext === null ? null : { number: openContext, at: openAt?.getTime() ?? 0, position: openPosition ?? 0 }
-  return ({ contextId, occurredAt }: RecordWrite, known: KnownRow['context']) => {
-    if (contextId !== undefined) {
+  return ({ occurredAt }: RecordWrite, { context }: Lookup, known: KnownRow['context']) => {
+    if (context !== null) {
       if (known) return { context: known[0], position: known[1] }
-      const number = numbers.get(contextId) ?? ++next
-      numbers.set(contextId, number)
+      const number = numbers.get(context) ?? ++next
+      numbers.set(context, number)
       return { context: number, position: 0 }
     }
     const moment = momentOf(occurredAt)?.getTime() ?? at.getTime()
@@ -114,7 +145,9 @@ interface Written {
   /** Of the records that were read, by number. */
   rows: ReadonlyMap<number, RecordRow>
   macs: Macs
-  /** Of what is observed, and of what the cycle itself makes. */
+  /** As many as there are observations. */
+  incoming: readonly Incoming[]
+  /** Of what the cycle itself makes. */
   source: Source
   cycleId: string
 }
@@ -130,14 +163,14 @@ interface SlotText {
 }
 
 /** What working memory does, in order: who leaves, then who is new or was seen. */
-export function stepsOf({ input, result, state, rows, source, cycleId }: Written): Step[] {
+export function stepsOf({ input, result, state, rows, incoming, source, cycleId }: Written): Step[] {
   const { now } = input
   const residents = new Map(state.slots.map((slot) => [slot.key, slot]))
   const leaving = result.rows.evict.map(({ slot: { key }, decision }): Step => {
     const { reasonCode, reason, displacedBy, score, parts } = result.decisions[
       decision
     ] as (typeof result.decisions)[number]
-    const code = reasonCode as 'outcompeted' | 'below_threshold' | 'superseded' | 'expired'
+    const code = reasonCode as 'outcompeted' | 'below_threshold' | 'over_limit' | 'superseded' | 'expired'
     const policy = code === 'outcompeted' || code === 'below_threshold' ? ('activation' as const) : null
     return { op: 'remove', key, why: { reasonCode: code, reason, displacedBy, policy, explain: { score, parts } } }
   })
@@ -182,16 +215,16 @@ export function stepsOf({ input, result, state, rows, source, cycleId }: Written
   }
 
   function textOf(slot: NextSlot, text: string | null): SlotText {
-    const own = { type: 'cycle' as const, ref: cycleId, actor: source.actor, trust: source.trust }
+    const own = (by: Source) => ({ type: 'cycle' as const, ref: cycleId, actor: by.actor, trust: by.trust })
     if (slot.from === 'slot') return JSON.parse(text as string) as SlotText
     if ('observation' in slot.from) {
-      const { write } = input.observations[slot.from.observation] as Observation
+      const { write, source: by } = incoming[slot.from.observation] as Incoming
       const { kind = 'observation', tags = [], evidenceRefs = [], ttlMs = null } = write
-      return { kind, tags, evidenceRefs, ttlMs, updatedAt: '', source: own }
+      return { kind, tags, evidenceRefs, ttlMs, updatedAt: '', source: own(by) }
     }
     const row = rows.get(slot.from.record)
     const { kind = 'observation', tags = [], evidenceRefs = [] } = row?.body ?? {}
-    return { kind, tags, evidenceRefs, ttlMs: null, updatedAt: '', source: own }
+    return { kind, tags, evidenceRefs, ttlMs: null, updatedAt: '', source: own(source) }
   }
 }
 
@@ -210,15 +243,16 @@ function isChanged(slot: NextSlot, meta: CycleState['slots'][number]['meta']): b
 const SLOTS_CONTEXT = 'slots'
 
 /** The records that the cycle makes: of observations, and of slots. */
-export function recordsOf({ input, result, macs, source, cycleId }: Written): NewCycle['records'] {
+export function recordsOf({ input, result, macs, incoming, source, cycleId }: Written): NewCycle['records'] {
   const seen = new Map(result.rows.present.map(({ id, seen: own }) => [id, own]))
   const observed = result.rows.store.map((at) => {
-    const { id, write, known } = input.observations[at] as Observation
+    const { id, known } = input.observations[at] as Observation
+    const { write, source: by, lookup } = incoming[at] as Incoming
     return {
-      ...lookupOf(write, macs),
+      ...lookup,
       ...{
         id,
-        body: bodyOf(write, source),
+        body: bodyOf(write, by),
         occurredAt: momentOf(write.occurredAt) ?? null,
         ttlMs: write.ttlMs ?? null,
       },
@@ -236,6 +270,15 @@ export function recordsOf({ input, result, macs, source, cycleId }: Written): Ne
     }
   })
   return [...observed, ...consolidated]
+}
+
+/** Every event that was read is taken in, also one that said nothing, or only what was known or is forgotten. */
+export function eventsOf(
+  events: readonly WaitingEvent[],
+  { incoming, input, result }: Pick<Written, 'incoming' | 'input' | 'result'>,
+): NewCycle['events'] {
+  const stored = new Map(result.rows.store.map((at) => [incoming[at]?.event, input.observations[at]?.id]))
+  return events.map(({ seq }) => ({ seq, record: stored.get(seq) ?? null }))
 }
 
 /** Presentations of records that were there before. */

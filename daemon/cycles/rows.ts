@@ -39,6 +39,9 @@ export interface CycleHead {
   damaged: { seq: number; ref: string | null; reason: string; at: string }[] | null
   intervalMs: number | null
   dueAt: Date | null
+  /** Events that wait, and when the oldest of them came. */
+  pending: number
+  pendingSince: Date | null
   at: Date
 }
 

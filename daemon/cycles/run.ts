@@ -22,7 +22,19 @@ import { bodyOf, type Macs, macsOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
 import { decide, perceive, recordsFor } from './cycle.ts'
-import { knownRecord, lookupOf, observationsOf, presentedOf, recordsOf, roomOf, slotsOf, stepsOf } from './plan.ts'
+import {
+  eventsOf,
+  type Incoming,
+  incomingOf,
+  knownRecord,
+  observationsOf,
+  presentedOf,
+  recordsOf,
+  roomOf,
+  slotsOf,
+  stepsOf,
+  type WaitingEvent,
+} from './plan.ts'
 import { recallFor } from './recall.ts'
 import { type CycleBody, countsOf, cycleOf, decisionsUrl, digestText } from './records.ts'
 import type { CycleConfig, CycleInput, CycleResult, Phase } from './shapes.ts'
@@ -43,6 +55,8 @@ interface CyclesOptions {
   tails: Tails
   keys: InstanceKeys
   quota: Quota
+  /** The events of a database that no cycle has taken in, the oldest first. */
+  listEvents(pool: Pool, place: Due, macs: Macs, limit: number): Promise<WaitingEvent[]>
 }
 
 /** Who asks for a cycle, and for what. */
@@ -77,7 +91,7 @@ const COMMIT_LANES = 2
 const ENGINE = 'cycle-1'
 const METADATA_BYTES_MAX = 16 * 1024
 
-export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions): Cycles {
+export function createCycles({ pool, index, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
   const commits = createBatches<NewCycle, CommitOutcome>({
     run: (instanceId, batch) => commitCycles(pool, instanceId, batch),
@@ -91,31 +105,41 @@ export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions)
   async function attempt(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>): Promise<Attempt> {
     const place = { instanceId: request.instance.id, database: request.database }
     const startedAt = performance.now()
-    const { state, texts, config, input } = await stateOf(request, macs, unstorable, place)
+    const { state, texts, config, input, ...taken } = await stateOf(request, macs, unstorable, place)
     const phases = createPhases(startedAt)
     const perceived = perceive(input, phases.end)
     phases.end('cue')
     const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask)
     const rows = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs: recordsFor(perceived, answer) })
     const result = decide(perceived, answer, new Map(rows.map((row) => [row.seq, knownRecord(row)])), phases.end)
-    return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result) }
+    return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result), ...taken }
   }
 
-  /** The state, with due records by the window that is in force: read again where it is not the default. */
+  /**
+   * The state, with due records by the window that is in force, and what it has about the events that wait: read again
+   * where the window is not the default, or events wait. What waits, and how much of it is taken in, it says itself.
+   */
   async function stateOf(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>, place: Due) {
-    const writes = request.run.observations ?? []
-    const lookups = writes.map((write) => lookupOf(write, macs))
+    const { run, source } = request
+    let events: WaitingEvent[] | undefined
+    let incoming = incomingOf([], run.observations ?? [], source, macs)
     let config = cycleConfig([], [])
     for (;;) {
       const { due, capacity, candidateFactor } = config.cycle
       const window = { ...due, max: Math.ceil(capacity * candidateFactor) }
       const { state, tail: texts } = await tails.readWith(place, ({ have }) =>
-        readState(pool, place, { have, lookups, due: window }),
+        readState(pool, place, { have, lookups: incoming.map(({ lookup }) => lookup), due: window }),
       )
       if (!state.configIntact || !state.slotConfig.configIntact) throw configDamaged()
       const before = config.cycle
       config = cycleConfig(layersOf(state.slotConfig), layersOf(state))
       const isSame = before.due.leadMs === config.cycle.due.leadMs && before.due.graceMs === config.cycle.due.graceMs
+      if (!events) {
+        const eventsMax = run.limits?.maxEvents ?? config.run.maxEvents
+        events = state.pending > 0 && eventsMax > 0 ? await listEvents(pool, place, macs, eventsMax) : []
+        incoming = incomingOf(events, run.observations ?? [], source, macs)
+        if (events.length > 0) continue
+      }
       if (!isSame) continue
       const input: CycleInput = {
         number: state.number + 1,
@@ -123,8 +147,8 @@ export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions)
         seed: randomBytes(16).toString('base64url'),
         focus: request.run.focus ?? null,
         observations: observationsOf(
-          writes,
-          writes.map(() => newId('mem', state.at.getTime())),
+          incoming,
+          incoming.map(() => newId('mem', state.at.getTime())),
           state,
         ),
         document: {
@@ -136,7 +160,7 @@ export function createCycles({ pool, index, tails, keys, quota }: CyclesOptions)
         seq: state.seq,
         due: state.due.map(knownRecord),
       }
-      return { state, texts, config, input }
+      return { state, texts, config, input, events, incoming }
     }
   }
 
@@ -207,6 +231,9 @@ interface Attempt {
   macs: Macs
   startedAt: number
   phases: Cycle['phases']
+  /** What is taken in: events, and with them what was handed over. */
+  events: WaitingEvent[]
+  incoming: Incoming[]
 }
 
 function bodyOfCycle({ request, state, input, result, phases }: Attempt): CycleBody {
@@ -227,11 +254,11 @@ function bodyOfCycle({ request, state, input, result, phases }: Attempt): CycleB
 }
 
 function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
-  const { request, state, config, input, result, macs } = attempted
+  const { request, state, config, input, result, macs, incoming } = attempted
   const { focus = null, metadata } = request.run
   const id = newId('cyc', input.now)
   const rows = new Map([...attempted.rows, ...state.due].map((row) => [row.seq, row]))
-  const written = { input, result, state, rows, macs, source: request.source, cycleId: id }
+  const written = { input, result, state, rows, macs, incoming, source: request.source, cycleId: id }
   return {
     database: request.database,
     databasesMax: request.instance.limits.databases,
@@ -249,6 +276,7 @@ function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
     steps: stepsOf(written),
     records: recordsOf(written),
     presented: presentedOf(result),
+    events: eventsOf(attempted.events, written),
     claim,
   }
 }

@@ -167,6 +167,7 @@ export type ReasonCode =
   | 'merged'
   | 'outcompeted'
   | 'below_threshold'
+  | 'over_limit'
   | 'expired'
   | 'superseded'
   | 'consolidated'

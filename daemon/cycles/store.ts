@@ -70,6 +70,8 @@ export interface CycleState extends IndexState {
   openAt: Date | null
   known: KnownRow[]
   due: RecordRow[]
+  /** Events that wait. */
+  pending: number
 }
 
 interface StateRow extends IndexRow {
@@ -97,6 +99,7 @@ interface StateRow extends IndexRow {
   openAt: Date | null
   known: string
   due: string
+  pending: number
 }
 
 export async function readState(
@@ -109,7 +112,7 @@ export async function readState(
     text: `select ${INDEX_COLUMNS}, at, number, version, document_digest as "documentDigest", keys, versions, expires, metas,
         slot_texts as "slotTexts", intact, record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
         wm_intact as "wmIntact", config_version as "configVersion", r.config_intact as "configIntact", focus, focus_at as "focusAt",
-        contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due
+        contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due, pending
       from loci.cycle_read($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) r, loci.mem_index($1, $2, $11, null, $12) i`,
     values: [
       instanceId,
@@ -171,6 +174,8 @@ export interface NewCycle {
   steps: Step[]
   records: (Omit<NewRecord, 'isOverride'> & { presented: Presentations | null })[]
   presented: { id: string; seen: Presentations }[]
+  /** Events that are taken in, by their number, and the record that each became. */
+  events: { seq: number; record: string | null }[]
   claim?: Claim | undefined
 }
 
@@ -206,6 +211,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
   const steps = numbered((cycle) => cycle.steps)
   const records = numbered((cycle) => cycle.records)
   const presented = numbered((cycle) => cycle.presented)
+  const events = numbered((cycle) => cycle.events)
   const column = <Value>(of: (cycle: NewCycle) => Value) => cycles.map(of)
   const recordColumn = <Value>(of: (record: NewCycle['records'][number]) => Value) =>
     records.map(({ item }) => of(item))
@@ -243,6 +249,9 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     presented.map(({ ord }) => ord),
     presented.map(({ item }) => item.id),
     presented.map(({ item }) => JSON.stringify(item.seen)),
+    events.map(({ ord }) => ord),
+    events.map(({ item }) => item.seq),
+    events.map(({ item }) => item.record),
     ...[ANSWERS_MAX, claims[0]?.scope[2] ?? null, claims[0]?.sealedWith ?? null],
     claiming.map((cycle) => cycles.indexOf(cycle) + 1),
     ...claimValues(claims),
@@ -296,7 +305,8 @@ export async function countFailure(pool: Pool, { instanceId, database }: Due, co
 const HEAD = `coalesce(total, 0) as total, coalesce(total_ms, 0) as "totalMs", last_at as "lastAt", h.hash as "headHash",
   coalesce(pruned_through, 0) as "prunedThrough", pruned_hash as "prunedHash", coalesce(failed, 0) as failed,
   coalesce(failed_row, 0) as "failedRow", failed_at as "failedAt", failed_code as "failedCode", checked_seq as "checkedSeq",
-  checked_at as "checkedAt", damaged, interval_ms as "intervalMs", due_at as "dueAt", h.at`
+  checked_at as "checkedAt", damaged, interval_ms as "intervalMs", due_at as "dueAt", coalesce(pending, 0) as pending,
+  pending_since as "pendingSince", h.at`
 
 type HeadRow = Omit<CycleHead, 'hash'> & { headHash: Buffer | null }
 

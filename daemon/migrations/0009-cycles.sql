@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 5cb9757b1f7e8df4cc151a5b081b45283f9ee4dfe45ac58dd61bb86e2c1d2c1d
+-- functions: f4e58340f7200567a2c91fb43a7f107bdb45f1df3b73ed01969be9ad5145ac23
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -219,13 +219,12 @@ $$;
 comment on function loci.prj_remember is 'without enter_database: called with the head that prj_write has entered';
 
 -- What a write makes due: the erasure of content whose time ends, a cycle once as many events wait as the configuration
--- says (32), and a snapshot of advice with every 256th outcome. Called by prj_write. Locks: the due rows. Cost: one
+-- says, and a snapshot of advice with every 256th outcome. Called by prj_write. Locks: the due rows. Cost: one
 -- read of the configuration where events came.
 create or replace function loci.prj_put_due(p_before loci.databases, p_head loci.databases, p_soonest timestamptz) returns void
 language plpgsql as $$
 declare
-  v_sent jsonb;
-  v_pressure numeric := 32;
+  v_pressure bigint;
 begin
   if p_soonest is not null and p_head.name is not null then
     perform loci.put_due(p_head.instance_id, p_head.name, 'projections', p_soonest);
@@ -234,13 +233,11 @@ begin
     perform loci.put_due(p_head.instance_id, p_head.name, 'advice', clock_timestamp());
   end if;
   if p_head.prj_pending > p_before.prj_pending then
-    select c.sent::jsonb #> '{pressure,pendingEvents}' into v_sent from loci.config_layers(p_head.instance_id, p_head.name, 'cognitive') c
-      where c.intact;
-    if jsonb_typeof(v_sent) = 'number' and v_sent::numeric between 1 and 10000 then
-      v_pressure := v_sent::numeric;
-    end if;
+    v_pressure := loci.cycle_pressure(p_head.instance_id, p_head.name);
     if p_head.prj_pending >= v_pressure and p_before.prj_pending < v_pressure then
       perform loci.put_due(p_head.instance_id, p_head.name, 'cycle', clock_timestamp());
+    elsif v_pressure is not null and p_head.cyc_interval_ms is not null then
+      perform loci.put_cycle(p_head);
     end if;
   end if;
 end
@@ -264,37 +261,51 @@ begin
 end
 $$;
 
--- Events that no cycle has taken in, the oldest first. Called by listPending(). No locks. Cost: one index range.
+-- Events that no cycle has taken in, the oldest first, without damaged ones. Called by listPending() and cycle_due. No
+-- locks. Cost: one index range.
 create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int)
-returns table (seq bigint, partner text, id text, body text, created_at timestamptz, intact boolean)
+returns table (seq bigint, partner text, id text, body text, ttl_ms float8)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 begin
   perform set_config('loci.instance', p_instance, true);
-  return query select p.seq, p.partner, p.id, p.body, p.created_at, loci.prj_is_intact(p, p_instance, p_database)
-    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending order by p.seq limit p_limit;
+  return query select p.seq, p.partner, p.id, p.body, ceil(extract(epoch from p.expires_at - clock_timestamp()) * 1000)::float8
+    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
+      and (p.expires_at is null or p.expires_at > clock_timestamp()) and loci.prj_is_intact(p, p_instance, p_database)
+    order by p.seq limit p_limit;
 end
 $$;
 
--- Says that a cycle has taken these events in; the head with them. Their payload stands in what the cycle made of it
--- and nowhere else, so that erasing that erases it. For the commit of a cycle, which has entered the database and
--- writes the head back with prj_save_head(). Cost: one write for each.
-create or replace function loci.prj_take_in(p_head loci.databases, p_seqs bigint[]) returns loci.databases
+-- Do all of these events still wait? One that was taken in, taken back or has expired since does not. Called by
+-- cycle_commit, with the head locked. Cost: one read for each.
+create or replace function loci.prj_all_pending(p_instance text, p_database text, p_seqs bigint[]) returns boolean language sql stable as $$
+  select count(*) = cardinality(p_seqs) from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq = any (p_seqs) and p.is_pending
+$$;
+
+-- Says that a cycle has taken these events in, each as the record of the same place in p_records, null where it made
+-- none. What an event said stands in that record and nowhere else, so that erasing it erases that; who takes the event
+-- back takes the record back. Called by cycle_commit, which has entered. Locks: rows, totals. Cost: one write for each.
+create or replace function loci.prj_take_in(p_instance text, p_database text, p_seqs bigint[], p_records text[]) returns void
 language plpgsql as $$
 declare
-  v_head loci.databases := p_head;
+  v_before loci.databases;
+  v_head loci.databases;
   v_old loci.projections;
   v_new loci.projections;
 begin
-  for v_old in select * from loci.projections p where p.instance_id = p_head.instance_id and p.database = p_head.name
+  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  v_head := v_before;
+  for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
     and p.seq = any (p_seqs) and p.is_pending
   loop
     v_new := v_old;
     v_new.is_pending := false;
+    v_new.record_id := p_records[array_position(p_seqs, v_old.seq)];
     v_new.body := (v_old.body::jsonb - 'payload' - 'task_intent')::text;
     v_head := loci.prj_replace(v_head, v_old, v_new);
   end loop;
-  return v_head;
+  perform loci.prj_save_head(v_before, v_head);
 end
 $$;
 comment on function loci.prj_take_in is 'without enter_database: called by functions that have entered';

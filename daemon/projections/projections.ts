@@ -103,7 +103,7 @@ function recordOf(sent: Projection, id: string, teller: Teller, sealing: Sealing
 }
 
 /** The payload if it is a text; its `content` or `text` if it has one; else the payload as JSON. */
-function saidBy({ payload }: Projection): string | undefined {
+export function saidBy({ payload }: Projection): string | undefined {
   if (payload === undefined || payload === null) return undefined
   const { content, text } = payload as { content?: unknown; text?: unknown }
   const said = [payload, content, text].find((one) => typeof one === 'string') as string | undefined

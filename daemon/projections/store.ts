@@ -138,11 +138,11 @@ export interface PendingEvent {
   partner: string
   id: string
   body: string
-  createdAt: Date
-  intact: boolean
+  /** Until its content is erased. */
+  ttlMs: number | null
 }
 
-/** The events that no cycle has taken in, the oldest first. */
+/** The events that no cycle has taken in, the oldest first. Damaged ones wait. */
 export async function listPending(
   sql: Sql,
   instanceId: string,
@@ -151,7 +151,7 @@ export async function listPending(
 ): Promise<PendingEvent[]> {
   const { rows } = await sql.query<PendingEvent>({
     name: 'prj_pending',
-    text: `select seq, partner, id, body, created_at as "createdAt", intact from loci.prj_pending($1, $2, $3) order by seq`,
+    text: `select seq, partner, id, body, ttl_ms as "ttlMs" from loci.prj_pending($1, $2, $3) order by seq`,
     values: [instanceId, database, limit],
   })
   return rows

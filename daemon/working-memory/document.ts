@@ -48,7 +48,7 @@ export type Write =
   | { op: 'delete'; key: string; ifMatch: IfMatch }
 
 export interface Why {
-  reasonCode: 'outcompeted' | 'below_threshold' | 'superseded' | 'expired' | 'cleared'
+  reasonCode: 'outcompeted' | 'below_threshold' | 'over_limit' | 'superseded' | 'expired' | 'cleared'
   reason: string
   displacedBy: string | null
   policy: Policy | null

@@ -301,7 +301,7 @@ comment on function loci.wm_evict is 'without enter_database: called by function
 create or replace function loci.slot_event(p_database text, p_op text, p_key text, p_seq bigint, p_why text) returns jsonb
 language sql stable parallel safe as $$
   select jsonb_build_object('type', case when p_op = 'put' then 'slot.written' when p_why is null then 'slot.deleted'
-      else case when p_why::json ->> 'reasonCode' in ('outcompeted', 'below_threshold') then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
+      else case when p_why::json ->> 'reasonCode' in ('outcompeted', 'below_threshold', 'over_limit') then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
     'database', p_database, 'domain', 'working-memory', 'data', jsonb_build_object('key', p_key, 'version', p_seq)
       || case when p_why is null then '{}'::jsonb
         else jsonb_strip_nulls(jsonb_build_object('reasonCode', p_why::json ->> 'reasonCode', 'displacedBy', p_why::json ->> 'displacedBy')) end)

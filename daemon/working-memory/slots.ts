@@ -4,7 +4,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Explanation, type SlotPatch, type SlotWrite, slotWrite } from '@loci/contract/working-memory.ts'
 import type { Judged } from './activation.ts'
 
-const VALUE_BYTES_MAX = 16 * 1024
+export const VALUE_BYTES_MAX = 16 * 1024
 /** Of all slots of a database together. */
 export const SLOTS_BYTES_MAX = 256 * 1024
 

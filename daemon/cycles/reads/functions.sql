@@ -30,15 +30,15 @@ $$;
 -- What a cycle is computed on beside the index. `stable`: it sees the snapshot of the statement that calls it together
 -- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
 -- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
--- records that are due within the window. Called by readState(): every cycle. Cost: the document, one index read for
--- each slot with a record, and some for each observation.
+-- records that are due within the window. pending: how many events wait. Called by readState(): every cycle. Cost: the
+-- document, one index read for each slot with a record, and some for each observation.
 create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
   p_supersedes text[], p_context text[], p_lead_ms float8, p_grace_ms float8, p_due_max int,
   out at timestamptz, out number bigint, out version bigint, out document_digest bytea, out keys text[], out versions bigint[],
   out expires timestamptz[], out metas text[], out slot_texts text[], out intact boolean[], out record_seqs bigint[],
   out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean,
   out focus text, out focus_at timestamptz, out contexts bigint, out open_context bigint, out open_position int, out open_at timestamptz,
-  out known text, out due text)
+  out known text, out due text, out pending bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_doc loci.working_memory;
@@ -48,7 +48,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   at := date_trunc('milliseconds', clock_timestamp());
   select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
-  number := coalesce(v_head.cyc_total, 0); contexts := coalesce(v_head.mem_contexts, 0); open_context := v_head.mem_open_context;
+  number := coalesce(v_head.cyc_total, 0); pending := coalesce(v_head.prj_pending, 0); contexts := coalesce(v_head.mem_contexts, 0); open_context := v_head.mem_open_context;
   open_position := v_head.mem_open_position; open_at := v_head.mem_open_at;
   select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
   version := coalesce(v_doc.version, 0); document_digest := coalesce(v_doc.digest, ''); keys := coalesce(v_doc.keys, '{}');
@@ -99,17 +99,22 @@ $$;
 -- nulls where there is no such database. Cost: one read by the primary key.
 create or replace function loci.cycle_head(p_instance text, p_database text, out total bigint, out total_ms bigint, out last_at timestamptz, out hash bytea,
   out pruned_through bigint, out pruned_hash bytea, out failed bigint, out failed_row bigint, out failed_at timestamptz, out failed_code text,
-  out checked_seq bigint, out checked_at timestamptz, out damaged json, out interval_ms bigint, out due_at timestamptz, out at timestamptz)
+  out checked_seq bigint, out checked_at timestamptz, out damaged json, out interval_ms bigint, out due_at timestamptz,
+  out pending bigint, out pending_since timestamptz, out at timestamptz)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
   select h.cyc_total, h.cyc_ms, h.cyc_last_at, h.cyc_hash, h.cyc_pruned_through, h.cyc_pruned_hash, h.cyc_failed,
       case when h.cyc_failed_after = h.cyc_total then h.cyc_failed_row else 0 end, h.cyc_failed_at, h.cyc_failed_code,
-      h.cyc_checked_seq, h.cyc_checked_at, h.cyc_damaged, h.cyc_interval_ms
+      h.cyc_checked_seq, h.cyc_checked_at, h.cyc_damaged, h.cyc_interval_ms, h.prj_pending
     into total, total_ms, last_at, hash, pruned_through, pruned_hash, failed, failed_row, failed_at, failed_code, checked_seq, checked_at,
-      damaged, interval_ms
+      damaged, interval_ms, pending
     from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   due_at := (select d.at from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle');
+  if pending > 0 then
+    pending_since := (select p.created_at from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
+      order by p.seq limit 1);
+  end if;
   at := clock_timestamp();
 end
 $$;

@@ -29,13 +29,18 @@ begin
 end
 $$;
 
--- What everything but a cycle must know of the configuration. Called by setSchedule(), in the transaction that has
--- written it and holds the head. Locks: the due row.
+-- What everything but a cycle must know of the configuration, and what is due by it. Called by setSchedule(), in the
+-- transaction that has written it and holds the head. Locks: the due row.
 create or replace function loci.cycle_schedule(p_instance text, p_database text, p_interval_ms bigint, p_history bigint) returns void
 language plpgsql as $$
+declare
+  v_pending bigint;
 begin
-  update loci.databases h set cyc_interval_ms = p_interval_ms, cyc_history = p_history where h.instance_id = p_instance and h.name = p_database;
-  if p_interval_ms is null then
+  update loci.databases h set cyc_interval_ms = p_interval_ms, cyc_history = p_history where h.instance_id = p_instance and h.name = p_database
+    returning h.prj_pending into v_pending;
+  if v_pending >= loci.cycle_pressure(p_instance, p_database) then
+    perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp());
+  elsif p_interval_ms is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
   else
     perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp() + p_interval_ms * interval '1 millisecond');
@@ -102,20 +107,63 @@ begin
 end
 $$;
 
--- Whether a record or a slot came in that no cycle has seen. Called by cycle_due. Cost: two index reads.
+-- The value in force of a whole number of the configuration of cycles, by the rules of databases/config/rules.ts: what
+-- was put, else the service's, else p_default; a value that is not usable counts as none. Null is usable where the
+-- default is null. Called by cycle_pressure and cycle_interval. Cost: two index reads.
+create or replace function loci.cycle_setting(p_instance text, p_database text, p_path text[], p_min bigint, p_max bigint, p_default bigint)
+returns bigint language plpgsql stable as $$
+declare
+  v_used bigint := p_default;
+  v_given jsonb;
+begin
+  for v_given in select l.layer #> p_path from loci.config_layers(p_instance, p_database, 'cognitive') c,
+    lateral (values (1, c.service::jsonb), (2, c.sent::jsonb)) as l(n, layer) order by l.n
+  loop
+    if jsonb_typeof(v_given) = 'number' then
+      if v_given::numeric between p_min and p_max and v_given::numeric = floor(v_given::numeric) then
+        v_used := v_given::numeric;
+      end if;
+    elsif jsonb_typeof(v_given) = 'null' and p_default is null then
+      v_used := null;
+    end if;
+  end loop;
+  return v_used;
+end
+$$;
+
+-- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_schedule and
+-- cycle_due.
+create or replace function loci.cycle_pressure(p_instance text, p_database text) returns bigint language sql stable as $$
+  select case when loci.cycle_setting(p_instance, p_database, '{maxEvents}', 0, 1000, 100) > 0
+    then loci.cycle_setting(p_instance, p_database, '{pressure,pendingEvents}', 1, 10000, 32) end
+$$;
+
+-- Do as many events wait as make a cycle due? Those that are damaged count, but not alone. Called by cycle_due,
+-- cycle_schedule and cycle_append. Cost: nothing where none wait.
+create or replace function loci.cycle_pressed(p_head loci.databases) returns boolean language plpgsql stable as $$
+begin
+  return coalesce(p_head.prj_pending, 0) > 0 and coalesce(p_head.prj_pending >= loci.cycle_pressure(p_head.instance_id, p_head.name), false)
+    and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1));
+end
+$$;
+
+-- Whether a record, a slot or an event came in that no cycle has seen. Called by cycle_due. Cost: two index reads, and
+-- one more where events wait.
 create or replace function loci.cycle_fresh(p_head loci.databases) returns boolean
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   return exists (select from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq > p_head.cyc_seen)
-    or exists (select from loci.working_memory w where w.instance_id = p_head.instance_id and w.database = p_head.name and w.version > p_head.cyc_seen);
+    or exists (select from loci.working_memory w where w.instance_id = p_head.instance_id and w.database = p_head.name and w.version > p_head.cyc_seen)
+    or (p_head.prj_pending > 0 and loci.cycle_pressure(p_head.instance_id, p_head.name) is not null
+      and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1)));
 end
 $$;
 
--- Whether a cycle that is due has anything to take in, and the number of the last one. If not, or where no schedule
--- stands any more, the due row is deleted: what comes in next makes another (put_cycle). Called by checkDue(). Locks:
--- none where something came in, so that nothing is written; else the head, which whoever brings something holds, and
--- the due row.
-create or replace function loci.cycle_due(p_instance text, p_database text, out is_fresh boolean, out number bigint)
+-- Whether a cycle that is due has anything to take in, by its schedule or because as many events wait as make one due,
+-- and the number of the last one. If not, the due row is deleted: what comes in next makes another (put_cycle). Called
+-- by checkDue(). Locks: none where something came in, so that nothing is written; else the head, which whoever brings
+-- something holds, and the due row.
+create or replace function loci.cycle_due(p_instance text, p_database text, out is_fresh boolean, out is_pressed boolean, out number bigint)
 language plpgsql as $$
 declare
   v_entered record;
@@ -123,11 +171,13 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
-  is_fresh := v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head);
+  is_pressed := loci.cycle_pressed(v_head);
+  is_fresh := is_pressed or (v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head));
   if not is_fresh then
     select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
     v_head := v_entered.head;
-    is_fresh := v_entered.outcome = 'open' and v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head);
+    is_pressed := v_entered.outcome = 'open' and loci.cycle_pressed(v_head);
+    is_fresh := is_pressed or (v_entered.outcome = 'open' and v_head.cyc_interval_ms is not null and loci.cycle_fresh(v_head));
     if not is_fresh then
       delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
     end if;

@@ -1,7 +1,7 @@
-// Cycles by schedule: rows of due work, which any replica claims. There is one only where something came in since the
-// last cycle: whatever brings it puts the row on the list, and the commit of a cycle takes it off, or moves it by an
-// interval. It stays due while the sub-service is off, the instance takes no writes or is over its quota, or the feed
-// is stale: its claim ends after 5 s, and then it is asked again.
+// Cycles by schedule, or because many events wait: rows of due work, which any replica claims. There is one only where
+// something came in since the last cycle: whatever brings it puts the row on the list, and the commit of a cycle takes
+// it off, or moves it by an interval. It stays due while the sub-service is off, the instance takes no writes or is
+// over its quota, or the feed is stale: its claim ends after 5 s, and then it is asked again.
 
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../../access/authority.ts'
@@ -24,17 +24,11 @@ export function dueCycles({ cycles, isEnabled, findInstance, requireServed }: Lo
     const instance = await findInstance(due.instanceId)
     if (!instance || instance.state === 'deleted') return
     requireServed(instance, 'write')
-    const { isFresh, number } = await checkDue(sql, due)
+    const { isFresh, isPressed, number } = await checkDue(sql, due)
     if (!isFresh || number === null) return
-    const source = { type: 'cycle' as const, ref: 'schedule', actor: null, trust: 'holder' as const }
-    const request = {
-      instance,
-      database: due.database,
-      trigger: 'schedule' as const,
-      requestedBy: null,
-      source,
-      run: {},
-    }
+    const trigger = isPressed ? ('pressure' as const) : ('schedule' as const)
+    const source = { type: 'cycle' as const, ref: trigger, actor: null, trust: 'holder' as const }
+    const request = { instance, database: due.database, trigger, requestedBy: null, source, run: {} }
     await cycles.runAfter(number, request)
   }
 }

@@ -48,17 +48,23 @@ export async function pruneCycles(sql: Sql, { instanceId, database }: Due): Prom
   })
 }
 
-/** Whether anything came in since the last cycle, and its number; where nothing did, the due row is gone. */
-export async function checkDue(
-  sql: Sql,
-  { instanceId, database }: Due,
-): Promise<{ isFresh: boolean; number: number | null }> {
-  const { rows } = await sql.query<{ isFresh: boolean; number: number | null }>({
+export interface DueCycle {
+  /** Something came in since the last cycle. */
+  isFresh: boolean
+  /** As many events wait as the configuration says. */
+  isPressed: boolean
+  /** Of the last cycle. */
+  number: number | null
+}
+
+/** Where nothing came in since the last cycle, the due row is gone. */
+export async function checkDue(sql: Sql, { instanceId, database }: Due): Promise<DueCycle> {
+  const { rows } = await sql.query<DueCycle>({
     name: 'cycle_due',
-    text: 'select is_fresh as "isFresh", number from loci.cycle_due($1, $2)',
+    text: 'select is_fresh as "isFresh", is_pressed as "isPressed", number from loci.cycle_due($1, $2)',
     values: [instanceId, database],
   })
-  return rows[0] as { isFresh: boolean; number: number | null }
+  return rows[0] as DueCycle
 }
 
 export interface CycleContent {

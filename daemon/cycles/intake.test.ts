@@ -1,0 +1,227 @@
+// Events of partners are taken in by cycles: in their order, as many as a cycle may, each exactly once.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/testing/request.ts'
+import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
+import { openPool } from '@loci/postgres/pool.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { fullConsistency } from '../testing/consistency.ts'
+import { partnerToken } from '../testing/credentials.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+
+let daemon: TestDaemon
+let authority: TestAuthority
+let own: TestInstance
+before(async () => {
+  daemon = await testDaemon()
+  authority = await testAuthority(daemon)
+  own = await authority.addInstance()
+})
+after(async () => {
+  await authority?.[Symbol.asyncDispose]()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const OPS = [
+  ...['cycles:run', 'cycles:read', 'wm:read', 'wm:write', 'memory:read', 'memory:write', 'memory:delete'],
+  'system:read',
+]
+
+interface Stored {
+  id: string
+  content: string
+  kind: string
+  actor: string
+  contextId: string | null
+  metadata: { sourceEventId: string; truncated?: boolean }
+  source: { type: string; ref: string; trust: string }
+}
+interface Health {
+  loop: { state: string }
+  backlog: { projections: number; oldestAgeMs: number | null }
+}
+
+let last = 0
+
+/** A database of its own, with a partner that tells it events. */
+async function fresh() {
+  last += 1
+  const database = `intake-${last}`
+  const token = await partnerToken(authority, own, ['event', 'retraction'], { partner: 'crm', database })
+  const [holder, operator] = [own.root({ ops: OPS, ks: ['*/*'] }), own.root({ ops: ['operator'], ks: ['*/*'] })]
+  const headers = { 'x-loci-database': database }
+  const call = (line: string, body?: unknown, by = holder) =>
+    own.call(by, line, { ...(body === undefined ? {} : { body }), headers })
+  const good = async <Answer>(line: string, body?: unknown, by = holder): Promise<Answer> => {
+    const answer = await call(line, body, by)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<Answer>()
+  }
+  return {
+    ...{ database, call, good },
+    async tell(...payloads: unknown[]): Promise<string[]> {
+      const body = payloads.map((payload) => {
+        last += 1
+        const sent = { projection_class: 'event', source_event_id: `evt-${last}` }
+        return typeof payload === 'string' ? { ...sent, payload } : { ...sent, ...(payload as object) }
+      })
+      const by = { authorization: `Bearer ${token}` }
+      const answer = await daemon.ask('POST /v1/partner/projections', { body, headers: by })
+      assert.equal(answer.status, 200, answer.text)
+      return answer.json<{ projectionId: string }[]>().map(({ projectionId }) => projectionId)
+    },
+    run: (body: CycleRun = {}) => good<Cycle>('POST /v1/cognitive/cycles', body),
+    configure: (config: object) => good('PUT /v1/cognitive/config', config, operator),
+    health: () => good<Health>('GET /v1/cognitive/health'),
+    records: async () => (await good<{ records: Stored[] }>('GET /v1/memory/records?limit=200')).records.reverse(),
+    total: async () => (await good<{ totalCycles: number }>('GET /v1/cognitive/stats')).totalCycles,
+  }
+}
+
+// Mutants: eventsMax without the request's limit, or without the configuration's; prj_pending without `order by`;
+// eventsOf() without record; prj_take_in that leaves the payload; backlogOf() of nothing.
+test('a cycle takes in the oldest events, at most as many as it may, and their words stand in memory alone', async () => {
+  const { tell, run, health, records, configure, good, database } = await fresh()
+  const said = Array.from({ length: 9 }, (_, n) => `The truck ${n} reached the depot`)
+  const ids = await tell(...said.map((payload) => ({ payload, run_id: 'run 7', source_system: 'gate' })))
+  const before = await health()
+  assert.equal(before.backlog.projections, 9)
+  assert.ok((before.backlog.oldestAgeMs ?? -1) >= 0)
+  const dry = await run({ dryRun: true, limits: { maxEvents: 4 } })
+  const first = await run({ limits: { maxEvents: 4 } })
+  assert.deepEqual([dry.decisions, dry.phases[0]?.in], [first.decisions, 4])
+  await configure({ maxEvents: 3 })
+  await run({ observations: [{ content: 'The depot is closed' }] })
+  assert.deepEqual(
+    (await records()).map(({ content }) => content),
+    [...said.slice(0, 7), 'The depot is closed'],
+  )
+  const [one] = await records()
+  assert.deepEqual(
+    [one?.kind, one?.actor, one?.contextId, one?.source.type, one?.source.ref, one?.source.trust],
+    ['event', 'gate', 'run 7', 'projection', ids[0], 'partner'],
+  )
+  const { slots } = await good<{ slots: { kind: string; source: { trust: string } }[] }>('GET /v1/working-memory/slots')
+  const trusts = slots.filter(({ kind }) => kind === 'event').map(({ source }) => source.trust)
+  assert.deepEqual(new Set(trusts), new Set(['partner']))
+  assert.equal((await health()).backlog.projections, 2)
+  const kept = await daemon.sql<{ seq: number; taken: boolean; linked: boolean }>(
+    `select body not like '%truck%' as taken, record_id is not null as linked from loci.projections where database = $1 order by seq`,
+    [database],
+  )
+  assert.deepEqual(
+    kept.map(({ taken, linked }) => [taken, linked]),
+    Array.from({ length: 9 }, (_, n) => [n < 7, n < 7]),
+  )
+  await run({ limits: { maxEvents: 0 } })
+  assert.equal((await health()).backlog.projections, 2)
+  await run()
+  assert.deepEqual((await health()).backlog, { projections: 0, oldestAgeMs: null })
+})
+
+// Mutants: prj_insert that leaves what it takes back pending; prj_take_in without record_id.
+test('an event that is taken back before a cycle leaves nothing, and one after it takes its record along', async () => {
+  const { tell, run, records, good, call } = await fresh()
+  const [early, late] = await tell('The gate is open', 'The gate is shut')
+  await tell({ projection_class: 'retraction', supersedes: early })
+  await run()
+  const [kept, ...others] = await records()
+  assert.deepEqual([kept?.content, others], ['The gate is shut', []])
+  await tell({ projection_class: 'retraction', supersedes: late })
+  assert.equal((await call(`GET /v1/memory/records/${kept?.id}`)).status, 404)
+  await run()
+  assert.deepEqual((await good<{ slots: object[] }>('GET /v1/working-memory/slots')).slots, [])
+})
+
+// Mutants: cut() that answers the whole text; isTooLarge() never; observationOf() of an event without words as ''.
+test('an event without words is taken in without a trace, a long one as far as memory holds it', async () => {
+  const { tell, run, records, health, good } = await fresh()
+  await tell({ task_class: 'x' }, { task_intent: 'find the ledger' }, '"\u{1f69a}'.repeat(9_000), {
+    payload: { a: [1] },
+  })
+  const stored = await good<{ id: string }>('POST /v1/memory/records', { content: '"'.repeat(16 * 1024), kind: 'long' })
+  await run({ observations: [{ content: `${'"'.repeat(16 * 1024 - 5)}rare!` }] })
+  assert.deepEqual(
+    (await records()).filter(({ id }) => id !== stored.id).map(({ content }) => content.slice(0, 15)),
+    ['find the ledger', '"\u{1f69a}"\u{1f69a}"\u{1f69a}"\u{1f69a}"\u{1f69a}', '{"a":[1]}', '"'.repeat(15)],
+  )
+  const long = (await records()).find(({ metadata }) => metadata?.truncated)
+  assert.ok(long?.content.isWellFormed() && Buffer.byteLength(JSON.stringify(long.content)) > 16_370)
+  assert.equal((await health()).backlog.projections, 0)
+})
+
+// Mutants: prj_all_pending always true; prj_take_in that leaves them pending; stateOf() that lists the events once for
+// all attempts, or takes in none after the first.
+test('events are taken in exactly once, whatever runs beside a cycle and makes it begin again', async () => {
+  const { tell, run, records, call, database } = await fresh()
+  const said = Array.from({ length: 60 }, (_, n) => `The crate ${n} was moved to row ${n * 7}`)
+  await tell(...said.slice(0, 30))
+  const beside = Array.from({ length: 12 }, (_, n) =>
+    call(`PUT /v1/working-memory/slots/beside-${n % 3}`, { value: n, ephemeral: true }),
+  )
+  const cycles = Array.from({ length: 6 }, () => run({ limits: { maxEvents: 7, queueMs: 10_000 } }))
+  await tell(...said.slice(30))
+  await Promise.all([...beside, ...cycles])
+  for (let n = 0; n < 10; n += 1) await run({ limits: { maxEvents: 7 } })
+  assert.deepEqual(
+    (await records()).map(({ content }) => content),
+    said,
+  )
+  const heard = await daemon.sql(`select from loci.records where database = $1 and presented is not null`, [database])
+  assert.deepEqual(heard, [])
+  const system = own.root({ ops: ['system:read'], ks: ['*/*'] })
+  assert.equal(await fullConsistency((line) => own.call(system, line)), 'consistent')
+})
+
+// Mutants: as above.
+test('a cycle that is overtaken begins again with the events that wait then', async () => {
+  const { tell, run, records, total, database } = await fresh()
+  await tell('The lamp is broken', 'The lamp is late')
+  await run({ limits: { maxEvents: 0 } })
+  const owner = openPool({
+    url: daemon.database.adminUrl,
+    applicationName: 'loci-test',
+    connectionsMax: 1,
+    onError: assert.ifError,
+  })
+  const client = await owner.client()
+  // The cycle stands at the lock when it commits, and then finds that what it read has changed.
+  await client.query({ text: 'begin' })
+  await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
+  const ran = run({ limits: { queueMs: 10_000 } })
+  await eventually(async () => (await daemon.sql('select from pg_locks where not granted')).length > 0)
+  const change = 'update loci.databases set mem_erased_at = mem_erased_at + 1 where name = $1'
+  await client.query({ text: change, values: [database] })
+  await client.query({ text: 'commit' })
+  client.release()
+  await owner.close()
+  assert.equal((await ran).phases[0]?.in, 2)
+  assert.deepEqual(
+    (await records()).map(({ content }) => content),
+    ['The lamp is broken', 'The lamp is late'],
+  )
+  assert.equal(await total(), 2)
+})
+
+// Mutants: cycle_due without pressure; a trigger that is always `schedule`; cycle_schedule without pressure;
+// cycle_pressure that does not ask for maxEvents.
+test('as many events as the configuration says make a cycle due, again while as many wait, without a schedule', async () => {
+  const { tell, health, total, configure, good, records } = await fresh()
+  await configure({ pressure: { pendingEvents: 5 }, maxEvents: 5 })
+  await tell(...Array.from({ length: 4 }, (_, n) => `The ladder ${n} is missing`))
+  assert.deepEqual([(await health()).loop.state, await total()], ['off', 0])
+  await tell(...Array.from({ length: 8 }, (_, n) => `The valve ${n} is warm`))
+  await eventually(async () => (await health()).backlog.projections === 2)
+  await eventually(async () => (await health()).loop.state === 'off')
+  const { cycles } = await good<{ cycles: Cycle[] }>('GET /v1/cognitive/cycles')
+  assert.deepEqual(
+    cycles.map(({ trigger }) => trigger),
+    ['pressure', 'pressure'],
+  )
+  assert.equal((await records()).length, 10)
+  await configure({ pressure: { pendingEvents: 2 }, maxEvents: 0 })
+  assert.equal((await health()).loop.state, 'off')
+  await configure({ pressure: { pendingEvents: 2 } })
+  await eventually(async () => (await health()).backlog.projections === 0)
+})
