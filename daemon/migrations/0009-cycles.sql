@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: f4e58340f7200567a2c91fb43a7f107bdb45f1df3b73ed01969be9ad5145ac23
+-- functions: 34c5a6b591fa3bb28da07fa2135b2aed139c0f2697933b70da025ec5898eb3fd
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

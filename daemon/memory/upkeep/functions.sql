@@ -30,11 +30,11 @@ $$;
 -- no longer hold, and the texts of those that no longer hold and did at p_as_of, of the 4,096 that ended first after
 -- it; is_closed_cut: there are more. p_tail_max 0: no record is read, neither of the tail nor of those that ended.
 -- Called by readIndex(): every recall and every build of segments. No locks. Cost: the tail's rows, and in full those
--- that the caller has not seen.
+-- that the caller has not seen. Planned once: planned for its values each time it took .8 ms, so .3 (measured).
 create or replace function loci.mem_index(p_instance text, p_database text, p_have bigint, p_as_of timestamptz, p_tail_max int,
   out now timestamptz, out life text, out sums text, out seq bigint, out through bigint, out indexed_at bigint, out erased_at bigint, out segments text, out tail_rows int, out tail_through bigint,
   out tail bigint[], out tail_mark text, out texts text, out changed bigint[], out closed text, out is_closed_cut boolean, out service text, out sent text, out config_intact boolean)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
 begin

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
-import { memoryOf } from '../../testing/records.ts'
+import { memoryOf, type TestMemory } from '../../testing/records.ts'
 import { addTenant, type TestTenant } from '../../testing/tenant.ts'
 import { placesOf } from './places.ts'
 
@@ -86,29 +86,38 @@ test('records that are stored all at once are as if they had been stored one by 
 })
 
 // Mutants: placesOf() without areDifferent(); mem_not_plain that looks for no source event, no key, no tombstone.
-test('of what a call stores, one that is known, current or forgotten leaves the others as they are', async () => {
-  const memory = memoryOf(tenant, 'mixed')
-  const other = memoryOf(tenant, 'beside')
-  const [known, current, gone] = await memory.storeAll([
-    { content: 'known', sourceEventId: 'e' },
-    { content: 'current', key: 'k' },
-    { content: 'to be forgotten' },
-  ])
-  assert.equal((await memory.call(`DELETE /v1/memory/records/${gone?.id}`)).status, 200)
+test('a record that is known, current or forgotten is so alone, in a batch and beside others that only add', async () => {
+  const [events, keys, values] = ['events', 'keys', 'values'].map((db) => memoryOf(tenant, db)) as [
+    TestMemory,
+    TestMemory,
+    TestMemory,
+  ]
+  const known = await events.store({ content: 'known', sourceEventId: 'e' })
+  assert.equal((await events.store({ content: 'known', sourceEventId: 'e' })).id, known.id)
+  const twice = await events.storeAll([1, 2].map((n) => ({ content: `twice ${n}`, sourceEventId: 'f' })))
+  assert.equal(twice[0]?.id, twice[1]?.id)
+  const current = async () => (await keys.list()).records.filter(({ validTo }) => validTo === null)
+  for (const content of ['one', 'two']) await keys.store({ content, key: 'k' })
+  await keys.storeAll(['three', 'four'].map((content) => ({ content, key: 'k' })))
+  assert.deepEqual(
+    (await current()).map(({ content }) => content),
+    ['four'],
+  )
+  const { id } = await values.store('to be forgotten')
+  assert.equal((await values.call(`DELETE /v1/memory/records/${id}`)).status, 200)
   // Sent at once, they share calls.
-  const [again, next, refused, plain, beside] = await Promise.all([
-    memory.store({ content: 'known', sourceEventId: 'e' }),
-    memory.store({ content: 'next', key: 'k' }),
-    memory.call('POST /v1/memory/records', { content: 'To be  FORGOTTEN' }),
-    memory.store('plain'),
-    other.store('beside'),
+  const [refused, plain, next, again] = await Promise.all([
+    values.call('POST /v1/memory/records', { content: 'To be  FORGOTTEN' }),
+    values.store('plain'),
+    keys.store({ content: 'five', key: 'k' }),
+    events.store({ content: 'known', sourceEventId: 'e' }),
   ])
-  assert.equal(again.id, known?.id)
-  assert.equal(refused.error.code, 'MEMORY_FORGOTTEN')
-  const ended = (await memory.get(current?.id as string)).json<{ validTo: string | null }>()
-  assert.deepEqual([ended.validTo, next.validTo], [next.validFrom, null])
-  assert.deepEqual([plain.content, beside.content], ['plain', 'beside'])
-  const versions = (await memory.list()).records.map(({ version }) => version)
+  assert.deepEqual([refused.error.code, plain.content, again.id], ['MEMORY_FORGOTTEN', 'plain', known.id])
+  assert.deepEqual(
+    (await current()).map((record) => record.id),
+    [next.id],
+  )
+  const versions = (await keys.list()).records.map(({ version }) => version)
   assert.equal(new Set(versions).size, versions.length)
 })
 
