@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesGlob } from './policies.ts'
+import { policyWrite } from '@loci/contract/advice.ts'
+import { denialOf, matchesGlob, rulesFor } from './policies.ts'
 
 test('a star stands for any characters, and no pattern makes the match slow', () => {
   for (const [pattern, text, expected] of [
@@ -15,4 +16,29 @@ test('a star stands for any characters, and no pattern makes the match slow', ()
     [`${'*a'.repeat(100)}b`, 'a'.repeat(256), false],
   ] as const)
     assert.equal(matchesGlob(pattern, text), expected, `${pattern} ${text}`)
+})
+
+// Mutant: rulesFor() that leaves scopes to matches(), so that the key of a scope is made for each rule and tool.
+test('what does not depend on the tool is asked once for a request, not for each of 4,096 tools', () => {
+  const looks = { asked: 0, rules: 0 }
+  const counted = (name: 'asked' | 'rules') => ({
+    get team() {
+      looks[name] += 1
+      return 'sales'
+    },
+  })
+  const rules = Array.from({ length: 256 }, () => ({ effect: 'deny' as const, tool: '*x', scope: counted('rules') }))
+  const held = rulesFor(rules, { taskClass: 'support', scope: counted('asked') })
+  for (let n = 0; n < 4_096; n += 1)
+    assert.equal(
+      denialOf(held, { toolId: `tool-${n}` }, undefined, () => ({ attempts: 0, failures: 0 })),
+      undefined,
+    )
+  assert.deepEqual(looks, { asked: 1, rules: 256 })
+  assert.deepEqual(rulesFor(rules, { taskClass: 'support', scope: { team: 'support' } }), [])
+})
+
+test('a pattern has at most eight stars', () => {
+  const isTaken = (tool: string) => policyWrite.safeParse({ rules: [{ effect: 'deny', tool }] }).success
+  assert.deepEqual([isTaken('a*'.repeat(8)), isTaken('a*'.repeat(9)), isTaken('*')], [true, false, true])
 })

@@ -25,34 +25,50 @@ export interface Recent {
 interface Task {
   taskClass: string
   scope?: unknown
-  constraints?: AdviceRequest['constraints']
 }
 
-/** Tools for which a failure budget has to be looked up. */
-export function budgetedTools(rules: readonly PolicyRule[], tools: readonly Declared[], task: Task): string[] {
-  const budgeted = rules.filter(({ failureBudget }) => failureBudget !== undefined)
-  if (budgeted.length === 0) return []
-  return tools.filter((tool) => budgeted.some((rule) => matches(rule, tool, task))).map(({ toolId }) => toolId)
+/** A rule that can hold for the task, with its place in the policy and the pieces of its pattern. */
+interface TaskRule {
+  rule: PolicyRule
+  index: number
+  pieces: readonly string[]
+}
+
+/** The rules that can hold for a task. What does not depend on the tool is settled here, once for all tools. */
+export function rulesFor(rules: readonly PolicyRule[], { taskClass, scope }: Task): TaskRule[] {
+  const isScoped = rules.some((rule) => rule.scope !== undefined && rule.scope !== null)
+  const asked = isScoped ? scopeKeyOf(scope) : null
+  return rules.flatMap((rule, index) => {
+    const isForTask =
+      (rule.taskClass === undefined || rule.taskClass === taskClass) &&
+      (rule.scope === undefined || rule.scope === null || scopeKeyOf(rule.scope) === asked)
+    return isForTask ? [{ rule, index, pieces: piecesOf(rule.tool) }] : []
+  })
+}
+
+/** Whether a failure budget has to be looked up for the tool. */
+export function isBudgeted(rules: readonly TaskRule[], tool: Declared): boolean {
+  return rules.some((one) => one.rule.failureBudget !== undefined && matches(one, tool))
 }
 
 /** undefined: it may be advised. */
 export function denialOf(
-  rules: readonly PolicyRule[],
+  rules: readonly TaskRule[],
   tool: Declared,
-  task: Task,
+  constraints: AdviceRequest['constraints'],
   recentOf: (toolId: string) => Recent,
 ): DeniedTool | undefined {
-  const beyond = constraintOf(tool, task.constraints)
+  const beyond = constraintOf(tool, constraints)
   if (beyond) return { toolId: tool.toolId, reasonCode: 'constraint', rule: beyond.rule, detail: beyond.detail }
-  const index = rules.findIndex((rule) => matches(rule, tool, task) && isOverBudget(rule, () => recentOf(tool.toolId)))
-  const rule = rules[index]
-  if (rule === undefined || rule.effect === 'allow') return undefined
+  const first = rules.find((one) => matches(one, tool) && isOverBudget(one.rule, () => recentOf(tool.toolId)))
+  if (first === undefined || first.rule.effect === 'allow') return undefined
+  const { rule, index } = first
   const detail = rule.reason ?? `Rule ${index} of the policy denies ${rule.tool}.`
   const reasonCode = rule.failureBudget === undefined ? 'policy' : 'failure_budget'
   return { toolId: tool.toolId, reasonCode, rule: { index, ...rule }, detail }
 }
 
-function constraintOf({ costUsd, latencyMs, sideEffects }: Declared, constraints: Task['constraints']) {
+function constraintOf({ costUsd, latencyMs, sideEffects }: Declared, constraints: AdviceRequest['constraints']) {
   const { maxCostUsd, maxLatencyMs, forbidSideEffects } = constraints ?? {}
   if (maxCostUsd !== undefined && costUsd !== undefined && costUsd > maxCostUsd)
     return { rule: { maxCostUsd }, detail: `It costs ${costUsd} USD, more than ${maxCostUsd}.` }
@@ -62,13 +78,8 @@ function constraintOf({ costUsd, latencyMs, sideEffects }: Declared, constraints
   return undefined
 }
 
-function matches(rule: PolicyRule, tool: Declared, { taskClass, scope }: Task): boolean {
-  return (
-    matchesGlob(rule.tool, tool.toolId) &&
-    (rule.taskClass === undefined || rule.taskClass === taskClass) &&
-    (rule.sideEffects === undefined || rule.sideEffects === tool.sideEffects) &&
-    (rule.scope === undefined || rule.scope === null || scopeKeyOf(rule.scope) === scopeKeyOf(scope))
-  )
+function matches({ rule: { sideEffects }, pieces }: TaskRule, tool: Declared): boolean {
+  return (sideEffects === undefined || sideEffects === tool.sideEffects) && matchesPieces(pieces, tool.toolId)
 }
 
 function isOverBudget({ failureBudget }: PolicyRule, recent: () => Recent): boolean {
@@ -79,12 +90,22 @@ function isOverBudget({ failureBudget }: PolicyRule, recent: () => Recent): bool
 
 /** `*` stands for any characters. By its fixed pieces, without going back: no pattern makes it slow. */
 export function matchesGlob(pattern: string, text: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  if (rest.length === 0) return pattern === text
-  const last = rest.pop() ?? ''
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false
+  return matchesPieces(piecesOf(pattern), text)
+}
+
+function piecesOf(pattern: string): readonly string[] {
+  return pattern.split(/\*+/)
+}
+
+function matchesPieces(pieces: readonly string[], text: string): boolean {
+  const [first = ''] = pieces
+  const end = pieces.length - 1
+  if (end === 0) return first === text
+  const last = pieces[end] as string
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
   let at = first.length
-  for (const piece of rest) {
+  for (let k = 1; k < end; k += 1) {
+    const piece = pieces[k] as string
     const found = text.indexOf(piece, at)
     if (found < 0) return false
     at = found + piece.length

@@ -4,7 +4,6 @@ import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import {
   type AdviceRequest,
   adviceRequest,
-  type DeniedTool,
   POLICY_DEFAULT_REF,
   type PolicyRule,
   policy,
@@ -27,7 +26,7 @@ import { answerOf, candidatesOf, judgedOf, requestOf } from './advice.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
 import { wordsOf } from './fold/words.ts'
-import { BUDGET_OUTCOMES, budgetedTools, type Declared, denialOf } from './policies.ts'
+import { BUDGET_OUTCOMES, type Declared, denialOf, isBudgeted, rulesFor } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
 import { type AdviceStates, catalogueOf, type Known } from './states.ts'
 import {
@@ -52,6 +51,10 @@ const SHARED = { tag: 'advice', subservice: 'advice' }
 const EVIDENCE_MAX = 20
 const REFS_MAX = 1_000
 const POLICIES_MAX = 100
+/** Rules that are held against tools in the time of a row: .1 us each, a request of one unit .4 ms. */
+const MATCHES_PER_ROW = 40
+/** And between two looks at other requests. */
+const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
 
 /** Whom a rank is for: a partner, or the holder of a capability. */
@@ -174,10 +177,15 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
       const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
-      const recent = await recentOf(place, known, rules, asked, request)
-      const denied = asked.flatMap((tool) => denialOf(rules, tool, request, recent) ?? [])
+      const held = rulesFor(rules, request)
+      countRows((asked.length * held.length) / MATCHES_PER_ROW)
+      const recent = await recentOf(place, known, held, asked, request)
+      const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
+      const denied = denials.flatMap((denial) => denial ?? [])
+      // What was told of since then was not held against the policy, and is not advised yet.
+      const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
       // From here to the next await nobody folds on: what is told below is of one state.
-      const { judged, shown } = judge(known, request, candidates, denied)
+      const { judged, shown } = judge(known, request, candidates, allowed)
       const evidence = await readEvidence(pool, place, {
         ...{ ...shown, taskClass: request.taskClass, scopeKey: scopeKeyOf(request.scope), scope: request.scope },
         ...{ limit: EVIDENCE_MAX, refsMax: REFS_MAX },
@@ -188,9 +196,15 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
   }
 
   /** How the tools did of late for which a rule has a budget. */
-  async function recentOf(place: Due, known: Known, rules: PolicyRule[], tools: Declared[], request: AdviceRequest) {
-    const { taskClass } = request
-    const budgeted = budgetedTools(rules, tools, request)
+  async function recentOf(
+    place: Due,
+    known: Known,
+    rules: ReturnType<typeof rulesFor>,
+    tools: Declared[],
+    { taskClass }: AdviceRequest,
+  ) {
+    const looks = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
+    const budgeted = tools.flatMap(({ toolId }, at) => (looks[at] ? [toolId] : []))
     const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
     const tail = tailOf(known, { ...asked, scope: null })
     const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, through: known.through, tail })
@@ -202,14 +216,24 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
   }
 }
 
-function judge(known: Known, request: AdviceRequest, candidates: Declared[] | null, denied: DeniedTool[]) {
+/** For each of the tools, with others served in between where there are many rules. */
+async function inTurns<Result>(tools: Declared[], rules: number, look: (tool: Declared) => Result): Promise<Result[]> {
+  const each = Math.ceil(TURN_MATCHES / (rules + 1))
+  const results: Result[] = []
+  for (let from = 0; from < tools.length; from += each) {
+    if (from > 0) await new Promise((resolve) => setImmediate(resolve))
+    for (const tool of tools.slice(from, from + each)) results.push(look(tool))
+  }
+  return results
+}
+
+function judge(known: Known, request: AdviceRequest, candidates: Declared[] | null, allowed: ReadonlySet<string>) {
   const { taskClass, taskIntent, sourceEventId: seed, limit } = request
   const named = candidates?.map(({ toolId: name, description = '' }) => ({ name, description })) ?? null
-  const isDenied = new Set(denied.map(({ toolId }) => toolId))
   const scope = scopeKeyOf(request.scope)
   const intent = wordsOf(taskIntent)
   const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
-  const ranked = rank(known.state, catalogueOf(known, named), ask, (name) => !isDenied.has(name))
+  const ranked = rank(known.state, catalogueOf(known, named), ask, (name) => allowed.has(name))
   const judged = judgedOf(known.state, ranked, request, intent)
   const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
   const tail = tailOf(known, { taskClass, scope, tools, limit: EVIDENCE_MAX })

@@ -167,7 +167,12 @@ export function policyNameOf(reference: string): string | undefined {
 const policyRule = z
   .object({
     effect: z.enum(['deny', 'allow']),
-    tool: z.string().min(1).max(256).meta({ description: 'A tool id; `*` stands for any characters.' }),
+    tool: z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^[^*]*(?:\*[^*]*){0,8}$/, 'may have at most eight stars')
+      .meta({ description: 'A tool id; each of at most eight `*` stands for any characters.' }),
     taskClass: name.optional(),
     scope: scope.optional(),
     sideEffects: z.boolean().optional().meta({ description: 'Matches candidates that declare the same.' }),
