@@ -28,6 +28,8 @@ export interface Rates {
   ): Value
   /** What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. */
   charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean): void
+  /** Whether it has begun more than its burst and its rate pay for. */
+  isInDebt(instanceId: string, perSecond: number, burst: number): boolean
   /** Requests of each instance at this replica since the last call, refused ones included. */
   drainCounts(): Map<string, InstanceCounts>
   /** The part of an instance's rate that this replica may grant, 0..1; absent = all. */
@@ -87,6 +89,9 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       // Of many large bodies at once the first is accepted; the next ones find its debt.
       if (!isDone && due - at > burst * intervalMs) throw limited(due - at - burst * intervalMs)
       arrivals.keep(instanceId, due + units * intervalMs)
+    },
+    isInDebt(instanceId, perSecond, burst) {
+      return (arrivals.find(instanceId) ?? 0) - now() > burst * intervalMsOf(instanceId, perSecond)
     },
     drainCounts() {
       const seen = counts

@@ -16,7 +16,16 @@ import { baseOf, type Candidate, createJudge } from './judge.ts'
 import { broadcast, createIds, learn, placeSlots } from './learn.ts'
 import { openLedger } from './ledger.ts'
 import { onceAt, type Settled, settle } from './perceive.ts'
-import type { CycleInput, CycleResult, KnownRecord, Phase, RecallAnswer, RecallAsk, Recalled } from './shapes.ts'
+import type {
+  CycleConfig,
+  CycleInput,
+  CycleResult,
+  KnownRecord,
+  Phase,
+  RecallAnswer,
+  RecallAsk,
+  Recalled,
+} from './shapes.ts'
 
 export interface Perceived {
   input: CycleInput
@@ -26,6 +35,14 @@ export interface Perceived {
 
 /** Called at the end of a phase, to measure it; what it does decides nothing. */
 type Mark = (phase: Phase) => void
+
+/** Candidates at most, whatever is configured: four for each slot where there are as many as there can be. */
+const POOL_MAX = 1_024
+
+/** How many candidates there are beside what is held and what came in. */
+export function poolSize({ candidateFactor, capacity }: Pick<CycleConfig, 'candidateFactor' | 'capacity'>): number {
+  return Math.min(Math.ceil(candidateFactor * capacity), POOL_MAX)
+}
 
 /** More than the pool takes: how old a record is, which the index does not rank by, moves it by less than three. */
 const RECALL_MORE = 2
@@ -40,7 +57,7 @@ export function perceive(input: CycleInput, mark: Mark = () => {}): Perceived {
   const closedFresh = settled.texts.flatMap(({ seq }) => (fresh.includes(seq) ? [] : [seq]))
   const without = new Set([...settled.closed, ...closedFresh])
   const options: SearchOptions = {
-    limit: Math.ceil(config.candidateFactor * config.capacity * RECALL_MORE),
+    limit: poolSize(config) * RECALL_MORE,
     // What is held, came in, was heard again or is due is weighed whatever the cue.
     always: [...new Set([...held, ...fresh, ...settled.heard.keys(), ...due.map(({ seq }) => seq)])],
     ...(without.size > 0 ? { filter: { without } } : {}),
@@ -92,7 +109,7 @@ export function decide(
   const candidates = weigh(input, settled, answer, records)
   candidates.sort((one, other) => other.score - one.score || byNewest(one, other))
   const isMust = ({ held, fresh, id }: Candidate) => held !== null || fresh !== null || isHeard(settled, id)
-  const pool = cutPool(candidates, isMust, config.candidateFactor * config.capacity, config)
+  const pool = cutPool(candidates, isMust, poolSize(config), config)
   mark('recall')
   const outcome = compete(pool, input)
   mark('compete')

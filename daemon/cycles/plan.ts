@@ -2,7 +2,7 @@
 
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { SlotWrite } from '@loci/contract/working-memory.ts'
-import { bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
+import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
 import { restOf, sizeOf } from '../working-memory/slots.ts'
 import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
@@ -49,6 +49,7 @@ function lookupOf(write: RecordWrite, macs: Macs): Lookup {
     key: write.key ?? null,
     supersedes: write.supersedes ?? null,
     context: write.contextId === undefined ? null : macs.context(write.contextId),
+    same: beginningOf(write),
   }
 }
 
@@ -77,24 +78,13 @@ export function observationsOf(
       known: {
         isDuplicate: known.isDuplicate,
         isForgotten: known.isForgotten,
-        equal: equalOf(write, known.equal ?? []),
+        equal: known.equal && knownRecord(known.equal),
         current: current ? knownRecord(current) : null,
         superseded: known.superseded && knownRecord(known.superseded),
         place: places(write, lookup, known.context),
       },
     }
   })
-}
-
-function equalOf(write: RecordWrite, rows: RecordRow[]): KnownRecord | null {
-  const found = rows.find(
-    ({ body }) =>
-      body.content === write.content &&
-      body.actor === (write.actor ?? null) &&
-      body.contextId === (write.contextId ?? null) &&
-      body.kind === (write.kind ?? 'observation'),
-  )
-  return found ? knownRecord(found) : null
 }
 
 /** Where each context stands, as loci.mem_place will find it; new ones get the numbers that it will give. */

@@ -3,7 +3,9 @@
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
 import type { RecordText } from '../memory/analysis/item.ts'
+import { itemsOfSegment } from '../memory/index/format.ts'
 import type { RecallIndex } from '../memory/index/recall-index.ts'
+import { rowsOfWork } from '../memory/index/search.ts'
 import { formatOf, languageOf } from '../memory/upkeep/config.ts'
 import { segmentBody } from '../memory/upkeep/indexing.ts'
 import { partsOf, segmentKey } from '../memory/upkeep/segments.ts'
@@ -16,6 +18,7 @@ export async function recallFor(
   place: Due,
   { state, texts }: { state: IndexState; texts: readonly RecordText[] },
   { focus, words, fresh, options }: RecallAsk,
+  count: (rows: number, bytes: number) => void,
 ): Promise<RecallAnswer> {
   const language = languageOf(state)
   return index.find({
@@ -25,11 +28,16 @@ export async function recallFor(
     segments: partsOf(state, formatOf(language)).map((part) => ({
       // What is read from the records is of this moment alone, and of these records.
       id: part.isUsable ? segmentKey(part) : `${part.from}-${part.through}@${state.seq}/${state.sums}`,
-      load: () => segmentBody(pool, index, place, part, language),
+      async load() {
+        const body = await segmentBody(pool, index, place, part, language)
+        count(part.isUsable ? 0 : itemsOfSegment(body), part.isUsable ? body.byteLength : 0)
+        return body
+      },
     })),
     tail: texts,
     masked: state.changed,
     query: focus,
     ...{ words, fresh, options },
+    onWork: (work) => count(rowsOfWork(work), 0),
   })
 }

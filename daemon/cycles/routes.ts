@@ -63,14 +63,20 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         errors: ['CYCLE_BUSY', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
       },
       async (call) => {
-        const { caller, body: run } = call
+        const { caller, body: run, countRows, countRead, requireRate } = call
         const { instance, database, actor } = caller
+        // What was begun with it may have cost more than there is: the next one waits for that.
+        requireRate()
+        const count = (rows: number, bytes: number) => {
+          countRows(rows)
+          countRead(bytes)
+        }
         // A dry run does nothing that could be repeated.
         const claim = run.dryRun ? undefined : await claims.claimOf(call)
         const fill = async (sql: Sql, kept: object) => refilled(sql, caller, (kept as { cycle: string }).cycle)
         try {
           const ran = await cycles
-            .run({ instance, database, trigger: 'api', requestedBy: actor, source: sourceOf(call), run, claim })
+            .run({ instance, database, trigger: 'api', requestedBy: actor, source: sourceOf(call), run, claim, count })
             .catch((error) => {
               throw claim && isClaimed(error) ? inProgress() : error
             })

@@ -21,7 +21,7 @@ import type { RecallIndex } from '../memory/index/recall-index.ts'
 import { bodyOf, type Macs, macsOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
-import { decide, perceive, recordsFor } from './cycle.ts'
+import { decide, perceive, poolSize, recordsFor } from './cycle.ts'
 import {
   eventsOf,
   type Incoming,
@@ -68,6 +68,8 @@ export interface RunRequest {
   source: Source
   run: CycleRun
   claim?: Claim | undefined
+  /** Told what was read for it, each time that it is begun again too: what it is charged by. */
+  count(rows: number, bytes: number): void
 }
 
 /** `known`: its Idempotency-Key is; `answers`: the instance keeps as many as it may. Nothing was done then. */
@@ -109,8 +111,11 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const phases = createPhases(startedAt)
     const perceived = perceive(input, phases.end)
     phases.end('cue')
-    const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask)
-    const rows = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs: recordsFor(perceived, answer) })
+    const { count } = request
+    const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, count)
+    const seqs = recordsFor(perceived, answer)
+    const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
+    count(seqs.length, bytes)
     const result = decide(perceived, answer, new Map(rows.map((row) => [row.seq, knownRecord(row)])), phases.end)
     return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result), ...taken }
   }
@@ -125,10 +130,14 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     let incoming = incomingOf([], run.observations ?? [], source, macs)
     let config = cycleConfig([], [])
     for (;;) {
-      const { due, capacity, candidateFactor } = config.cycle
-      const window = { ...due, max: Math.ceil(capacity * candidateFactor) }
+      const window = { ...config.cycle.due, max: poolSize(config.cycle) }
       const { state, tail: texts } = await tails.readWith(place, ({ have }) =>
         readState(pool, place, { have, lookups: incoming.map(({ lookup }) => lookup), due: window }),
+      )
+      const newTexts = state.texts.reduce((sum, { body }) => sum + body.content.length, 0)
+      request.count(
+        state.slots.length + state.due.length + incoming.length + state.texts.length,
+        state.readBytes + newTexts,
       )
       if (!state.configIntact || !state.slotConfig.configIntact) throw configDamaged()
       const before = config.cycle
@@ -227,7 +236,7 @@ interface Attempt {
   config: { cycle: CycleConfig; run: RunConfig }
   input: CycleInput
   result: CycleResult
-  rows: Awaited<ReturnType<typeof readRecords>>
+  rows: Awaited<ReturnType<typeof readRecords>>['rows']
   macs: Macs
   startedAt: number
   phases: Cycle['phases']

@@ -14,6 +14,7 @@ import { type NewRecord, unreadable } from '../memory/store.ts'
 import { INDEX_COLUMNS, type IndexRow, type IndexState, indexOf, TAIL_MAX } from '../memory/upkeep/store.ts'
 import type { Presentations } from '../working-memory/activation.ts'
 import type { Resident, Step } from '../working-memory/document.ts'
+import { SLOTS_BYTES_MAX } from '../working-memory/slots.ts'
 import { residentOf, stepColumns } from '../working-memory/store.ts'
 import type { CycleHead, CyclePage, CycleRow, LinkRow } from './rows.ts'
 
@@ -32,20 +33,21 @@ export interface RecordRow {
 export interface KnownRow {
   isDuplicate: boolean
   isForgotten: boolean
-  /** Those that hold with its value, newest first; which is equal in all that counts is to be seen. */
-  equal: RecordRow[] | null
+  /** The newest that says the same. */
+  equal: RecordRow | null
   current: RecordRow[] | null
   superseded: RecordRow | null
   context: [number: number, position: number] | null
 }
 
-/** What is asked about an observation: HMACs in hex. */
+/** What is asked about an observation: HMACs in hex; how the body of a record begins that says the same. */
 export interface Lookup {
   sourceEventId: string | null
   value: string
   key: string | null
   supersedes: string | null
   context: string | null
+  same: string
 }
 
 /** Everything that a cycle is computed on, of one moment. */
@@ -72,6 +74,8 @@ export interface CycleState extends IndexState {
   due: RecordRow[]
   /** Events that wait. */
   pending: number
+  /** Of all this but the index. */
+  readBytes: number
 }
 
 interface StateRow extends IndexRow {
@@ -102,6 +106,12 @@ interface StateRow extends IndexRow {
   pending: number
 }
 
+/**
+ * Of the records that are found, and of those that are due: four times what slots may have. Bodies have up to 60 KB,
+ * so a thousand of them would take the replica's memory, and seconds to parse.
+ */
+const RECORDS_BYTES_MAX = 4 * SLOTS_BYTES_MAX
+
 export async function readState(
   sql: Sql,
   { instanceId, database }: Due,
@@ -113,7 +123,7 @@ export async function readState(
         slot_texts as "slotTexts", intact, record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
         wm_intact as "wmIntact", config_version as "configVersion", r.config_intact as "configIntact", focus, focus_at as "focusAt",
         contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due, pending
-      from loci.cycle_read($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) r, loci.mem_index($1, $2, $11, null, $12) i`,
+      from loci.cycle_read($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) r, loci.mem_index($1, $2, $13, null, $14) i`,
     values: [
       instanceId,
       database,
@@ -122,7 +132,8 @@ export async function readState(
       lookups.map(({ key }) => key),
       lookups.map(({ supersedes }) => supersedes),
       lookups.map(({ context }) => context),
-      ...[due.leadMs, due.graceMs, due.max, have, TAIL_MAX],
+      lookups.map(({ same }) => same),
+      ...[due.leadMs, due.graceMs, due.max, RECORDS_BYTES_MAX, have, TAIL_MAX],
     ],
   })
   const { keys, versions, expires, metas, slotTexts: texts, intact, ...row } = rows[0] as StateRow
@@ -132,6 +143,7 @@ export async function readState(
     ...indexOf(row),
     slots: keys.map((_, at) => residentOf(slots, at)),
     recordSeqs: row.recordSeqs.map(Number),
+    readBytes: [row.known, row.due, ...texts].reduce((sum, text) => sum + (text?.length ?? 0), 0),
     slotConfig: { service: row.wmService, sent: row.wmSent, configIntact: row.wmIntact },
     known: JSON.parse(row.known) as KnownRow[],
     due: JSON.parse(row.due) as RecordRow[],
@@ -143,14 +155,15 @@ export async function readRecords(
   sql: Sql,
   { instanceId, database }: Due,
   { seq, at, seqs }: { seq: number; at: Date; seqs: number[] },
-): Promise<RecordRow[]> {
-  if (seqs.length === 0) return []
+): Promise<{ rows: RecordRow[]; bytes: number }> {
+  if (seqs.length === 0) return { rows: [], bytes: 0 }
   const { rows } = await sql.query<{ records: string }>({
     name: 'cycle_records',
-    text: 'select loci.cycle_records($1, $2, $3, $4, $5) as records',
-    values: [instanceId, database, seq, at, seqs],
+    text: 'select loci.cycle_records($1, $2, $3, $4, $5, $6) as records',
+    values: [instanceId, database, seq, at, seqs, RECORDS_BYTES_MAX],
   })
-  return JSON.parse(rows[0]?.records ?? '[]') as RecordRow[]
+  const { records = '[]' } = rows[0] ?? {}
+  return { rows: JSON.parse(records) as RecordRow[], bytes: records.length }
 }
 
 /** A cycle that was computed, as it is committed. */

@@ -7,7 +7,7 @@ import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Due } from '../databases/store.ts'
 import { itemsOfSegment } from './index/format.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import type { SearchWork } from './index/search.ts'
+import { rowsOfWork } from './index/search.ts'
 import { candidatesMax, filterOf, type Recalled, selectFrom } from './recall.ts'
 import { damagedOf, SHARED } from './routes.ts'
 import { findNumbered, type StoredRecord, unreadable } from './store.ts'
@@ -31,11 +31,6 @@ interface Read {
   bytes: number
 }
 
-/** Items of the index that cost as much as a row: .5 us each, a request of one unit .4 ms (measured). */
-const ITEMS_PER_ROW = 10
-/** A posting is two varints. */
-const POSTINGS_PER_ITEM = 32
-
 export function recallRoutes({ access, pool, shares, index, tails }: RecallOptions): Route[] {
   return [
     route(
@@ -55,11 +50,14 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
         return shares.inTurn(caller.instance.id, async () => {
           requireRate()
           const read: Read = { rows: 0, bytes: 0 }
-          const { recalled, asOfSeq, incomplete, damaged } = await find(caller, body, read).catch((error) => {
-            throw isUnreadable(error) ? unreadable(error) : error
-          })
-          countRows(read.rows)
-          countRead(read.bytes)
+          const { recalled, asOfSeq, incomplete, damaged } = await find(caller, body, read)
+            .catch((error) => {
+              throw isUnreadable(error) ? unreadable(error) : error
+            })
+            .finally(() => {
+              countRows(read.rows)
+              countRead(read.bytes)
+            })
           const results = recalled.hits.map((hit) => resultOf(hit, body.explain))
           const { abstained, total } = recalled
           const tookMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
@@ -96,7 +94,7 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
       query: request.query,
       options: { limit: candidatesMax(request), weights, filter: filterOf(request) },
       onWork: (work) => {
-        read.rows += rowsOf(work)
+        read.rows += rowsOfWork(work)
       },
     })
     const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), weights })
@@ -128,10 +126,6 @@ function unnamed({ unreadable, through }: IndexState, damaged: StoredRecord[]): 
 function addRow(read: Read, bytes: number): void {
   read.rows += 1
   read.bytes += bytes
-}
-
-function rowsOf({ postings, candidates, scored }: SearchWork): number {
-  return (scored + candidates + postings / POSTINGS_PER_ITEM) / ITEMS_PER_ROW
 }
 
 function resultOf({ row, body, score, explain }: Recalled['hits'][number], isExplained: boolean) {

@@ -18,6 +18,9 @@ const AS_OF_CANDIDATES_MAX = 1_000
 /** Read at first beyond what is asked for: some of them do not hold, or are lifted less than they might be. */
 const READ_MORE = 8
 
+/** Read at once: a body has up to 60 KB, and with asOf a thousand are read. */
+const READ_MAX = 64
+
 const HOUR_MS = 3_600_000
 /** Of a sender (RecordWrite). */
 const HINT_MAX = 2
@@ -93,7 +96,7 @@ export function selectFrom(
       if (!isWhole) count = Math.min(count, hits.length === 0 ? limit + READ_MORE : 2 * hits.length)
       // Nothing more can be shown; what can still be is that the answer is no abstention.
       if (count === 0 && best < enough) count = unread.findIndex(({ one }) => evidenceOf(one) >= enough) + 1
-      for (const { one } of unread.splice(0, count)) reading.set(one.seq, one)
+      for (const { one } of unread.splice(0, Math.min(count, READ_MAX))) reading.set(one.seq, one)
       return [...reading.keys()]
     },
     take(rows) {
@@ -112,6 +115,7 @@ export function selectFrom(
       reading.clear()
       // Of equals the newer: it was said last.
       hits.sort((one, other) => other.score - one.score || other.row.seq - one.row.seq)
+      hits.splice(limit)
     },
     answer() {
       const least = Math.max(hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY, minScore)

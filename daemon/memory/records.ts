@@ -45,10 +45,7 @@ export function bodyOf(write: RecordWrite, source: Source): string {
   requireBytes('content', write.content, CONTENT_BYTES_MAX)
   if (write.metadata) requireBytes('metadata', JSON.stringify(write.metadata), METADATA_BYTES_MAX)
   const body: RecordBody = {
-    content: write.content,
-    kind: write.kind ?? 'observation',
-    contextId: write.contextId ?? null,
-    actor: write.actor ?? null,
+    ...sameOf(write),
     occurredAt: momentOf(write.occurredAt)?.toISOString() ?? null,
     media: write.media ?? null,
     tags: write.tags ?? [],
@@ -60,6 +57,21 @@ export function bodyOf(write: RecordWrite, source: Source): string {
     source,
   }
   return JSON.stringify(body)
+}
+
+/** What equal content has in common, first in the body: two are the same when their bodies begin with the same. */
+function sameOf(write: RecordWrite): Pick<RecordBody, 'content' | 'kind' | 'contextId' | 'actor'> {
+  return {
+    content: write.content,
+    kind: write.kind ?? 'observation',
+    contextId: write.contextId ?? null,
+    actor: write.actor ?? null,
+  }
+}
+
+/** How the body of a record begins that says the same. */
+export function beginningOf(write: RecordWrite): string {
+  return `${JSON.stringify(sameOf(write)).slice(0, -1)},`
 }
 
 function requireBytes(name: string, text: string, max: number): void {

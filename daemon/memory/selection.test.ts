@@ -42,6 +42,7 @@ function answered(ranked: Ranked[], rows: Map<number, Row>, request: object) {
   const selection = selectFrom(ranked, asked, { now: NOW, weights: WEIGHTS })
   let read = 0
   for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {
+    assert.ok(seqs.length <= 64, `${seqs.length} are read at once`)
     read += seqs.length
     selection.take(seqs.flatMap((seq) => rows.get(seq) ?? []))
   }
@@ -49,7 +50,8 @@ function answered(ranked: Ranked[], rows: Map<number, Row>, request: object) {
   return { answer: JSON.stringify([hits.map(({ row, score }) => [row.seq, score]), abstained]), read, isCut }
 }
 
-// Mutants: mostOf() without the hint, or with the first moment of the day; next() that ends after what was read first.
+// Mutants: mostOf() without the hint, or with the first moment of the day; next() that ends after what was read first;
+// READ_MAX = 1e9.
 test('a recall answers what it would had it read every candidate, and reads few of them', () => {
   let [read, all] = [0, 0]
   for (let seed = 1; seed <= 200; seed += 1) {

@@ -27,6 +27,7 @@ import type { Metrics } from './metrics.ts'
 import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
+import { unitsOf } from './work.ts'
 
 export interface ServerOptions {
   routes: Route[]
@@ -60,8 +61,6 @@ const BODY_BYTES_MAX = 1024 * 1024
 const UNIT_BODY_BYTES = 16 * 1024
 /** 20,000 members with names of their own took 17 ms to parse in 200 KiB, where text takes 1: 80 units of 0.2 ms. */
 const UNIT_BODY_MEMBERS = 250
-const UNIT_ANSWER_BYTES = 64 * 1024
-const UNIT_ROWS = 100
 const SWEEP_MS = 250
 /**
  * Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is
@@ -285,10 +284,14 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   const body = isReply ? answer.body : answer
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
-  const { rows, unreadBytes, readBytes } = exchange
-  const bytes = unreadBytes + readBytes
-  charge(exchange, Math.floor(Math.max(rows / UNIT_ROWS, bytes / UNIT_ANSWER_BYTES)), true)
+  chargeWork(exchange)
   conclude(options, exchange, undefined)
+}
+
+/** What was read and is answered. Of a request that failed too: else the dearest would be one that is made to fail. */
+function chargeWork(exchange: Exchange): void {
+  const { rows, unreadBytes, readBytes } = exchange
+  charge(exchange, unitsOf(rows, unreadBytes + readBytes), true)
 }
 
 /** Where the rate of the caller counts work. */
@@ -298,6 +301,7 @@ function charge({ matched, caller }: Exchange, units: number, isDone: boolean): 
 
 function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   const { requestId, matched, response, hasBegun } = exchange
+  if (hasBegun) chargeWork(exchange)
   if (!response.headersSent) {
     conclude(options, exchange, refuse(options, exchange, error))
     return

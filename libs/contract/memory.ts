@@ -153,8 +153,8 @@ export const recallResult = z
     incomplete: z.boolean().meta({
       description:
         'With asOf: records that were valid then may be missing, behind candidates that were not, or behind the 4,096 ' +
-        'that ended first since then. Narrow the question, by actor, kind or tag. Always: a record that was superseded ' +
-        'or archived cannot be read; `damaged` counts it.',
+        'or 4 MiB that ended first since then. Narrow the question, by actor, kind or tag. Always: a record that was ' +
+        'superseded or archived cannot be read; `damaged` counts it.',
     }),
     asOfSeq: z.int(),
     tookMs: z.number(),

@@ -6,34 +6,43 @@ create or replace function loci.cycle_record(r loci.records) returns json langua
     'expiresAt', (extract(epoch from r.expires_at) * 1000)::bigint, 'presented', r.presented::json, 'body', r.body::json)
 $$;
 
--- Of the records that hold, are intact and fit one of the observations: those with its source event, its value, its
--- key, the one that it supersedes; and the number of its context with the next position. JSON, an array for each.
+-- Of the records that hold, are intact and fit one of the observations: the newest whose body begins with p_same, of 64
+-- with its value, in its context where that has a name; those of its key; the one that it supersedes; and the number
+-- of its context with the next position. JSON.
 create or replace function loci.cycle_known(p_instance text, p_database text, p_now timestamptz, p_source_event text, p_value bytea, p_key text,
-  p_supersedes text, p_context bytea) returns json language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+  p_supersedes text, p_context bytea, p_same text) returns json language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_context loci.contexts;
 begin
+  if p_context is not null then
+    select * into v_context from loci.contexts c where c.instance_id = p_instance and c.database = p_database and c.name_mac = p_context;
+  end if;
   return json_build_object(
     'isDuplicate', p_source_event is not null and exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
       and r.source_event_id = p_source_event and (r.expires_at is null or r.expires_at > p_now)),
     'isForgotten', exists (select from loci.tombstones t where t.instance_id = p_instance and t.database = p_database and t.value_mac = p_value),
-    'equal', (select json_agg(loci.cycle_record(r) order by r.seq desc) from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.value_mac = p_value and r.valid_to is null and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database)),
+    -- A value may stand in as many records as there are, each with a large body: a few are looked at.
+    'equal', (select loci.cycle_record(e.r) from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database
+        and r.value_mac = p_value and r.valid_to is null and (p_context is null or r.context = v_context.number) limit 64) e
+      where starts_with((e.r).body, p_same) and loci.record_holds(e.r, p_now, p_now) and loci.record_is_intact(e.r, p_instance, p_database)
+      order by (e.r).seq desc limit 1),
     'current', (select json_agg(loci.cycle_record(r) order by r.seq desc) from loci.records r where p_key is not null and r.instance_id = p_instance
       and r.database = p_database and r.key = p_key and r.valid_to is null and loci.record_holds(r, p_now, p_now)
       and loci.record_is_intact(r, p_instance, p_database)),
     'superseded', (select loci.cycle_record(r) from loci.records r where p_supersedes is not null and r.instance_id = p_instance
       and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database)),
-    'context', (select json_build_array(c.number, c.position) from loci.contexts c where p_context is not null and c.instance_id = p_instance
-      and c.database = p_database and c.name_mac = p_context));
+    'context', case when v_context.number is not null then json_build_array(v_context.number, v_context.position) end);
 end
 $$;
 
 -- What a cycle is computed on beside the index. `stable`: it sees the snapshot of the statement that calls it together
 -- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
 -- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
--- records that are due within the window. pending: how many events wait. Called by readState(): every cycle. Cost: the
--- document, one index read for each slot with a record, and some for each observation.
+-- records that are due within the window, at most p_due_max and until they have p_bytes_max. pending: how many events
+-- wait. Called by readState(): every cycle. Cost: the document, one index read for each slot with a record, and some
+-- for each observation.
 create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
-  p_supersedes text[], p_context text[], p_lead_ms float8, p_grace_ms float8, p_due_max int,
+  p_supersedes text[], p_context text[], p_same text[], p_lead_ms float8, p_grace_ms float8, p_due_max int, p_bytes_max bigint,
   out at timestamptz, out number bigint, out version bigint, out document_digest bytea, out keys text[], out versions bigint[],
   out expires timestamptz[], out metas text[], out slot_texts text[], out intact boolean[], out record_seqs bigint[],
   out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean,
@@ -72,26 +81,34 @@ begin
     end if;
   end if;
   select coalesce(json_agg(loci.cycle_known(p_instance, p_database, cycle_read.at, o.source, decode(o.value, 'hex'), o.key, o.supersedes,
-      decode(o.context, 'hex')) order by o.n)::text, '[]') into known
-    from unnest(p_source_event, p_value, p_key, p_supersedes, p_context) with ordinality as o(source, value, key, supersedes, context, n);
-  select coalesce(json_agg(loci.cycle_record(d.r) order by (d.r).due_at, (d.r).seq)::text, '[]') into due
-    from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.valid_to is null
-      and r.due_at between cycle_read.at - p_grace_ms * interval '1 millisecond' and cycle_read.at + p_lead_ms * interval '1 millisecond'
-      order by r.due_at limit p_due_max) d
-    where loci.record_holds(d.r, cycle_read.at, cycle_read.at) and loci.record_is_intact(d.r, p_instance, p_database);
+      decode(o.context, 'hex'), o.same) order by o.n)::text, '[]') into known
+    from unnest(p_source_event, p_value, p_key, p_supersedes, p_context, p_same) with ordinality
+      as o(source, value, key, supersedes, context, same, n);
+  select coalesce(json_agg(loci.cycle_record(r) order by r.due_at, r.seq)::text, '[]') into due
+    from (select w.seq, sum(w.size) over (order by w.due_at, w.seq) - w.size as before from (
+      select d.seq, d.due_at, octet_length(d.body) as size from loci.records d where d.instance_id = p_instance and d.database = p_database
+        and d.valid_to is null
+        and d.due_at between cycle_read.at - p_grace_ms * interval '1 millisecond' and cycle_read.at + p_lead_ms * interval '1 millisecond'
+        order by d.due_at limit p_due_max) w) f
+    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
+    where f.before < p_bytes_max and loci.record_holds(r, cycle_read.at, cycle_read.at) and loci.record_is_intact(r, p_instance, p_database);
 end
 $$;
 
--- Records by their numbers, as JSON, as they were at the database's number p_read: what was closed since still holds.
--- Called by readRecords(): what a cycle's recall has found. Cost: one read by the primary key and one hash for each.
-create or replace function loci.cycle_records(p_instance text, p_database text, p_read bigint, p_now timestamptz, p_seqs bigint[]) returns text
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+-- Records by their numbers, as JSON, as they were at the database's number p_read: what was closed since still holds. In
+-- the order of the numbers, until they have p_bytes_max. Called by readRecords(): what a cycle's recall has found. Cost:
+-- one read by the primary key and one hash for each.
+create or replace function loci.cycle_records(p_instance text, p_database text, p_read bigint, p_now timestamptz, p_seqs bigint[], p_bytes_max bigint)
+returns text language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
-  return (select coalesce(json_agg(loci.cycle_record(r) order by q.n)::text, '[]')
-    from unnest(p_seqs) with ordinality as q(seq, n)
-    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = q.seq
-    where (r.changed_seq > p_read or loci.record_holds(r, p_now, p_now)) and loci.record_is_intact(r, p_instance, p_database));
+  -- Sizes first, for which no body is read.
+  return (select coalesce(json_agg(loci.cycle_record(r) order by f.n)::text, '[]')
+    from (select q.seq, q.n, sum(octet_length(s.body)) over (order by q.n) - octet_length(s.body) as before
+      from unnest(p_seqs) with ordinality as q(seq, n)
+      join loci.records s on s.instance_id = p_instance and s.database = p_database and s.seq = q.seq) f
+    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
+    where f.before < p_bytes_max and (r.changed_seq > p_read or loci.record_holds(r, p_now, p_now)) and loci.record_is_intact(r, p_instance, p_database));
 end
 $$;
 
