@@ -88,15 +88,12 @@ function isOverBudget({ failureBudget }: PolicyRule, recent: () => Recent): bool
   return attempts >= BUDGET_FROM && failures / attempts > failureBudget
 }
 
-/** `*` stands for any characters. By its fixed pieces, without going back: no pattern makes it slow. */
-export function matchesGlob(pattern: string, text: string): boolean {
-  return matchesPieces(piecesOf(pattern), text)
-}
-
+/** `*` stands for any characters. */
 function piecesOf(pattern: string): readonly string[] {
   return pattern.split(/\*+/)
 }
 
+/** By the fixed pieces of a pattern, without going back: no pattern makes it slow. */
 function matchesPieces(pieces: readonly string[], text: string): boolean {
   const [first = ''] = pieces
   const end = pieces.length - 1

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 34c5a6b591fa3bb28da07fa2135b2aed139c0f2697933b70da025ec5898eb3fd
+-- functions: 8fddbf6024a43240465049d94921f3dc2f1ab4fd4c06540f0b537b119cdc8441
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -95,9 +95,9 @@ begin
 end
 $$;
 
--- Records by their numbers, as JSON, as they were at the database's number p_read: what was closed since still holds. In
--- the order of the numbers, until they have p_bytes_max. Called by readRecords(): what a cycle's recall has found. Cost:
--- one read by the primary key and one hash for each.
+-- Records by their numbers, as JSON, as they were at the database's number p_read: what was closed since still holds.
+-- In the order of the numbers, until they have p_bytes_max. Called by readRecords(): what a cycle's recall has found.
+-- Cost: two reads by the primary key and one hash for each.
 create or replace function loci.cycle_records(p_instance text, p_database text, p_read bigint, p_now timestamptz, p_seqs bigint[], p_bytes_max bigint)
 returns text language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
