@@ -149,7 +149,7 @@ export function poisonList(operations: Operation[], credentials: Credentials): P
       bytes: requestBytes(method, target, credentials, lines, body),
       ...(expected ? { expected } : {}),
       allow: [...own],
-      isLong: body.length > 1_000_000,
+      isLong: body.length >= 1_000_000,
     })
     const takesBody = path.startsWith('/admin/services/') && own.has('POST')
     return METHODS.flatMap((method) => {
