@@ -73,17 +73,6 @@ export function countsOf(decisions: readonly Decision[]): Cycle['decisions'] {
   return counts
 }
 
-export function cursorOf(seq: number): string {
-  return Buffer.from(`c:${seq}`).toString('base64url')
-}
-
-export function seqOfCursor(cursor: string): number {
-  const [, digits] = /^c:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
-  if (digits === undefined || cursorOf(Number(digits)) !== cursor)
-    throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
-  return Number(digits)
-}
-
 export interface Judged {
   /** Those that were asked for and are what was written, newest first. */
   shown: CycleRow[]

@@ -26,11 +26,12 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import { cursorOf, seqOf } from '../databases/cursors.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
 import type { Source } from '../memory/records.ts'
 import { attemptsOf } from './health.ts'
-import { corruptionOf, cursorOf, cycleDamaged, cycleOf, judgePage, noCycle, seqOfCursor } from './records.ts'
+import { corruptionOf, cycleDamaged, cycleOf, judgePage, noCycle } from './records.ts'
 import type { CycleHead } from './rows.ts'
 import type { Cycles } from './run.ts'
 import type { Decision } from './shapes.ts'
@@ -106,7 +107,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
       },
       async ({ caller, query, countRows, requireRate }) => {
         const place = placeOf(caller)
-        const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOfCursor(query.cursor)
+        const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOf('c', query.cursor)
         const [since, until] = [query.since, query.until].map((time) => (time === undefined ? null : new Date(time)))
         const page = await shares.inTurn(caller.instance.id, () => {
           requireRate()
@@ -120,7 +121,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
           cycles: judged.shown.map(cycleOf),
           total: page.head.total,
           corruption: corruptionOf(page.head, judged),
-          nextCursor: last > page.lower ? cursorOf(last) : null,
+          nextCursor: last > page.lower ? cursorOf('c', last) : null,
         }
 
         /** The next list and the statistics say so too, whatever page they are of. */
@@ -159,7 +160,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
       },
       async ({ caller, params: { id }, query, countRows }) => {
-        const after = query.cursor === undefined ? -1 : seqOfCursor(query.cursor)
+        const after = query.cursor === undefined ? -1 : seqOf('c', query.cursor)
         const row = await requireCycle(caller, id)
         const keptUntil = row.startedAt.getTime() + DECISIONS_KEPT_MS
         const body = await findDecisions(pool, placeOf(caller), row).catch((error) => {
@@ -176,7 +177,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
             ...(displacedBy === null ? {} : { displacedBy }),
             recoverableUntil: decision.action === 'evicted' ? new Date(keptUntil).toISOString() : null,
           })),
-          nextCursor: last && last !== all.at(-1) ? cursorOf(last.seq) : null,
+          nextCursor: last && last !== all.at(-1) ? cursorOf('c', last.seq) : null,
         }
       },
     ),

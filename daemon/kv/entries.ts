@@ -25,14 +25,3 @@ export function prefixEnd(prefix: string): string | null {
   }
   return null
 }
-
-export function cursorOf(key: string): string {
-  return Buffer.from(`k:${key}`).toString('base64url')
-}
-
-export function keyOfCursor(cursor: string): string {
-  const text = Buffer.from(cursor, 'base64url').toString('utf8')
-  if (!text.startsWith('k:') || cursorOf(text.slice(2)) !== cursor)
-    throw new ApiError('VALIDATION_ERROR', 'The cursor is not valid. Send nextCursor of the page before, or no cursor.')
-  return text.slice(2)
-}

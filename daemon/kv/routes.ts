@@ -22,13 +22,14 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import { cursorOf, positionOf } from '../databases/cursors.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { readPage } from './damage.ts'
-import { cursorOf, keyOfCursor, valueText } from './entries.ts'
+import { valueText } from './entries.ts'
 import { type KeptBatch, outcomesOf } from './kept-batch.ts'
 import {
   type ActOutcome,
@@ -184,7 +185,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
       async ({ caller, query, countRows, requireRate }) => {
         const request = {
           prefix: query.prefix ?? '',
-          after: query.cursor === undefined ? null : keyOfCursor(query.cursor),
+          after: query.cursor === undefined ? null : positionOf('k', query.cursor),
           limit: query.limit,
         }
         // A few lists of an instance at once: what a list costs is known when it is answered.
@@ -192,7 +193,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
           requireRate()
           const page = await readPage(pool, damage, caller.instance.id, caller.database, request)
           countRows(page.rows.length)
-          const nextCursor = page.nextAfter === null ? null : cursorOf(page.nextAfter)
+          const nextCursor = page.nextAfter === null ? null : cursorOf('k', page.nextAfter)
           const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
           return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)
         })

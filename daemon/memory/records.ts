@@ -159,14 +159,3 @@ export function macsOf(sealing: SealingKey): Macs {
 function normalised(content: string): string {
   return content.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim()
 }
-
-export function cursorOf(seq: number): string {
-  return Buffer.from(`r:${seq}`).toString('base64url')
-}
-
-export function seqOfCursor(cursor: string): number {
-  const [, digits] = /^r:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
-  if (digits === undefined || cursorOf(Number(digits)) !== cursor)
-    throw new ApiError('VALIDATION_ERROR', 'The cursor is not one of ours.')
-  return Number(digits)
-}

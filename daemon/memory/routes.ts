@@ -24,11 +24,12 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import { cursorOf, seqOf } from '../databases/cursors.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
-import { bodyOf, cursorOf, type Macs, macsOf, momentOf, recordText, type Source, seqOfCursor } from './records.ts'
+import { bodyOf, type Macs, macsOf, momentOf, recordText, type Source } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -150,7 +151,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
         errors: ['DATA_DAMAGED'],
       },
       async ({ caller, query, countRows, requireRate }) => {
-        const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOfCursor(query.cursor)
+        const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOf('r', query.cursor)
         return shares.inTurn(caller.instance.id, async () => {
           requireRate()
           const page = await listRecords(pool, caller.instance.id, caller.database, {
@@ -163,7 +164,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
           const last = page.at(-1)
           // Numbers of damaged rows are those of the index, so a page may end with one.
           const nextCursor =
-            last !== undefined && page.length >= query.limit ? cursorOf(last.seq) : await more(caller, last)
+            last !== undefined && page.length >= query.limit ? cursorOf('r', last.seq) : await more(caller, last)
           return reply(
             200,
             `{"records":[${texts.join(',')}],${JSON.stringify({ nextCursor, ...damagedOf(page) }).slice(1)}`,
@@ -177,7 +178,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
   async function more(caller: Caller, last: StoredRecord | undefined): Promise<string | null> {
     if (last === undefined) return null
     const [next] = await listRecords(pool, caller.instance.id, caller.database, { below: last.seq, limit: 1 })
-    return next ? cursorOf(last.seq) : null
+    return next ? cursorOf('r', last.seq) : null
   }
 
   async function store(

@@ -6,8 +6,9 @@ import { evictionList, slotHistory, slotHistoryQuery } from '@loci/contract/work
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
+import { badCursor } from '../databases/cursors.ts'
 import type { Why } from './document.ts'
-import { asDamage, badCursor, damagedOf, SHARED } from './routes.ts'
+import { asDamage, damagedOf, SHARED } from './routes.ts'
 import { listEvictions, listVersions } from './store.ts'
 
 const KEPT_MS = 30 * 86_400_000

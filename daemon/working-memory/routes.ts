@@ -317,7 +317,3 @@ export function damagedOf(refs: (string | null)[] | null): object {
 export function asDamage(error: unknown): never {
   throw isUnreadable(error) ? unreadable(error) : error
 }
-
-export function badCursor(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The cursor is not valid. Send nextCursor of the page before, or no cursor.')
-}
