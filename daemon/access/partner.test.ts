@@ -101,6 +101,17 @@ test('a route that the credential was not issued for is refused by name', async 
   assert.deepEqual([status, error.code, error.details], [403, 'OPERATION_NOT_ALLOWED', { operation: 'advice' }])
 })
 
+// Mutant: one sentence for both: who sent a revoked credential is told to send one.
+test('a refusal says whether a credential was missing or does not count, and what it is good for', async () => {
+  await using server = await partnerServer()
+  const missing = await ask(server.url, 'POST /projections')
+  assert.match(missing.error.message, /^This route needs a partner credential .*partner-credentials\.$/)
+  const unknown = await server.post('/projections', { authorization: `Bearer ${newSecretToken().token}` })
+  assert.match(unknown.error.message, /^The partner credential .* is unknown, expired or revoked/)
+  const otherClass = await server.post('/projections', { 'test-class': 'fact' })
+  assert.match(otherClass.error.message, /does not allow projections of the class fact, only event\.$/)
+})
+
 // seed 111 205
 test('another secret, another place, another scheme, or none is 401', async () => {
   await using server = await partnerServer()

@@ -81,10 +81,7 @@ export function partnerAccess({
       const instance = credential && (await authority.findInstance(credential.instanceId))
       if (!credential || !instance || instance.state === 'deleted') {
         known.drop(sent)
-        throw failures.refuse(
-          addressOf(arrival, trustedProxies),
-          new ApiError('UNAUTHENTICATED', 'This route needs a partner credential in Authorization: Bearer.'),
-        )
+        throw failures.refuse(addressOf(arrival, trustedProxies), unauthenticated(arrival))
       }
       known.keep(sent, instance.id)
       uses.note(credential.id)
@@ -94,7 +91,7 @@ export function partnerAccess({
         ten: credential.tenantId,
         svc: credential.instanceId,
       })
-      if (!credential.routes.includes(route)) throw notAllowed(route)
+      if (!credential.routes.includes(route)) throw notAllowed(route, `the route ${route}`, credential.routes)
       requireServiceType(instance, kind)
       const asked = arrival.headers[HEADER.database]
       if (asked !== undefined && asked !== credential.database)
@@ -109,7 +106,9 @@ export function partnerAccess({
         partner: credential.partner,
         actor: credential.id,
         requireClass(projectionClass) {
-          if (!credential.projectionClasses.includes(projectionClass)) throw notAllowed(projectionClass)
+          const allowed = credential.projectionClasses
+          if (!allowed.includes(projectionClass))
+            throw notAllowed(projectionClass, `projections of the class ${projectionClass}`, allowed)
         },
       }
     },
@@ -131,8 +130,21 @@ export function partnerAccess({
   }
 }
 
-function notAllowed(operation: string): ApiError {
-  return new ApiError('OPERATION_NOT_ALLOWED', `The partner credential does not allow ${operation}.`, {
-    details: { operation },
-  })
+/** Of a credential that was sent nothing is told but that it does not count: its id may be somebody else's. */
+function unauthenticated({ headers: { authorization } }: Arrival): ApiError {
+  const problem = authorization
+    ? 'The partner credential in Authorization: Bearer is unknown, expired or revoked, or its service is deleted.'
+    : 'This route needs a partner credential in Authorization: Bearer.'
+  return new ApiError(
+    'UNAUTHENTICATED',
+    `${problem} Management issues them: POST /api/v1/services/{id}/partner-credentials.`,
+  )
+}
+
+function notAllowed(operation: string, refused: string, allowed: readonly string[]): ApiError {
+  return new ApiError(
+    'OPERATION_NOT_ALLOWED',
+    `The partner credential does not allow ${refused}, only ${allowed.join(', ')}.`,
+    { details: { operation } },
+  )
 }

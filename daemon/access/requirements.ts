@@ -25,7 +25,10 @@ export function requireIdentity(headers: Headers, { org, ten, svc }: { org: stri
   ] as const) {
     const sent = headers[name]
     if (sent !== undefined && sent !== own)
-      throw new ApiError('IDENTITY_MISMATCH', `The header ${name} differs from the credential.`)
+      throw new ApiError(
+        'IDENTITY_MISMATCH',
+        `The header ${name} differs from the credential. Leave it out, or use the credential that it names.`,
+      )
   }
 }
 

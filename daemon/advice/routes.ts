@@ -139,14 +139,14 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       async ({ caller: { instance, database, actor }, params: { name }, body, headers, requestId }) => {
         const sent = JSON.stringify(body)
         if (Buffer.byteLength(sent) > POLICY_BYTES_MAX)
-          throw new ApiError('PAYLOAD_TOO_LARGE', `A policy may have ${POLICY_BYTES_MAX} bytes as JSON.`)
+          throw new ApiError('PAYLOAD_TOO_LARGE', `A policy may have at most ${POLICY_BYTES_MAX} bytes as JSON.`)
         for (const { scope } of body.rules) requireScopeSize(scope)
         const ifMatch = versionOf(headers['if-match'])
         const place = { instanceId: instance.id, database, databasesMax: instance.limits.databases }
         await quota.requireRoom(instance, { records: 0, bytes: sent.length }, pool)
         const known = await listPolicies(pool, place)
         if (known.length >= POLICIES_MAX && !known.some((one) => one.name === name))
-          throw new ApiError('QUOTA_EXCEEDED', `A database may have ${POLICIES_MAX} policies.`)
+          throw new ApiError('QUOTA_EXCEEDED', `A database may have at most ${POLICIES_MAX} policies.`)
         const version = await transaction(pool, async (sql) => {
           const written = await writePolicy(sql, place, { name, sent, ifMatch })
           const refused = entryRefusal(written.outcome, instance.limits.databases)

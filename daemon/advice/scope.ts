@@ -13,7 +13,7 @@ export function scopeKeyOf(scope: unknown): string | null {
 
 export function requireScopeSize(scope: unknown): void {
   if (scope !== undefined && Buffer.byteLength(JSON.stringify(scope)) > SCOPE_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `A scope may have ${SCOPE_BYTES_MAX} bytes as JSON.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A scope may have at most ${SCOPE_BYTES_MAX} bytes as JSON.`)
 }
 
 function canonical(value: unknown): string {

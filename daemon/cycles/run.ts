@@ -204,7 +204,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const { instance, database, run } = request
     for (const write of run.observations ?? []) bodyOf(write, request.source)
     if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
-      throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have ${METADATA_BYTES_MAX} bytes.`)
+      throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have at most ${METADATA_BYTES_MAX} bytes.`)
     const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)
     const macs = macsOf(await keys.of(instance.id))
     try {
@@ -341,9 +341,11 @@ function busy(database: string): ApiError {
 }
 
 function tooLong(limitMs: number): ApiError {
-  return new ApiError('OVERLOADED', `The cycle took longer than its ${limitMs} ms. Nothing was done; try again.`, {
-    retryAfterMs: 1_000,
-  })
+  return new ApiError(
+    'OVERLOADED',
+    `The cycle took longer than its ${limitMs} ms. Nothing was done; try again, or raise limits.maxDurationMs.`,
+    { retryAfterMs: 1_000 },
+  )
 }
 
 function configDamaged(): ApiError {

@@ -9,7 +9,7 @@ const VALUE_BYTES_MAX = 256 * 1024
 export function valueText(value: unknown): string {
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) > VALUE_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `A value may have ${VALUE_BYTES_MAX} bytes as JSON.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A value may have at most ${VALUE_BYTES_MAX} bytes as JSON.`)
   return text
 }
 

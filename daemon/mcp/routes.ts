@@ -68,9 +68,13 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
       },
       (call) => {
         requireNoPage(call)
-        throw new ApiError('METHOD_NOT_ALLOWED', 'Messages are sent by POST; nothing is sent unasked.', {
-          headers: { allow: 'POST' },
-        })
+        throw new ApiError(
+          'METHOD_NOT_ALLOWED',
+          'There is no stream to open here: the server sends nothing by itself. Send messages by POST.',
+          {
+            headers: { allow: 'POST' },
+          },
+        )
       },
     ),
   ]
@@ -164,7 +168,7 @@ const NOBODY = { token: '', clientId: '', scopes: [] }
 async function textOf(response: Response): Promise<{ status: number; text: string }> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
     await response.body?.cancel()
-    throw new ApiError('VALIDATION_ERROR', 'Nothing is sent unasked here: there are no subscriptions.')
+    throw new ApiError('VALIDATION_ERROR', 'The server sends nothing by itself, so there is nothing to subscribe to.')
   }
   return { status: response.status, text: await response.text() }
 }

@@ -76,7 +76,7 @@ export function beginningOf(write: RecordWrite): string {
 
 function requireBytes(name: string, text: string, max: number): void {
   if (Buffer.byteLength(text) > max)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a record may have ${max} bytes.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a record may have at most ${max} bytes.`)
 }
 
 /** What the index will find in the text itself, but for what only its neighbours tell (novelty, an answer). */

@@ -70,7 +70,7 @@ export function newProjection(sent: Projection, teller: Teller, sealing: Sealing
 
 function requireBytes(name: string, value: unknown, max: number): void {
   if (value !== undefined && Buffer.byteLength(JSON.stringify(value)) > max)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a projection may have ${max} bytes as JSON.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a projection may have at most ${max} bytes as JSON.`)
 }
 
 /** Null where nothing is said. */

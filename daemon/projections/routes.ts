@@ -101,7 +101,7 @@ type IngestCall = Call<PartnerCaller, unknown, unknown, unknown>
 
 function envelopeOf({ body, headers }: IngestCall): Projection {
   if (Number(headers['content-length'] ?? 0) > SINGLE_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `A single projection may have ${SINGLE_BYTES_MAX} bytes.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A single projection may have at most ${SINGLE_BYTES_MAX} bytes.`)
   return parseBySchema(projection, body, 'body')
 }
 

@@ -43,7 +43,7 @@ export interface Meta extends Judged {
 export function sizeOf({ value, tags = [], evidenceRefs = [] }: SlotWrite): number {
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > VALUE_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `The value of a slot may have ${VALUE_BYTES_MAX} bytes as JSON.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The value of a slot may have at most ${VALUE_BYTES_MAX} bytes as JSON.`)
   const named = [tags, evidenceRefs].filter(({ length }) => length > 0)
   return bytes + named.reduce((sum, list) => sum + Buffer.byteLength(JSON.stringify(list)), 0)
 }

@@ -33,7 +33,7 @@ export async function replaceConfig(
 ) {
   const sent = JSON.stringify(body)
   if (Buffer.byteLength(sent) > CONFIG_BYTES_MAX)
-    throw new ApiError('PAYLOAD_TOO_LARGE', `A configuration may have ${CONFIG_BYTES_MAX} bytes as JSON.`)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `A configuration may have at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
   const wanted = versionOf(ifMatch)
   const where = { instanceId: instance.id, databasesMax: instance.limits.databases, database, kind }
   const { service } = await readConfig(pool, where)
