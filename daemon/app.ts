@@ -224,7 +224,15 @@ export async function createDaemon(options: DaemonOptions) {
         advice: backingOff('advice', (_, due) => advice.save(background, due)),
       }),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
-      ...dueJobs(background, { cycle: backingOff('cycle', runDueCycle) }, { name: 'due cycles', width: 8 }),
+      ...dueJobs(
+        background,
+        { cycle: backingOff('cycle', runDueCycle) },
+        {
+          name: 'due cycles',
+          width: 8,
+          failure: 'a cycle that was due did not run; retrying',
+        },
+      ),
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),

@@ -16,6 +16,7 @@ type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>
 
 const DUE_MS = 1_000
+const DUE_FAILED = 'upkeep of a database (expiry, index, history) failed; retrying. Requests are served meanwhile'
 /** Per DUE_MS; half of the time is left to others. A million entries that expire together take about a minute. */
 const WORK_MS = 500
 /** Few, so that replicas share what is due, and a claim is over before its 5 s are. */
@@ -50,8 +51,12 @@ export function backingOff(kind: DueKind, handle: DueHandler): DueHandler {
 }
 
 /** `width`: so many of a kind side by side, for work that waits more than it computes. */
-export function dueJobs(sql: Sql, handlers: DueHandlers, { name = 'due work', width = 1 } = {}): Job[] {
-  return [{ name, everyMs: DUE_MS, run: () => workDue(sql, handlers, WORK_MS, width) }]
+export function dueJobs(
+  sql: Sql,
+  handlers: DueHandlers,
+  { name = 'due work', width = 1, failure = DUE_FAILED } = {},
+): Job[] {
+  return [{ name, everyMs: DUE_MS, failure, run: () => workDue(sql, handlers, WORK_MS, width) }]
 }
 
 /** Runs while something is due and time is left. Each handler commits by itself, so others can write in between. */

@@ -7,7 +7,14 @@ const SWEEP_WORK_MS = 500
 const SWEPT_MAX = 1_000
 
 export function idempotencyJobs(sql: Sql): Job[] {
-  return [{ name: 'keyed answers', everyMs: SWEEP_MS, run: () => sweepDue(sql, SWEEP_WORK_MS) }]
+  return [
+    {
+      name: 'idempotency',
+      everyMs: SWEEP_MS,
+      failure: 'stored answers older than a day not deleted; retrying',
+      run: () => sweepDue(sql, SWEEP_WORK_MS),
+    },
+  ]
 }
 
 async function sweepDue(sql: Sql, workMs: number): Promise<void> {

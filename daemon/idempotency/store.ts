@@ -102,6 +102,6 @@ export async function sweepAnswers(sql: Sql, limit: number): Promise<number> {
       failure ??= error
     }
   }
-  if (failure) throw new Error('sweep keyed answers', { cause: failure })
+  if (failure) throw new Error('delete stored answers of Idempotency-Keys', { cause: failure })
   return removed
 }

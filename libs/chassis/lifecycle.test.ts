@@ -59,6 +59,8 @@ test('a part that is down degrades, all parts back make ready, and the reasons s
   lifecycle.report('search', undefined)
   assert.equal(lifecycle.state, 'ready')
   assert.deepEqual(lifecycle.status(0).reasons, [])
+  // Both, not only the last one to come back.
+  assert.equal(lifecycle.status(0).transitions.at(-1)?.reason, 'recovered: postgres, search')
 })
 
 test('what was down before the process was ready makes it degraded, not ready', () => {

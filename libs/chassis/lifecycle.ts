@@ -77,6 +77,8 @@ export function createLifecycle(now: () => number = Date.now): Lifecycle {
     { from: null, to: 'starting', at: new Date(now()).toISOString(), reason: 'process started' },
   ]
   const problems = new Map<string, string>()
+  /** What was down since it became degraded: one line tells that all of it is back. */
+  const wasDown = new Set<string>()
   const listeners: ((transition: Transition) => void)[] = []
   let graceEndsAt = 0
   let drainDeadline: string | null = null
@@ -105,9 +107,14 @@ export function createLifecycle(now: () => number = Date.now): Lifecycle {
     report(part, problem) {
       if (problem === undefined) problems.delete(part)
       else problems.set(part, problem)
+      if (problem !== undefined) wasDown.add(part)
+      else if (!isServing()) wasDown.delete(part)
       if (!isServing()) return
       if (problems.size > 0) move('degraded', `${part}: ${problem ?? 'still degraded by another part'}`)
-      else move('ready', `${part} is back`)
+      else {
+        move('ready', `recovered: ${[...wasDown].join(', ')}`)
+        wasDown.clear()
+      }
     },
     problem: (part) => problems.get(part),
     refusal() {

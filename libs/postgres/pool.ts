@@ -142,7 +142,7 @@ export function openPool(options: PoolOptions): Pool {
     if (isReadTimeout(error)) {
       suspectedAt = performance.now()
       const waitedMs = statementMs + SILENCE_MS
-      told = unavailable(`Postgres gave no answer within ${waitedMs} ms; the connection was dropped`, error)
+      told = unavailable(`PostgreSQL gave no answer within ${waitedMs} ms; the connection was dropped`, error)
     } else if (isBroken(error)) {
       told = unavailable('the connection to Postgres broke during a statement', error)
     }
@@ -321,7 +321,7 @@ function isBroken(error: unknown): boolean {
 
 function connectTrouble(error: Error): string {
   if (error.message === 'timeout exceeded when trying to connect') {
-    return 'no connection to Postgres became free in time: all are busy'
+    return 'every connection to PostgreSQL is busy and none became free in time: PostgreSQL is slow or does not answer, or there is more work than connections'
   }
-  return `cannot connect to Postgres: ${error.message}`
+  return `cannot connect to PostgreSQL: ${error.message}`
 }

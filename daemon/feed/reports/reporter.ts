@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { callManagement, type Management, RefusedByManagement } from '../management.ts'
+import { callManagement, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
 import { describeInstances, finishReport, type ReportRows, readReport } from './store.ts'
 
 export interface Totals {
@@ -119,7 +119,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       atStart: true,
       everyMs: REPORT_MS,
       wakeup,
-      failure: () => 'report not accepted by management; sending it again',
+      failure: failureOf,
       run,
     },
     wake: wakeup.wake,
@@ -128,6 +128,13 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (instanceIds.some((svc) => unknown.has(svc))) startOver()
     },
   }
+}
+
+/** Collecting a report can fail too: then management is not to blame. */
+function failureOf(error: unknown): string {
+  if (error instanceof ManagementSilent) return 'management does not answer a report; sending it again'
+  if (error instanceof RefusedByManagement) return 'report not accepted by management; sending it again'
+  return 'report could not be collected or marked as sent; retrying'
 }
 
 function undescribedOf(unknown: ReadonlyMap<string, boolean>): string[] {

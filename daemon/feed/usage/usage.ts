@@ -10,12 +10,14 @@ const USAGE_MS = 5_000
 /** Part of the plan's rate. Below it an instance cannot exceed its limit on four replicas or fewer. */
 const BUSY = 0.25
 const SHARE_MIN = 0.05
+const RATES_FAILED = 'rates not shared with the other replicas; retrying. Meanwhile the last shares count'
+const USAGE_FAILED = 'usage not saved; retrying. The counts are kept in memory'
 
 export function usageJobs(sql: Sql, replica: string, rates: Rates): Job[] {
   const usage = createUsage(sql, replica, rates)
   return [
-    { name: 'rates', everyMs: RATES_MS, run: usage.second },
-    { name: 'usage', everyMs: USAGE_MS, run: usage.flush, last: usage.flush },
+    { name: 'rates', everyMs: RATES_MS, failure: RATES_FAILED, run: usage.second },
+    { name: 'usage', everyMs: USAGE_MS, failure: USAGE_FAILED, run: usage.flush, last: usage.flush },
   ]
 }
 
