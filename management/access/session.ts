@@ -115,6 +115,11 @@ export function noSession(): ApiError {
   )
 }
 
+/** Where the refresh cookie itself opens nothing: to refresh again would not help. */
+export function noSessionToRefresh(): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'There is no session to refresh, or it is over. Sign in again.')
+}
+
 export function digestOf(accessToken: string): string {
   return hash('sha256', accessToken, 'hex')
 }

@@ -21,7 +21,14 @@ import {
   sessionWhole,
 } from '@loci/contract/sessions.ts'
 import type { Attempts } from '../access/attempts.ts'
-import { digestOf, noSession, type OpenSession, SESSION_CHALLENGE, type SessionAccess } from '../access/session.ts'
+import {
+  digestOf,
+  noSession,
+  noSessionToRefresh,
+  type OpenSession,
+  SESSION_CHALLENGE,
+  type SessionAccess,
+} from '../access/session.ts'
 import { setSessionCookies } from './cookies.ts'
 import { type Handle, readHandle } from './handle.ts'
 import { type Profile, type Provider, ProviderRefusal } from './provider.ts'
@@ -143,7 +150,7 @@ function changeRoutes({ access, publicUrl, signIn, attempts }: SessionRoutesOpti
     errors: ['UNAUTHENTICATED', 'ORIGIN_NOT_ALLOWED', 'STORE_UNAVAILABLE'],
     async authorize(arrival) {
       const handle = readHandle(readCookie(arrival.headers, names.refresh))
-      if (!signIn || !handle || !(await signIn.sessions.findByHandle(handle))) throw noSession()
+      if (!signIn || !handle || !(await signIn.sessions.findByHandle(handle))) throw noSessionToRefresh()
       access.requireSameSite(arrival)
       return { handle, address: attempts.addressOf(arrival) }
     },

@@ -29,7 +29,7 @@ import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import { digestOf, noSession } from '../access/session.ts'
+import { digestOf, noSessionToRefresh } from '../access/session.ts'
 import { requireEmail } from '../organizations/organizations.ts'
 import { type Handle, isHandle, makeHandle } from './handle.ts'
 import {
@@ -159,7 +159,7 @@ export function createSessions({
     const until = performance.now() + WAIT_MS_MAX
     for (;;) {
       const row = await findByHandle(handle)
-      if (!row) throw noSession()
+      if (!row) throw noSessionToRefresh()
       if (row.endReason !== null) throw over(row.endReason)
       if (handle.generation !== row.generation) return successor(handle, row)
       const call = randomUUID()
