@@ -60,7 +60,8 @@ export class ByteReader {
   whole(): number {
     let value = 0
     for (let scale = 1; ; scale *= 128) {
-      const byte = this.#bytes.readUInt8(this.#at++)
+      const byte = this.#bytes[this.#at++]
+      if (byte === undefined) throw new RangeError('the bytes end within a number')
       value += (byte & 127) * scale
       if (byte < 128) return value
     }

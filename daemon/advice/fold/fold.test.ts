@@ -189,7 +189,7 @@ function furthest(x: AdviceState, y: AdviceState): number {
 function lowestOf(state: AdviceState): number {
   const counters = state.tools.flatMap(({ reliability, cells, health, terms, pairs }) => [
     ...[reliability, ...cells.values()].flatMap(({ a, n }) => [a, n]),
-    ...[health.o, health.e, ...terms.values(), ...pairs.values()],
+    ...[health.o, health.e, ...[...terms, ...pairs].map(([, count]) => count)],
     ...[...cells.values()].flatMap(({ tallies }) => [...tallies.values()].flatMap((tally) => Object.values(tally))),
   ])
   return Math.min(state.pool.a, state.pool.n, state.successes, ...counters)

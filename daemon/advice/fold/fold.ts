@@ -113,7 +113,7 @@ function add(state: AdviceState, k: number, tool: Tool, told: Told, outcome: str
   tool.health = { o: tool.health.o * decay + value, e: tool.health.e * decay + expected, t, s: u }
   const passed = half(t - state.pool.t, POOL_HALF_LIFE)
   state.pool = { a: state.pool.a * passed + value, n: state.pool.n * passed + 1, t }
-  tally(tool, told, outcome, 1)
+  tally(state, tool, told, outcome, 1)
   learn(state, k, tool, told, value)
 }
 
@@ -144,7 +144,7 @@ function subtract(state: AdviceState, k: number, tool: Tool, told: Told, weights
   const passed = half(state.pool.t - t, POOL_HALF_LIFE)
   state.pool.a -= value * passed
   state.pool.n -= passed
-  tally(tool, told, outcome, -1)
+  tally(state, tool, told, outcome, -1)
   learn(state, k, tool, told, -value)
 }
 
@@ -157,7 +157,7 @@ function requireCells(tool: Tool, { taskClass, scope }: Told) {
 }
 
 /** The last outcome that is taken back takes the cell with it, and what rounding left there. */
-function tally(tool: Tool, { partner, taskClass, scope }: Told, outcome: string, by: number): void {
+function tally(state: AdviceState, tool: Tool, { partner, taskClass, scope }: Told, outcome: string, by: number): void {
   for (const key of cellKeys(taskClass, scope)) {
     const tallies = tool.cells.get(key)?.tallies
     if (tallies === undefined) continue
@@ -167,8 +167,10 @@ function tally(tool: Tool, { partner, taskClass, scope }: Told, outcome: string,
       successes: successes + (outcome === 'success' ? by : 0),
       failures: failures + (outcome === 'failure' ? by : 0),
     }
+    state.tallies -= tallies.size
     if (sum.attempts > 0) tallies.set(partner, sum)
     else tallies.delete(partner)
+    state.tallies += tallies.size
     if (tallies.size === 0) tool.cells.delete(key)
   }
 }

@@ -37,29 +37,74 @@ export function rank(
   if (allowed.length === 0) return []
   const scores = ask.intent === null ? new Float64Array(catalogue.size) : textScores(state, ask.intent, catalogue)
   let best = Number.NEGATIVE_INFINITY
-  let worst = Number.POSITIVE_INFINITY
-  for (const k of allowed) {
-    best = Math.max(best, scores[k] as number)
-    worst = Math.min(worst, scores[k] as number)
-  }
+  for (const k of allowed) best = Math.max(best, scores[k] as number)
   let sum = 0
   for (const k of allowed) sum += Math.exp((scores[k] as number) - best)
   const shift = best + Math.log(sum)
-  const judged: Judged[] = []
   const drawn = { ofAll: meanOfAll(state), seed: hashText(`${ask.seed}\0`) }
+  const judged: Judged[] = []
+  const most = new Best(ask.limit)
   // The other parts are at most 0, so a tool scores at most its text. Judge by falling text, until enough tools beat
-  // all that are left: the same answer as judging each, in a third of the time at 4,000 tools.
-  for (let from = 0, to = 4; ; from = to, to *= 2) {
-    for (const k of allowed) {
-      const gap = best - (scores[k] as number)
-      if (gap >= from && gap < to)
-        judged.push(judge(state, ask, drawn, k, catalogue.names[k] ?? '', (scores[k] as number) - shift))
+  // all that are left: the same answer as judging each.
+  const { order, ends } = byGap(allowed, scores, best)
+  let from = 0
+  for (const [step, end] of ends.entries()) {
+    for (; from < end; from++) {
+      const k = order[from] as number
+      const one = judge(state, ask, drawn, k, catalogue.names[k] ?? '', (scores[k] as number) - shift)
+      judged.push(one)
+      most.take(one.score)
     }
-    const left = best - to - shift
-    if (best - worst < to || judged.filter(({ score }) => score > left).length >= ask.limit) break
+    if (most.least > best - (step + 1) / STEPS - shift) break
   }
   judged.sort((x, y) => y.score - x.score || (x.name < y.name ? -1 : 1))
   return judged.slice(0, ask.limit).map(told)
+}
+
+/** Tools by how far their text is behind the best: steps of a quarter, and all that is further behind in the last. */
+const STEPS = 4
+const STEPS_MAX = 160
+
+function byGap(
+  allowed: readonly number[],
+  scores: Float64Array,
+  best: number,
+): { order: Int32Array; ends: Int32Array } {
+  const stepOf = (k: number) => Math.min(STEPS_MAX - 1, Math.floor((best - (scores[k] as number)) * STEPS))
+  const ends = new Int32Array(STEPS_MAX)
+  for (const k of allowed) ends[stepOf(k)] = (ends[stepOf(k)] as number) + 1
+  for (let step = 1; step < STEPS_MAX; step++) ends[step] = (ends[step] as number) + (ends[step - 1] as number)
+  const order = new Int32Array(allowed.length)
+  const next = ends.slice()
+  for (let at = allowed.length - 1; at >= 0; at--) {
+    const step = stepOf(allowed[at] as number)
+    next[step] = (next[step] as number) - 1
+    order[next[step] as number] = allowed[at] as number
+  }
+  return { order, ends }
+}
+
+/** The highest scores so far, as many as are asked for. */
+class Best {
+  readonly #scores: number[] = []
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** -Infinity while there are fewer. */
+  get least(): number {
+    return this.#scores.length < this.#limit ? Number.NEGATIVE_INFINITY : (this.#scores[0] as number)
+  }
+
+  take(score: number): void {
+    if (score <= this.least) return
+    if (this.#scores.length === this.#limit) this.#scores.shift()
+    let at = this.#scores.length
+    while (at > 0 && (this.#scores[at - 1] as number) > score) at--
+    this.#scores.splice(at, 0, score)
+  }
 }
 
 type Judged = Omit<Ranked, 'confidence'> & { belief: Belief }

@@ -3,6 +3,7 @@
 
 import { analyserOf } from '../../memory/analysis/item.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
+import type { Counts } from './counts.ts'
 import { type AdviceState, type Counter, emptyState, learnPair, learnTerm, requireTool, type Tool } from './state.ts'
 
 /** Raise it with any change of the fold, of its parameters or of these bytes. */
@@ -91,9 +92,10 @@ function readTool(state: AdviceState, place: number, tool: Tool, reader: ByteRea
       cell.tallies.set(partner, { attempts: reader.whole(), successes: reader.whole(), failures: reader.whole() })
     }
     tool.cells.set(key, cell)
+    state.tallies += cell.tallies.size
   }
-  readCounts(reader, (key, count) => learnTerm(state, place, tool, key, count))
-  readCounts(reader, (key, count) => learnPair(state, place, tool, key, count))
+  readCounts(reader, tool.terms, (key, count) => learnTerm(state, place, tool, key, count))
+  readCounts(reader, tool.pairs, (key, count) => learnPair(state, place, tool, key, count))
   if (!reader.isAtEnd) throw new Error(`advice snapshot: tool ${place} has more bytes than it says`)
 }
 
@@ -108,20 +110,22 @@ function readCounter(reader: ByteReader): Counter {
 }
 
 /** Keys as the steps between them, counts as halves. */
-function writeCounts(writer: ByteWriter, counts: ReadonlyMap<number, number>): void {
-  const keys = Uint32Array.from(counts.keys()).sort()
+function writeCounts(writer: ByteWriter, counts: Counts): void {
+  const keys = counts.keys().sort()
   writer.whole(keys.length)
   let before = 0
   for (const key of keys) {
     writer.whole(key - before)
-    writer.whole((counts.get(key) ?? 0) * 2)
+    writer.whole(counts.get(key) * 2)
     before = key
   }
 }
 
-function readCounts(reader: ByteReader, each: (key: number, count: number) => void): void {
+function readCounts(reader: ByteReader, counts: Counts, each: (key: number, count: number) => void): void {
   let key = 0
-  for (let left = reader.whole(); left > 0; left--) {
+  let left = reader.whole()
+  counts.reserve(left)
+  for (; left > 0; left--) {
     key += reader.whole()
     each(key, reader.whole() / 2)
   }

@@ -1,6 +1,7 @@
 // What the outcomes of a database add up to. Counters decay by halves; each stands at the time of its last change and
 // is read decayed to the state's time. Time `t` is the number of the outcome, `u` the same per tool: no clock.
 
+import { Counts, Postings } from './counts.ts'
 import {
   HEALTH_HALF_LIFE,
   HEALTH_PRIOR,
@@ -48,8 +49,8 @@ export interface Tool {
   health: Health
   cells: Map<string, Cell>
   /** What intents of its successes had, by key of the term and by pair: the name is not in it. */
-  terms: Map<number, number>
-  pairs: Map<number, number>
+  terms: Counts
+  pairs: Counts
   /** All its words, the name's weight included. */
   length: number
 }
@@ -71,43 +72,13 @@ export interface AdviceState {
   pairs: Postings
   /** The sum of the tools' lengths. */
   length: number
-}
-
-/** `[tool, count, tool, count, …]` by key. No order is meant: each tool stands in a list once. */
-export class Postings {
-  readonly #lists = new Map<number, number[]>()
-
-  get(key: number): readonly number[] | undefined {
-    return this.#lists.get(key)
-  }
-
-  add(key: number, tool: number, by: number): void {
-    const list = this.#lists.get(key)
-    if (list === undefined) {
-      this.#lists.set(key, [tool, by])
-      return
-    }
-    // From the end: what is loaded from a snapshot comes tool by tool.
-    let at = list.length - 2
-    while (at >= 0 && list[at] !== tool) at -= 2
-    if (at < 0) {
-      list.push(tool, by)
-      return
-    }
-    const count = (list[at + 1] ?? 0) + by
-    if (count !== 0) {
-      list[at + 1] = count
-      return
-    }
-    const last = list.splice(-2)
-    if (at < list.length) list.splice(at, 2, ...last)
-    if (list.length === 0) this.#lists.delete(key)
-  }
+  /** How many tallies the cells of all tools have. */
+  tallies: number
 }
 
 export function emptyState(): AdviceState {
   return {
-    ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, length: 0 },
+    ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, length: 0, tallies: 0 },
     ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings() },
   }
 }
@@ -118,7 +89,7 @@ export function requireTool(state: AdviceState, name: string): number {
   const k = state.tools.length
   const tool: Tool = {
     ...{ name, u: 0, reliability: { a: 0, n: 0, t: 0 }, health: { o: 0, e: 0, t: 0, s: 0 } },
-    ...{ cells: new Map(), terms: new Map(), pairs: new Map(), length: 0 },
+    ...{ cells: new Map(), terms: new Counts(), pairs: new Counts(), length: 0 },
   }
   state.byName.set(name, k)
   state.tools.push(tool)
@@ -136,18 +107,12 @@ function addTerm(state: AdviceState, k: number, tool: Tool, key: number, by: num
 /** Counts are multiples of a half, so what is taken back leaves nothing behind. */
 export function learnTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
   addTerm(state, k, tool, key, by)
-  count(tool.terms, key, by)
+  tool.terms.add(key, by)
 }
 
 export function learnPair(state: AdviceState, k: number, tool: Tool, pair: number, by: number): void {
   state.pairs.add(pair, k, by)
-  count(tool.pairs, pair, by)
-}
-
-function count(counts: Map<number, number>, key: number, by: number): void {
-  const sum = (counts.get(key) ?? 0) + by
-  if (sum === 0) counts.delete(key)
-  else counts.set(key, sum)
+  tool.pairs.add(pair, by)
 }
 
 /** The cells of a tool that an outcome belongs to. NUL stands in no body, so no class is another's class and scope. */

@@ -21,7 +21,7 @@ export function textScores(state: AdviceState, intent: Words, catalogue: Catalog
   const size = catalogue?.size ?? state.tools.length
   const scores = new Float64Array(size)
   const found = new Found(size)
-  const mean = (state.length + (catalogue?.length ?? 0)) / size || 1
+  const saturations = saturationsOf(state, catalogue, size)
   const fading = 1 - state.successes / GRAM_UNTIL
   const grams = catalogue !== null && fading > 0 ? catalogue.grams() : null
   let most = 0
@@ -35,9 +35,8 @@ export function textScores(state: AdviceState, intent: Words, catalogue: Catalog
       most += share
       for (let i = 0; i < found.size; i++) {
         const k = found.tools[i] as number
-        const count = found.counts[k] as number
-        const length = (state.tools[k]?.length ?? 0) + (catalogue?.lengths[k] ?? 0)
-        scores[k] = (scores[k] as number) + (share * count) / (count + saturation(length, mean))
+        const count = (found.halves[k] as number) / 2
+        scores[k] = (scores[k] as number) + (share * count) / (count + (saturations[k] as number))
       }
     }
     if (grams === null) continue
@@ -59,7 +58,7 @@ export function textScores(state: AdviceState, intent: Words, catalogue: Catalog
     const share = PAIR_WEIGHT * rarity(size, postings.length / 2)
     for (let i = 0; i < postings.length; i += 2) {
       const k = postings[i] as number
-      const count = postings[i + 1] as number
+      const count = (postings[i + 1] as number) / 2
       scores[k] = (scores[k] as number) + (share * count) / (count + SATURATION)
     }
   }
@@ -71,16 +70,16 @@ export function textScores(state: AdviceState, intent: Words, catalogue: Catalog
 /** Tools that have a term, and how much of it: from several lists added up. Reused from term to term. */
 class Found {
   readonly tools: Int32Array
-  readonly counts: Float64Array
+  readonly halves: Int32Array
   size = 0
 
   constructor(size: number) {
     this.tools = new Int32Array(size)
-    this.counts = new Float64Array(size)
+    this.halves = new Int32Array(size)
   }
 
   clear(): void {
-    for (let i = 0; i < this.size; i++) this.counts[this.tools[i] as number] = 0
+    for (let i = 0; i < this.size; i++) this.halves[this.tools[i] as number] = 0
     this.size = 0
   }
 
@@ -88,10 +87,19 @@ class Found {
     if (postings === undefined) return
     for (let i = 0; i < postings.length; i += 2) {
       const k = postings[i] as number
-      if (this.counts[k] === 0) this.tools[this.size++] = k
-      this.counts[k] = (this.counts[k] as number) + (postings[i + 1] as number)
+      if (this.halves[k] === 0) this.tools[this.size++] = k
+      this.halves[k] = (this.halves[k] as number) + (postings[i + 1] as number)
     }
   }
+}
+
+/** Of each tool: computed once, for a common word is in the lists of most. */
+function saturationsOf(state: AdviceState, catalogue: Catalogue | null, size: number): Float64Array {
+  const mean = (state.length + (catalogue?.length ?? 0)) / size || 1
+  const saturations = new Float64Array(size)
+  for (let k = 0; k < size; k++)
+    saturations[k] = saturation((state.tools[k]?.length ?? 0) + (catalogue?.lengths[k] ?? 0), mean)
+  return saturations
 }
 
 function rarity(size: number, having: number): number {
