@@ -1,6 +1,7 @@
 // An acknowledged write survives kill -9 of every process, and a refused one did nothing. Sixteen writers on two
 // replicas keep a ledger while all processes of Postgres are killed again and again, and daemons and management in
-// between. So do writers of memory, which also ask for what they stored while its index is built, and writers of cycles.
+// between. So do writers of memory, which also ask for what they stored while its index is built, and writers of
+// cycles.
 
 import { halfCycles, storedCycles } from '../robustness/cycle-tables.ts'
 import { cycleOperations } from '../robustness/cycle-writers.ts'
