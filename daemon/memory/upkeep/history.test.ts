@@ -108,21 +108,19 @@ test('the name of a context goes with its last record, and begins again with the
     { content: 'The kettle is red', contextId: 'a' },
     { content: 'The door is open', contextId: 'b' },
   ])
-  assert.deepEqual(await names(), [
-    { number: 1, records: 2 },
-    { number: 2, records: 1 },
-  ])
+  // Numbers grow and may leave gaps.
+  const [first, second] = await names()
+  assert.deepEqual([first?.records, second?.records], [2, 1])
   const held = await bytes()
   await memory.call(`DELETE /v1/memory/records/${one?.id}`)
   await memory.call(`DELETE /v1/memory/records/${other?.id}`)
-  assert.deepEqual(await names(), [{ number: 2, records: 1 }])
+  assert.deepEqual(await names(), [second])
   // Less the name, more two tombstones.
   assert.equal(await bytes(), Number(held) - 100 + 2 * 150)
   await memory.store({ content: 'The kettle is gone', contextId: 'a' })
-  assert.deepEqual(await names(), [
-    { number: 2, records: 1 },
-    { number: 3, records: 1 },
-  ])
+  const [left, again] = await names()
+  assert.deepEqual([left, again?.records], [second, 1])
+  assert.ok(Number(again?.number) > Number(second?.number))
 })
 
 // Mutants: mem_places() that takes what is over of all segments; sweepingRecords() that fails with its first timeout,
