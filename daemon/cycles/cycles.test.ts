@@ -214,6 +214,38 @@ test('a schedule runs a cycle where something came in since the last one, and no
   assert.equal((await due()).length, 0)
 })
 
+// Mutants: enter_database without cycle_interval; cycle_setting without the service's layer, with an unusable value, or
+// without null over it.
+test('the schedule of a service holds in a new database from its first write on; what is put there comes before it', async () => {
+  const served = await addTenant(daemon)
+  const config = (intervalMs: unknown) =>
+    daemon.sql('update loci.instances set config = $2 where id = $1', [
+      served.instanceId,
+      JSON.stringify({ cognitive: { schedule: { intervalMs } } }),
+    ])
+  const due = (db: string) =>
+    daemon.sql<{ ms: number | null }>(
+      `select cyc_interval_ms::int as ms from loci.databases where instance_id = $1 and name = $2`,
+      [served.instanceId, db],
+    )
+  const say = (db: string) => cyclesOf(served, db).call('POST /v1/memory/records', { content: `Said in ${db}` })
+  await config(1_000)
+  await say('first')
+  const first = cyclesOf(served, 'first')
+  // An attempt that a busy machine makes too slow is made again after 5, 10, 20 and 40 s.
+  await eventually(async () => (await first.get<Stats>('/v1/cognitive/stats')).totalCycles === 1, 180_000)
+  assert.equal((await first.get<List>('/v1/cognitive/cycles')).cycles[0]?.trigger, 'schedule')
+  await cyclesOf(served, 'off').operator('PUT /v1/cognitive/config', { schedule: { intervalMs: null } })
+  await say('off')
+  assert.deepEqual(await due('off'), [{ ms: null }])
+  assert.deepEqual(await daemon.sql(`select from loci.due where database = 'off' and kind = 'cycle'`), [])
+  for (const unusable of [5, 1_000.5, '1000', true]) {
+    await config(unusable)
+    await say(`not-${String(unusable).replace('.', '-')}`)
+    assert.deepEqual(await due(`not-${String(unusable).replace('.', '-')}`), [{ ms: null }], String(unusable))
+  }
+})
+
 test('cycles beyond the history leave behind a checkpoint, from which the others verify; totals include them', async () => {
   const { operator, run, get } = cyclesOf(ada, 'pruned')
   await operator('PUT /v1/cognitive/config', { cycleHistory: 10 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from '@loci/chassis/testing/request.ts'
+import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
@@ -42,7 +42,19 @@ interface Health {
   backlog: { projections: number; oldestAgeMs: number | null }
 }
 
+/** An attempt that a busy machine makes too slow is made again after 5, 10, 20 and 40 s. */
+const LATE_MS = 180_000
+
 let last = 0
+
+/** A busy machine says 503: nothing was done, by its own word. */
+async function answered(ask: () => Promise<TestAnswer>): Promise<TestAnswer> {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await ask()
+    if (answer.status !== 503 || tries >= 100) return answer
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
 
 /** A database of its own, with a partner that tells it events. */
 async function fresh() {
@@ -52,7 +64,7 @@ async function fresh() {
   const [holder, operator] = [own.root({ ops: OPS, ks: ['*/*'] }), own.root({ ops: ['operator'], ks: ['*/*'] })]
   const headers = { 'x-loci-database': database }
   const call = (line: string, body?: unknown, by = holder) =>
-    own.call(by, line, { ...(body === undefined ? {} : { body }), headers })
+    answered(() => own.call(by, line, { ...(body === undefined ? {} : { body }), headers }))
   const good = async <Answer>(line: string, body?: unknown, by = holder): Promise<Answer> => {
     const answer = await call(line, body, by)
     assert.equal(answer.status, 200, answer.text)
@@ -67,7 +79,7 @@ async function fresh() {
         return typeof payload === 'string' ? { ...sent, payload } : { ...sent, ...(payload as object) }
       })
       const by = { authorization: `Bearer ${token}` }
-      const answer = await daemon.ask('POST /v1/partner/projections', { body, headers: by })
+      const answer = await answered(() => daemon.ask('POST /v1/partner/projections', { body, headers: by }))
       assert.equal(answer.status, 200, answer.text)
       return answer.json<{ projectionId: string }[]>().map(({ projectionId }) => projectionId)
     },
@@ -151,8 +163,7 @@ test('an event without words is taken in without a trace, a long one as far as m
   assert.equal((await health()).backlog.projections, 0)
 })
 
-// Mutants: prj_all_pending always true; prj_take_in that leaves them pending; stateOf() that lists the events once for
-// all attempts, or takes in none after the first.
+// Mutant: prj_take_in that leaves them pending.
 test('events are taken in exactly once, whatever runs beside a cycle and makes it begin again', async () => {
   const { tell, run, records, call, database } = await fresh()
   const said = Array.from({ length: 60 }, (_, n) => `The crate ${n} was moved to row ${n * 7}`)
@@ -174,8 +185,8 @@ test('events are taken in exactly once, whatever runs beside a cycle and makes i
   assert.equal(await fullConsistency((line) => own.call(system, line)), 'consistent')
 })
 
-// Mutants: as above.
-test('a cycle that is overtaken begins again with the events that wait then', async () => {
+// Mutants: prj_all_pending always true; an attempt that takes the events of the one before.
+test('a cycle begins again with the events that still wait when one of them was taken back meanwhile', async () => {
   const { tell, run, records, total, database } = await fresh()
   await tell('The lamp is broken', 'The lamp is late')
   await run({ limits: { maxEvents: 0 } })
@@ -191,15 +202,17 @@ test('a cycle that is overtaken begins again with the events that wait then', as
   await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
   const ran = run({ limits: { queueMs: 10_000 } })
   await eventually(async () => (await daemon.sql('select from pg_locks where not granted')).length > 0)
-  const change = 'update loci.databases set mem_erased_at = mem_erased_at + 1 where name = $1'
+  // As a retraction does.
+  const change = `select loci.prj_save_head(h, loci.prj_replace(h, p, jsonb_populate_record(p, '{"is_pending":false}')))
+    from loci.databases h, loci.projections p where h.name = $1 and p.database = h.name and p.body like '%broken%'`
   await client.query({ text: change, values: [database] })
   await client.query({ text: 'commit' })
   client.release()
   await owner.close()
-  assert.equal((await ran).phases[0]?.in, 2)
+  assert.equal((await ran).phases[0]?.in, 1)
   assert.deepEqual(
     (await records()).map(({ content }) => content),
-    ['The lamp is broken', 'The lamp is late'],
+    ['The lamp is late'],
   )
   assert.equal(await total(), 2)
 })
@@ -212,8 +225,8 @@ test('as many events as the configuration says make a cycle due, again while as 
   await tell(...Array.from({ length: 4 }, (_, n) => `The ladder ${n} is missing`))
   assert.deepEqual([(await health()).loop.state, await total()], ['off', 0])
   await tell(...Array.from({ length: 8 }, (_, n) => `The valve ${n} is warm`))
-  await eventually(async () => (await health()).backlog.projections === 2)
-  await eventually(async () => (await health()).loop.state === 'off')
+  await eventually(async () => (await health()).backlog.projections === 2, LATE_MS)
+  await eventually(async () => (await health()).loop.state === 'off', LATE_MS)
   const { cycles } = await good<{ cycles: Cycle[] }>('GET /v1/cognitive/cycles')
   assert.deepEqual(
     cycles.map(({ trigger }) => trigger),
@@ -223,5 +236,5 @@ test('as many events as the configuration says make a cycle due, again while as 
   await configure({ pressure: { pendingEvents: 2 }, maxEvents: 0 })
   assert.equal((await health()).loop.state, 'off')
   await configure({ pressure: { pendingEvents: 2 } })
-  await eventually(async () => (await health()).backlog.projections === 0)
+  await eventually(async () => (await health()).backlog.projections === 0, LATE_MS)
 })

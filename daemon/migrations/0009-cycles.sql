@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 8fddbf6024a43240465049d94921f3dc2f1ab4fd4c06540f0b537b119cdc8441
+-- functions: 6bffe902ed2af2bd510b9c85b7b44742508e5d1a400d713b3690d99f9bd8ea4d
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -310,7 +310,7 @@ test('events wait for a cycle in their order, and one runs when 32 of them do', 
   const pending = await listPending(authority.pool, own.svc, database, 100)
   assert.deepEqual([pending.length, JSON.parse(pending[0]?.body ?? '').payload], [31, 'event 1'])
   await project(envelope())
-  await eventually(async () => (await listPending(authority.pool, own.svc, database, 100)).length === 0)
+  await eventually(async () => (await listPending(authority.pool, own.svc, database, 100)).length === 0, 180_000)
 })
 
 test('when its time is over the content is gone and the row still tells repeats', async () => {

@@ -131,6 +131,11 @@ begin
 end
 $$;
 
+-- The interval of the schedule in milliseconds; null: there is none. Called by enter_database, for a new one.
+create or replace function loci.cycle_interval(p_instance text, p_database text) returns bigint language sql stable as $$
+  select loci.cycle_setting(p_instance, p_database, '{schedule,intervalMs}', 1000, 86400000, null)
+$$;
+
 -- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_schedule and
 -- cycle_due.
 create or replace function loci.cycle_pressure(p_instance text, p_database text) returns bigint language sql stable as $$
