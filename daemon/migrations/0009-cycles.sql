@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6bffe902ed2af2bd510b9c85b7b44742508e5d1a400d713b3690d99f9bd8ea4d
+-- functions: ca835fc4053c763fe61f4ab8cf3a2540c4f3737da71f743116cd774c446452a4
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -47,9 +47,10 @@ end
 $$;
 
 -- Writes a changed projection in the place of the one that was read. One that does not fit its digest stays damaged.
--- Called by functions that have entered. Cost: one write by the primary key.
+-- Called by functions that have entered, so nobody moves the row meanwhile. Cost: one write, found by the primary key:
+-- by equality, a plan that was made while the table was small read the whole database (20,002 rows of 20,000).
 create or replace function loci.prj_replace(p_head loci.databases, p_old loci.projections, p_new loci.projections) returns loci.databases
-language plpgsql as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_new loci.projections := p_new;
 begin
@@ -59,7 +60,8 @@ begin
   v_new.digest := loci.prj_digest(v_new);
   update loci.projections p set body = v_new.body, takes_back = v_new.takes_back, taken_by = v_new.taken_by, record_id = v_new.record_id,
       is_pending = v_new.is_pending, expires_at = v_new.expires_at, digest = v_new.digest
-    where p.instance_id = p_head.instance_id and p.database = p_head.name and p.seq = v_new.seq;
+    where p.ctid = (select o.ctid from loci.projections o where o.instance_id = p_head.instance_id and o.database = p_head.name
+      and o.seq >= v_new.seq and o.seq <= v_new.seq order by o.seq limit 1);
   return loci.prj_count(loci.prj_count(p_head, p_old, -1), v_new, 1);
 end
 $$;
@@ -83,10 +85,11 @@ comment on function loci.prj_save_head is 'without enter_database: called by fun
 -- conflict (the same event and class with other content, or an id that another one has); full (p_is_full, and it is
 -- none of those that are here); damaged (the one that it repeats is). What it takes back is marked; withdrawn: the
 -- record that this had become, if any. Called by prj_write. Cost: one insert, and one or two index reads where it, or
--- one before it, takes something back.
+-- one before it, takes something back: ranges in order, with sorting off, which only the right index serves (see
+-- advice_projection).
 create or replace function loci.prj_insert(p_head loci.databases, p_new loci.projections, p_is_given boolean, p_is_full boolean,
   out outcome text, out head loci.databases, out projection loci.projections, out withdrawn text)
-language plpgsql as $$
+language plpgsql set enable_sort = off as $$
 declare
   v_awaiting bigint := 0;
   v_target loci.projections;
@@ -101,7 +104,7 @@ begin
   end if;
   if p_new.target is not null then
     select * into v_target from loci.projections p where p.instance_id = head.instance_id and p.database = head.name
-      and p.partner = p_new.partner and p.id = p_new.target;
+      and p.partner = p_new.partner and p.id >= p_new.target and p.id <= p_new.target order by p.id limit 1;
     -- Once taken back is enough, and a retraction cannot be taken back.
     projection.takes_back := case when v_target.taken_by is null and v_target.class <> 'retraction' then v_target.seq end;
   end if;
@@ -113,7 +116,8 @@ begin
     v_is_new := found;
   end if;
   if not v_is_new then
-    select * into v_known from loci.projections p where p.instance_id = head.instance_id and p.database = head.name and p.key_mac = p_new.key_mac;
+    select * into v_known from loci.projections p where p.instance_id = head.instance_id and p.database = head.name
+      and p.key_mac >= p_new.key_mac and p.key_mac <= p_new.key_mac order by p.key_mac limit 1;
     outcome := case when v_known.seq is null then case when p_is_full then 'full' else 'conflict' end
       when not loci.prj_is_intact(v_known, head.instance_id, head.name) then 'damaged'
       when v_known.content_mac = p_new.content_mac and (not p_is_given or v_known.id = p_new.id) then 'duplicate' else 'conflict' end;
@@ -244,23 +248,6 @@ end
 $$;
 comment on function loci.prj_put_due is 'without enter_database: called with the head that prj_write has entered';
 
--- The outcomes of a database and what takes some of them back, in order, numbered above p_after. takes_back: the number
--- of the one that is taken back; is_void: it was taken back before it came, so it takes its turn and adds nothing.
--- body: null where its time is over. Called by listOutcomes(). No locks. Cost: one index range.
-create or replace function loci.prj_outcomes(p_instance text, p_database text, p_after bigint, p_limit int)
-returns table (seq bigint, partner text, id text, task_class text, body text, takes_back bigint, is_void boolean, intact boolean)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
-#variable_conflict use_column
-begin
-  perform set_config('loci.instance', p_instance, true);
-  return query select p.seq, p.partner, p.id, p.task_class,
-      case when p.class = 'tool_outcome' and (p.expires_at is null or p.expires_at > clock_timestamp()) then p.body end,
-      p.takes_back, coalesce(p.taken_by < p.seq, false), loci.prj_is_intact(p, p_instance, p_database)
-    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
-      and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit;
-end
-$$;
-
 -- Events that no cycle has taken in, the oldest first, without damaged ones. Called by listPending() and cycle_due. No
 -- locks. Cost: one index range.
 create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int)
@@ -315,8 +302,10 @@ comment on function loci.prj_take_in is 'without enter_database: called by funct
 -- is to be computed again. One that does not fit its digest stays, and is left for ten minutes. Called by the worker of
 -- due rows, kind `projections`. Locks: the head, rows, the due row, totals.
 create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int) returns void
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
+  -- Read once: an index serves no comparison with what may change from row to row.
+  v_now timestamptz := clock_timestamp();
   v_entered record;
   v_head loci.databases;
   v_old loci.projections;
@@ -327,7 +316,7 @@ begin
   if v_entered.outcome = 'open' then
     v_head := v_entered.head;
     for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
-      and p.expires_at <= clock_timestamp() order by p.expires_at limit p_limit
+      and p.expires_at <= v_now order by p.expires_at limit p_limit
     loop
       v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false;
       v_head := loci.prj_replace(v_head, v_old, v_new);
@@ -342,7 +331,8 @@ begin
         perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
       end if;
     end if;
-    select min(p.expires_at) into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.expires_at is not null;
+    select p.expires_at into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database
+      and p.expires_at is not null order by p.expires_at limit 1;
   end if;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';

@@ -95,44 +95,6 @@ function unreadable(cause: unknown): ApiError {
   )
 }
 
-/**
- * An outcome, or what takes one back, or both (`supersedes`: first it takes back, then it counts).
- * Fold them by `seq`; nothing else is needed to know what counts.
- */
-export interface StoredOutcome {
-  seq: number
-  partner: string
-  id: string
-  taskClass: string | null
-  /** The envelope without its id, as JSON; null where there is no outcome in it, or its content is erased. */
-  body: string | null
-  /** The seq of the projection that it takes back, always below its own. */
-  takesBack: number | null
-  /** It was taken back before it arrived: it takes its turn and adds nothing. */
-  isVoid: boolean
-  intact: boolean
-}
-
-/**
- * The outcomes of a database since `after`, in order, at most `limit`. Content of an outcome that was erased
- * (`prj_erased_at` of the head says when last) is null here: whatever was computed from it before is to be computed
- * again.
- */
-export async function listOutcomes(
-  sql: Sql,
-  instanceId: string,
-  database: string,
-  { after, limit }: { after: number; limit: number },
-): Promise<StoredOutcome[]> {
-  const { rows } = await sql.query<StoredOutcome>({
-    name: 'prj_outcomes',
-    text: `select seq, partner, id, task_class as "taskClass", body, takes_back as "takesBack", is_void as "isVoid", intact
-      from loci.prj_outcomes($1, $2, $3, $4) order by seq`,
-    values: [instanceId, database, after, limit],
-  })
-  return rows
-}
-
 export interface PendingEvent {
   seq: number
   partner: string

@@ -35,11 +35,6 @@ interface Planned {
 
 /** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
 const PLANNED: readonly Planned[] = [
-  {
-    pattern: /^daemon\/projections\/store\.ts$/,
-    names: ['listOutcomes'],
-    why: 'what advice folds; it reads rows by keys',
-  },
   { pattern: /^libs\/chassis\/body-stream\.ts$/, names: ['streamedBody'], why: 'projections, import and export' },
 ]
 
