@@ -201,7 +201,8 @@ test('a cycle begins again with the events that still wait when one of them was 
   await client.query({ text: 'begin' })
   await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
   const ran = run({ limits: { queueMs: 10_000 } })
-  await eventually(async () => (await daemon.sql('select from pg_locks where not granted')).length > 0)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await eventually(async () => (await daemon.sql(waiting)).length > 0)
   // As a retraction does.
   const change = `select loci.prj_save_head(h, loci.prj_replace(h, p, jsonb_populate_record(p, '{"is_pending":false}')))
     from loci.databases h, loci.projections p where h.name = $1 and p.database = h.name and p.body like '%broken%'`
