@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: ca835fc4053c763fe61f4ab8cf3a2540c4f3737da71f743116cd774c446452a4
+-- functions: 6de3ab19adf0df886ed56813c9644306f4aeff6ee080c9abb39c734f2338bb6b
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

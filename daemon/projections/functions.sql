@@ -337,7 +337,7 @@ begin
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
   else
-    update loci.due d set at = case when v_next <= clock_timestamp() and v_head is not distinct from v_entered.head
+    update loci.due d set at = case when v_next <= v_now and v_head is not distinct from v_entered.head
         then clock_timestamp() + interval '10 minutes' else v_next end
       where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
   end if;
