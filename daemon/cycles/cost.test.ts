@@ -61,17 +61,18 @@ const kettles = (count: number) =>
 test('a cycle reads a mebibyte of what it finds, the best first, and what it reads is charged, dry or not', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 200 } })
+  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 500 } })
   await fill(instance, kettles(80))
   const run = { focus: 'Where is the kettle?' }
   const { phases } = await dryRun(instance, run)
   const recalled = phases.find(({ name }) => name === 'recall')
   assert.ok(recalled && recalled.in > 60 && recalled.out >= 40 && recalled.out <= 60, JSON.stringify(recalled))
-  // Each costs 17 or more: the 100 that are left are enough for six, and for 100 that cost 1.
+  // Each costs 17 or more: the 400 that are left are enough for 23, and for 400 that cost 1. A busy machine
+  // refuses some with 503, and what those have read is paid as well.
   let answered = 0
   for (let status = 200; status !== 429; answered += status === 200 ? 1 : 0) {
     status = (await call(instance, 'POST /v1/cognitive/cycles', { ...run, dryRun: true })).status
-    assert.ok(answered < 20, 'what they read cost nothing')
+    assert.ok(answered < 40, 'what they read cost nothing')
   }
 })
 
