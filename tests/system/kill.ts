@@ -1,13 +1,10 @@
 // An acknowledged write survives kill -9 of every process, and a refused one did nothing. Sixteen writers on two
 // replicas keep a ledger while all processes of Postgres are killed again and again, and daemons and management in
-// between. So do writers of memory, which also ask for what they stored while its index is built, and writers of
-// cycles.
+// between. So do writers of memory, which also ask for what they stored while its index is built.
 
-import { halfCycles, storedCycles } from '../robustness/cycle-tables.ts'
-import { cycleOperations } from '../robustness/cycle-writers.ts'
 import { type KeptLedger, openLedger, type Verdict } from '../robustness/kv-ledger.ts'
 import { consistencyOf, figures, storedEntries } from '../robustness/kv-tables.ts'
-import { type Party, startWriters, type WritersOptions } from '../robustness/kv-writers.ts'
+import { type Party, startWriters } from '../robustness/kv-writers.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { disagreeingHeads, storedRecords } from '../robustness/record-tables.ts'
 import { isIn, questionOf, REFUSED, recordOperations } from '../robustness/record-writers.ts'
@@ -28,10 +25,8 @@ const WRITERS = 16
 const CRASHES = isShort ? 2 : 6
 const ACKED_MIN = isShort ? 3_000 : 30_000
 const SLOTS_MIN = 500
-const MEMORY: Kind = { writers: 6, make: recordOperations, stored: storedRecords }
-const CYCLES: Kind = { writers: 3, make: cycleOperations, stored: storedCycles }
+const RECORD_WRITERS = 6
 const RECORDS_MIN = isShort ? 800 : 10_000
-const CYCLES_MIN = isShort ? 60 : 1_000
 const RECALLED = isShort ? 100 : 1_000
 const SLOTS_WITHIN_MS = 120_000
 const ACKED_WITHIN_MS = 600_000
@@ -56,10 +51,8 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
   const urls = () => world.daemons.map(({ url }) => url)
   const databases = ['slots-0', 'slots-1']
   const clients = startSlotClients({ party, urls, databases, keys: ['a', 'b', 'c', 'd'], clients: 4, seed: SEED })
-  const records = startKind(world, parties, 'memory', MEMORY)
-  const cycles = startKind(world, parties, 'cycles', CYCLES)
+  const records = startRecords(world, parties, 'memory')
   const disagreeing: string[] = []
-  const halves: string[] = []
   const { ledger, verdict, slowestMs } = await write(world, parties, 'real', ACKED_MIN, async () => {
     for (let crash = 0; crash < CRASHES; crash += 1) {
       const betweenMs = 1_500 + random.below(500)
@@ -71,11 +64,9 @@ async function survivesKills(report: Report, world: World, parties: Party[]): Pr
       kills.postgres += 1
       await world.postgres.start()
       disagreeing.push(...(await disagreeingHeads(world.postgres)).wrong)
-      halves.push(...(await halfCycles(world.postgres, 'cycles')).wrong)
       await restarted
     }
   })
-  await judgeCycles(report, world, cycles, halves)
   await judgeRecords(report, world, parties, records, disagreeing)
   // A slow machine takes longer, it does not fail.
   const until = Date.now() + SLOTS_WITHIN_MS
@@ -120,50 +111,28 @@ interface Records {
   stop(): Promise<Verdict>
 }
 
-interface Kind {
-  writers: number
-  make: WritersOptions['make']
-  stored(postgres: World['postgres'], name: string): Promise<Map<string, string>>
-}
-
-/** Writers of memory or of cycles, until they are stopped. */
-function startKind(
-  world: World,
-  parties: Party[],
-  name: string,
-  { writers: count, make, stored }: Kind,
-  daemons: LociProcess[] = world.daemons,
-): Records {
+/** Writers of memory, until they are stopped. */
+function startRecords(world: World, parties: Party[], name: string, daemons: LociProcess[] = world.daemons): Records {
   const ledger = openLedger()
   const urls = () => daemons.map(({ url }) => url)
-  const writers = startWriters({ parties, urls, ledger, writers: count, seed: SEED, name, ...(make ? { make } : {}) })
+  const writers = startWriters({
+    parties,
+    urls,
+    ledger,
+    writers: RECORD_WRITERS,
+    seed: SEED,
+    name,
+    make: recordOperations,
+  })
   return {
     ledger,
     async stop() {
       await writers.stop()
       // What a dead daemon has sent may still be under way.
       await sleep(300)
-      return ledger.verify(await stored(world.postgres, name))
+      return ledger.verify(await storedRecords(world.postgres, name))
     },
   }
-}
-
-/** Each of the ledger is two: the record of its observation and the cycle. */
-async function judgeCycles(report: Report, world: World, { ledger, stop }: Records, halves: string[]): Promise<void> {
-  const until = Date.now() + ACKED_WITHIN_MS
-  while (ledger.acked < 2 * CYCLES_MIN && Date.now() < until) await sleep(50)
-  const { lost, tookEffect, strangers, half } = await stop()
-  const { wrong, cycles } = await halfCycles(world.postgres, 'cycles')
-  halves.push(...wrong)
-  for (const line of [...lost, ...tookEffect, ...half, ...strangers, ...halves, ...ledger.contradictions].slice(0, 10))
-    report.note(line)
-  report.note(`cycles: ${figures(ledger)}`)
-  report.promise(
-    'no acknowledged cycle is lost and none is half: document, record, decisions, chain, statistics and event agree after every crash',
-    lost.length + tookEffect.length + strangers.length + half.length + halves.length + ledger.contradictions.length ===
-      0 && ledger.acked >= 2 * CYCLES_MIN,
-    `${lost.length} lost of ${ledger.acked / 2} (at least ${CYCLES_MIN}), ${tookEffect.length} of ${ledger.definite / 2} refused took effect, ${half.length + halves.length} half, ${ledger.contradictions.length} contradictions; ${cycles} cycles, ${CRASHES} crashes`,
-  )
 }
 
 async function judgeRecords(
@@ -272,30 +241,16 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
       throw new ApiError('OUTCOME_UNKNOWN', 'Who knows.')
     if (refused) throw`,
       },
-      {
-        file: 'daemon/cycles/run.ts',
-        from: `      if (committed.outcome === 'done') return`,
-        to: `      if (committed.outcome === 'done' && Math.random() < 0.2) throw new ApiError('STORE_UNAVAILABLE', 'Not now.')
-      if (committed.outcome === 'done') return`,
-      },
       // A batch whose records are each on their own.
       { file: 'daemon/memory/store.ts', from: '(act.isWhole ? at + 1 : null)', to: '(act.claim ? at + 1 : null)' },
     ])
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())
     await untilReady(daemon.url)
-    const records = startKind(world, parties, 'halves', MEMORY, [daemon])
-    const mended = await breakCommit(world)
-    const cycles = startKind(world, parties, 'torn', CYCLES, [daemon])
+    const records = startRecords(world, parties, 'halves', [daemon])
     const { ledger, verdict } = await write(world, parties, 'liar', 1_000, async () => {}, [daemon])
     while (records.ledger.acked < 200 || records.ledger.ambiguous < 10) await sleep(50)
     const { tookEffect, half } = await records.stop()
-    while (cycles.ledger.acked < 40 || cycles.ledger.definite < 10) await sleep(50)
-    const cyclesVerdict = await cycles.stop()
-    const torn = (await halfCycles(world.postgres, 'torn')).wrong
-    await mended()
     await daemon.stop()
-    report.mutant('a commit of cycles without some of their decisions', torn[0]?.slice(0, 200))
-    report.mutant('503 after the commit of cycles', cyclesVerdict.tookEffect[0])
     report.mutant(
       'a batch of records of unknown outcome is half stored',
       half.length > 0 ? `${half.length} halves, e.g. ${half[0]?.slice(0, 6)}` : undefined,
@@ -330,19 +285,6 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
       'synchronous_commit = off',
       verdict.lost.length > 0 ? `${verdict.lost.length} lost of ${ledger.acked}` : undefined,
     )
-  }
-}
-
-/** In place, for the functions are the server's: one cycle of five is without its decisions until it is called. */
-async function breakCommit({ postgres }: World): Promise<() => Promise<void>> {
-  const admin = postgres.adminUrl('loci_cell')
-  const [row] = await runSql<{ text: string }>(admin, `select pg_get_functiondef('loci.cycle_append'::regproc) as text`)
-  const whole = row?.text as string
-  const torn = whole.replace(/(insert into loci\.cycle_decisions [^;]*;)/, 'if random() > 0.2 then $1 end if;')
-  if (torn === whole) throw new Error('the mutant of cycle_append no longer applies')
-  await runSql(admin, torn)
-  return async () => {
-    await runSql(admin, whole)
   }
 }
 
