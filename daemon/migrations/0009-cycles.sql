@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6de3ab19adf0df886ed56813c9644306f4aeff6ee080c9abb39c734f2338bb6b
+-- functions: 6363d9dd3bf393aa36b90aa97a8c7f3d7a99805c81a44bca40984d93ef3d0466
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
