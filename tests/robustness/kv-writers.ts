@@ -51,6 +51,8 @@ export interface Operation {
   alsoDone?: number[]
   /** The answer that says that it was refused by what is stored; 412 unless it is another. */
   refusal?: number
+  /** It has nothing that would make a repeat the same act: what is in doubt stays so. */
+  isOnce?: boolean
   /** Of a read: what its answer says that cannot be. */
   wrongIn?(body: string): string | undefined
 }
@@ -104,8 +106,7 @@ async function run(
         await replay(ask, operation, outcome, ledger)
     } else if (outcome.kind === 'silence' || isUnknown(outcome)) {
       ledger.doubt(operation.changes)
-      // What must be refused has nothing that would make a repeat the same act.
-      if (operation.refusal === undefined && random.chance(0.5)) await repeat(ask, operation, ledger)
+      if (!operation.isOnce && random.chance(0.5)) await repeat(ask, operation, ledger)
     } else {
       ledger.fail(operation.changes)
       if (outcome.kind === 'answer' && outcome.status === 500) ledger.contradictions.push(shown(outcome))

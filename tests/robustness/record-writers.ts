@@ -72,7 +72,7 @@ export function recordOperations({ party, random, number, name }: Writer): Maker
     const marks = Array.from({ length: BATCH }, () => `${newMark()}${REFUSED}`)
     const records = marks.map((mark, at) => record(mark, at === BATCH - 1 ? { supersedes: newId('mem') } : {}))
     const changes = marks.map((mark) => becomes(mark, 'open'))
-    return { changes, request: post(`${RECORDS}/batch`, { records }), refusal: 404 }
+    return { changes, request: post(`${RECORDS}/batch`, { records }), refusal: 404, isOnce: true }
   }
   const remove = (): Operation => {
     const { mark, id } = takeLive()
