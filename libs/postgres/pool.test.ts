@@ -47,12 +47,13 @@ describe('pool', { concurrency: true }, () => {
     await using pool = testPool()
     const { rows } = await pool.query({
       text: `select name, setting from pg_settings where name in ('statement_timeout', 'lock_timeout',
-             'idle_in_transaction_session_timeout', 'application_name') order by name`,
+             'idle_in_transaction_session_timeout', 'application_name', 'jit') order by name`,
     })
     const settings = Object.fromEntries(rows.map((row) => [row.name, row.setting]))
     assert.deepEqual(settings, {
       application_name: 'pool-test',
       idle_in_transaction_session_timeout: '5000',
+      jit: 'off',
       lock_timeout: '1250',
       statement_timeout: '1750',
     })
