@@ -7,7 +7,7 @@ import { Chance } from '../testing/random-items.ts'
 import { buildFrom } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
 import { createRecallIndex, type RecallIndex, type RecallRequest } from './recall-index.ts'
-import { createThread } from './thread.ts'
+import { createThread, LateError } from './thread.ts'
 
 const log = createLog({ level: 'silent', program: 'test' })
 const MIB = 1024 * 1024
@@ -107,6 +107,28 @@ test('a thread that ends refuses what waits for it with 503, and the next search
     const waiting = [index.search({ ...request, query: 'end' }), index.search(request), index.search(request)]
     for (const one of waiting) await assert.rejects(one, isRefused('OVERLOADED'))
     assert.deepEqual(await index.search(request), await freshAnswer(request))
+  })
+})
+
+// Mutant: searchOnce() that drops the database after every error, as it did: the rows are sent and analysed again.
+test('what a search that was too late has made is there for the next one', async () => {
+  const threads = patientThreads()
+  const sent: number[] = []
+  const search: typeof threads.search = {
+    ...threads.search,
+    async run(task) {
+      if (task.kind === 'search') sent.push(task.request.texts.length)
+      const answer = await threads.search.run(task)
+      if (sent.length === 1) throw new LateError(5_000)
+      return answer
+    },
+  }
+  await withIndex({ threadItemsMin: 0, threads: { ...threads, search } }, async (index) => {
+    const request = requestOf(BODIES, { tail: TAIL })
+    await assert.rejects(index.search(request), isRefused('OVERLOADED'))
+    assert.ok(index.cachedBytes > BODIES.reduce((bytes, { byteLength }) => bytes + byteLength, 0), 'rows count too')
+    assert.deepEqual(await index.search(request), await freshAnswer(request))
+    assert.deepEqual(sent, [TAIL.length, 0])
   })
 })
 

@@ -9,7 +9,7 @@ import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
 import { itemsOfSegment } from './format.ts'
 import type { Filter, Found, Ranked, SearchOptions, SearchWork } from './search.ts'
-import { createThread, type Thread } from './thread.ts'
+import { createThread, LateError, type Thread } from './thread.ts'
 import { unpackRanked } from './worker.ts'
 
 export interface RecallRequest {
@@ -77,6 +77,9 @@ const SEARCH = { tasksMax: 64, deadlineMs: 5_000, hangMs: 10_000 }
 /** A build of 4,096 texts takes .2 s of a quiet core; its caller is due work, which comes again. */
 const BUILD = { tasksMax: 16, deadlineMs: 30_000, hangMs: 60_000 }
 
+/** What the index of a text takes, of its bytes, at most; counted until a search in time says it exactly. */
+const LATE_FACTOR = 8
+
 /** A database in the cache: its bodies, and what the engine that searches it was sent. */
 interface Cached {
   instanceId: string
@@ -133,7 +136,12 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       else if (present === undefined) release(key, cached)
       return found
     } catch (error) {
-      if (cache.get(key) === cached) cache.delete(key)
+      if (cache.get(key) !== cached) throw error
+      // What a late search made is there for the next one: thrown away, none would ever be in time on a busy machine.
+      if (error instanceof LateError) {
+        cached.derivedBytes += LATE_FACTOR * textBytesOf(sending)
+        cache.set(key, cached, bytesOf(cached))
+      } else cache.delete(key)
       throw error
     }
   }
@@ -274,6 +282,10 @@ async function loadBodies(
     }),
   )
   return new Map(loaded)
+}
+
+function textBytesOf({ texts }: EngineRequest): number {
+  return texts.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0)
 }
 
 function bytesOf({ bodies, derivedBytes }: Cached): number {

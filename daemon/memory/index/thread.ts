@@ -19,6 +19,13 @@ import type { FromWorker, Task, ToWorker } from './worker.ts'
 /** A thread whose heap passes this ends, instead of the process. */
 const HEAP_MB_MAX = 192
 
+/** The thread was not asked in vain: it does what it was sent, and keeps what that made. */
+export class LateError extends ApiError {
+  constructor(deadlineMs: number) {
+    super('OVERLOADED', `The search of this process did not end within ${deadlineMs} ms. Nothing was done; try again.`)
+  }
+}
+
 export interface ThreadOptions {
   name: string
   log: Log
@@ -94,7 +101,7 @@ export function createThread(options: ThreadOptions): Thread {
     if (sent.size === 0) onIdle?.()
     if (task === undefined) return
     clearTimeout(task.timer)
-    if ('expired' in message) task.reject(overloaded())
+    if ('expired' in message) task.reject(new LateError(deadlineMs))
     else if ('failed' in message) task.reject(errorOf(message.failed))
     else task.resolve(message)
   }
@@ -120,7 +127,7 @@ export function createThread(options: ThreadOptions): Thread {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(id)
-          reject(overloaded())
+          reject(new LateError(deadlineMs))
         }, deadlineMs)
         waiting.set(id, { resolve, reject, timer })
         sent.add(id)
