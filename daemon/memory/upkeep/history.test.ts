@@ -154,7 +154,7 @@ test('records that end together leave a segment at a time, and fewer at once whe
         `select count(*)::int as count from loci.records where database = 'ending' and expires_at is not null`,
       )
     )[0]?.count
-  await eventually(async () => (await left()) === 0, 60_000)
+  await eventually(async () => (await left()) === 0, 240_000)
   const steps = await daemon.sql(`select count(*) filter (where of = 'segments')::int as segments,
       count(*) filter (where of = 'records')::int as records from public.ended group by at`)
   for (const { segments, records } of steps.filter((step) => Number(step.records) > 0))

@@ -222,8 +222,8 @@ const SLOW_MAX = 10_000
 
 /**
  * The handler of due work `records`: what has expired leaves, as if it had been deleted, and may be learned again. Each
- * transaction takes records of one segment; one that runs into the statement timeout is tried with fewer, and so are
- * the next ones of that database. What is left after SWEEP_MS is due again at once, behind the work of others.
+ * transaction takes records of one segment; one that runs into the statement timeout is tried with a quarter of them,
+ * and the next ones of that database take more step by step. What is left after SWEEP_MS is due again at once, behind the work of others.
  */
 export function sweepingRecords(pool: Pool, index: RecallIndex): (due: Due) => Promise<void> {
   const limits = new Map<string, number>()
@@ -233,9 +233,12 @@ export function sweepingRecords(pool: Pool, index: RecallIndex): (due: Due) => P
     while (performance.now() < endsAt) {
       const limit = limits.get(name) ?? EXPIRED_MAX
       try {
-        if (await eraseExpired(pool, index, due, limit)) continue
-        limits.delete(name)
-        return await nextExpiry(pool, due)
+        const isMore = await eraseExpired(pool, index, due, limit)
+        // A slow moment passes: what it made small grows again.
+        const grown = limit * 1.25
+        if (isMore && grown < EXPIRED_MAX) limits.set(name, Math.ceil(grown))
+        else limits.delete(name)
+        if (!isMore) return await nextExpiry(pool, due)
       } catch (error) {
         if (sqlState(error) !== TIMED_OUT || limit === 1) throw error
         if (limits.size >= SLOW_MAX) limits.clear()

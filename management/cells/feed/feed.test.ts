@@ -22,7 +22,7 @@ test('the feed is read only with a token that a registered cell signed for this 
     'unknown cell': `Bearer ${cell.token({ claims: { iss: newId('cell') } })}`,
     'iss that is no id': `Bearer ${cell.token({ claims: { iss: 'cell_' } })}`,
     'another audience': `Bearer ${cell.token({ claims: { aud: 'https://elsewhere.example' } })}`,
-    'a longer life': `Bearer ${cell.token({ claims: { exp: now + 61 } })}`,
+    'a longer life': `Bearer ${cell.token({ claims: { iat: now, exp: now + 61 } })}`,
     'no end': `Bearer ${cell.token({ claims: { exp: undefined } })}`,
     expired: `Bearer ${cell.token({ claims: { iat: now - 120, exp: now - 60 } })}`,
     'not yet': `Bearer ${cell.token({ claims: { iat: now + 60, exp: now + 100 } })}`,
