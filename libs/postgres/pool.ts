@@ -250,8 +250,8 @@ function connectionOptions(options: PoolOptions, connectMs: number, statementMs:
     ...(statementMs > 0 && { statement_timeout: statementMs, query_timeout: statementMs + SILENCE_MS }),
     lock_timeout: LOCK_MS_MAX,
     idle_in_transaction_session_timeout: IN_TRANSACTION_IDLE_MS_MAX,
-    // Compiling a statement pays for seconds of work, and ours are milliseconds. Where a function forbids scans and there
-    // is no other way, the forbidding price has every call compiled: .3 s of a core, seconds on a busy machine.
+    // Compiling a statement pays for seconds of work, and ours are milliseconds. Where a function forbids scans and
+    // there is no other way, the forbidding price has every call compiled: .3 s of a core, seconds on a busy machine.
     options: '-c jit=off',
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,

@@ -223,7 +223,8 @@ const SLOW_MAX = 10_000
 /**
  * The handler of due work `records`: what has expired leaves, as if it had been deleted, and may be learned again. Each
  * transaction takes records of one segment; one that runs into the statement timeout is tried with a quarter of them,
- * and the next ones of that database take more step by step. What is left after SWEEP_MS is due again at once, behind the work of others.
+ * and the next ones of that database take more step by step. What is left after SWEEP_MS is due again at once, behind
+ * the work of others.
  */
 export function sweepingRecords(pool: Pool, index: RecallIndex): (due: Due) => Promise<void> {
   const limits = new Map<string, number>()
