@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6363d9dd3bf393aa36b90aa97a8c7f3d7a99805c81a44bca40984d93ef3d0466
+-- functions: bf5f9a6884d46e84f818002ddb0375c9b7168aaf5e7a2cf5736dec56dbebcd0e
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -1,9 +1,16 @@
 -- What a cycle is computed on, of one moment, and what is shown of cycles. No locks.
 
--- A record for a cycle, as JSON.
+-- A record for a cycle, as the text of JSON. Put together: what was verified needs no second parse, and objects cost
+-- three times as much.
+create or replace function loci.cycle_record_text(r loci.records) returns text language sql stable parallel safe as $$
+  select '{"id":"' || r.id || '","seq":' || r.seq || ',"key":' || coalesce(to_json(r.key)::text, 'null')
+    || ',"storedAt":' || (date_part('epoch', r.created_at) * 1000)::bigint
+    || ',"expiresAt":' || coalesce(((date_part('epoch', r.expires_at) * 1000)::bigint)::text, 'null')
+    || ',"presented":' || coalesce(r.presented, 'null') || ',"body":' || r.body || '}'
+$$;
+
 create or replace function loci.cycle_record(r loci.records) returns json language sql stable parallel safe as $$
-  select json_build_object('id', r.id, 'seq', r.seq, 'key', r.key, 'storedAt', (extract(epoch from r.created_at) * 1000)::bigint,
-    'expiresAt', (extract(epoch from r.expires_at) * 1000)::bigint, 'presented', r.presented::json, 'body', r.body::json)
+  select loci.cycle_record_text(r)::json
 $$;
 
 -- Of the records that hold, are intact and fit one of the observations: the newest whose body begins with p_same, of 64
@@ -103,7 +110,7 @@ returns text language plpgsql stable set enable_seqscan = off set enable_bitmaps
 begin
   perform set_config('loci.instance', p_instance, true);
   -- Sizes first, for which no body is read.
-  return (select coalesce(json_agg(loci.cycle_record(r) order by f.n)::text, '[]')
+  return (select '[' || coalesce(string_agg(loci.cycle_record_text(r), ',' order by f.n), '') || ']'
     from (select q.seq, q.n, sum(octet_length(s.body)) over (order by q.n) - octet_length(s.body) as before
       from unnest(p_seqs) with ordinality as q(seq, n)
       join loci.records s on s.instance_id = p_instance and s.database = p_database and s.seq = q.seq) f
