@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Corruption, Cycle } from '@loci/contract/cognitive.ts'
+import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
@@ -244,6 +245,27 @@ test('the schedule of a service holds in a new database from its first write on;
     await say(`not-${String(unusable).replace('.', '-')}`)
     assert.deepEqual(await due(`not-${String(unusable).replace('.', '-')}`), [{ ms: null }], String(unusable))
   }
+})
+
+// Mutant: the walker of cycles without quarantine: the statistics stay clean.
+test('what the full consistency report finds damaged, statistics and every page of the list say from then on', async () => {
+  const { run, get } = cyclesOf(ada, 'reported')
+  for (let n = 0; n < 4; n += 1) await run()
+  const state = async (path: string) => (await get<{ corruption: Corruption }>(path)).corruption
+  await daemon.sql(`update loci.cycles set duration_ms = duration_ms + 1 where database = 'reported' and seq = 1`)
+  const pages = ['/v1/cognitive/stats', '/v1/cognitive/cycles?limit=1']
+  for (const path of pages) assert.equal((await state(path)).status, 'clean', 'nobody has looked at the first one')
+  const token = ada.mint({ ops: ['system:read'], ks: ['cognitive/reported'] })
+  assert.equal(await fullConsistency((line) => ada.call(line, undefined, { token })), 'inconsistent')
+  for (const path of pages) {
+    const { status, count, entries } = await state(path)
+    assert.deepEqual(
+      [status, count, entries[0]?.seq, entries[0]?.reason],
+      ['quarantined', 1, 1, 'digest_mismatch'],
+      path,
+    )
+  }
+  await daemon.sql(`update loci.cycles set duration_ms = duration_ms - 1 where database = 'reported' and seq = 1`)
 })
 
 test('cycles beyond the history leave behind a checkpoint, from which the others verify; totals include them', async () => {

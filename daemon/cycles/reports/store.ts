@@ -5,9 +5,10 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { type Chunk, type Head, NOTHING, type Settled, type Walker } from '../../databases/reports/walker.ts'
 import { withInstance } from '../../databases/store.ts'
 import { findDamage, type Link } from '../chain.ts'
+import { quarantine } from '../upkeep/store.ts'
 
 export function createCycleWalker(): Walker {
-  return { domain: 'cognitive', noun: ['cycle', 'cycles'], listHeads, verifyChunk, settle }
+  return { domain: 'cognitive', noun: ['cycle', 'cycles'], listHeads, verifyChunk, settle, quarantine }
 }
 
 async function listHeads(sql: Sql, instanceId: string, withStrays: boolean): Promise<Head[]> {
@@ -81,6 +82,10 @@ async function verifyChunk(
             detail: `Cycle ${seq} is not the one that the next one, or the head, is linked to.`,
           },
     ),
+    found: own.flatMap(({ seq, id }) => {
+      const reason = damage.get(seq)
+      return reason === undefined ? [] : [{ seq, ref: id, reason }]
+    }),
     chain: { checked: own.length, failed: own.length - good.length },
     goOnAfter: end < total ? String(end) : null,
   }

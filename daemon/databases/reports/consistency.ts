@@ -17,7 +17,7 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/capability-access.ts'
 import { checkBoundary } from '../store.ts'
 import { add, noSums, type Sums, xor } from './sums.ts'
-import type { Chunk, Head, Settled, Walker } from './walker.ts'
+import type { Chunk, Found, Head, Settled, Walker } from './walker.ts'
 
 export type Mode = 'incremental' | 'full'
 
@@ -71,7 +71,7 @@ export async function verifyInstance(
     isolation: 'repeatable read',
     readOnly: true,
   })
-  await remember(pool, caller.instance.id, walk.good)
+  await remember(pool, caller.instance.id, walk)
   const issuesSoFar = (from?.issues ?? 0) + walk.issues.length
   const isUnknown = walk.isUnknown || (from?.isUnknown ?? false)
   const report = {
@@ -98,6 +98,7 @@ interface Walk {
   rootDigest: string
   isUnknown: boolean
   good: { walker: Walker; settled: Settled }[]
+  bad: { walker: Walker; database: string; found: Found[] }[]
   next: Pick<Position, 'domain' | 'database' | 'after' | 'sums'> | undefined
 }
 
@@ -121,6 +122,7 @@ async function walkDomains(
     rootDigest: '',
     isUnknown: false,
     good: [],
+    bad: [],
     next: undefined,
   }
   const root = createHash('sha256')
@@ -223,6 +225,7 @@ function isSpent({ rows, issues }: Walk, until: number): boolean {
 function count(walk: Walk, walker: Walker, database: string, chunk: Chunk): void {
   const { digest, expired_not_visible: expired } = walk.checks
   const damaged = chunk.damagedKeys.length
+  if (chunk.found && chunk.found.length > 0) walk.bad.push({ walker, database, found: chunk.found })
   walk.rows += chunk.rows + damaged
   walk.bytes += chunk.bytes
   walk.expired += chunk.expired
@@ -369,7 +372,10 @@ function noChecks(): Checks {
   }
 }
 
-async function remember(pool: Pool, instanceId: string, good: Walk['good']): Promise<void> {
+async function remember(pool: Pool, instanceId: string, { good, bad }: Walk): Promise<void> {
+  // What cannot be written down, beside what is damaged least of all, is still told here.
+  for (const { walker, database, found } of bad)
+    await walker.quarantine?.(pool, { instanceId, database }, found).catch(() => {})
   for (const { walker, settled } of good) {
     try {
       await walker.settle(pool, instanceId, settled)

@@ -23,6 +23,15 @@ export interface Walker {
   ): Promise<Chunk>
   /** Remembers what was found good, while the database is still the one that was read. */
   settle(pool: Pool, instanceId: string, settled: Settled): Promise<void>
+  /** Remembers what was found damaged, where reads tell of that too. */
+  quarantine?(pool: Pool, place: { instanceId: string; database: string }, found: Found[]): Promise<void>
+}
+
+/** A row of a chain that is damaged, or is not there. */
+export interface Found {
+  seq: number
+  ref: string | null
+  reason: string
 }
 
 export interface Head {
@@ -57,6 +66,8 @@ export interface Chunk {
   besides?: { type: string; ref: string; detail: string }[]
   /** Refs of rows whose value was deleted and must not be there. */
   forgotten?: string[]
+  /** What `quarantine` is told. */
+  found?: Found[]
   /** Links between rows that were looked at. */
   chain?: { checked: number; failed: number }
   /** Values that must not be there, and that the rows were compared with. */
