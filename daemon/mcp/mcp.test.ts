@@ -165,6 +165,23 @@ test('the credential may come as a bearer; without one, or with another kind, it
   assert.deepEqual([get.status, get.headers.allow], [405, 'POST'])
 })
 
+// Mutants: requireKnownNames() left out of register(); MCP_TOOLS' own schema in the place of HEARD.
+test('a misspelt argument is an error of the tool that names the known one, and nothing is done; others are ignored', async () => {
+  const [token, db] = [everything(), fresh()]
+  for (const [tool, args, meant] of [
+    ['remember', { text: 'Ada lives in Delft', tag: ['ada'] }, 'tags'],
+    ['recall', { query: 'Ada', Limit: 1 }, 'limit'],
+    ['recall', { query: 'Ada', maxTokens: 10 }, 'max_tokens'],
+    ['focus', { text: 'Ada', ttl: 5 }, 'ttl_minutes'],
+  ] as const) {
+    const refused = await use(token, tool, args, db)
+    assert.ok(refused.isError && refused.text.includes('VALIDATION_ERROR'), refused.text)
+    assert.ok(refused.text.includes(`did you mean \`${meant}\`?`), refused.text)
+  }
+  assert.deepEqual((await use(token, 'recall', { query: 'Ada', colour: 'red' }, db)).said.memories, [])
+  assert.equal((await use(token, 'working_memory', {}, db)).said.count, 0)
+})
+
 test('a bad argument, a missing memory and a switched-off sub-service are errors of the tool; the others go on', async () => {
   const [token, db] = [everything(), fresh()]
   assert.ok((await use(token, 'recall', { query: '' }, db)).isError)

@@ -3,6 +3,7 @@
 
 import type { SubserviceGate } from '@loci/chassis/admission.ts'
 import { ApiError, errorBodyOf } from '@loci/chassis/api-error.ts'
+import { requireKnownNames } from '@loci/chassis/field-names.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { MCP_TOOLS, type McpTool, mcpMessage } from '@loci/contract/mcp.ts'
 import {
@@ -26,6 +27,9 @@ interface McpOptions {
 const SHARED = { tag: 'mcp', subservice: 'mcp', path: '/mcp' } as const
 const INSTRUCTIONS =
   'Memory of this agent. Recall before answering from memory; remember what will matter later; forget on request.'
+
+/** The library drops names that a schema does not know; here they are kept until they are known not to be misspelt. */
+const HEARD = new Map(TOOL_NAMES.map((name) => [name, MCP_TOOLS[name].input.loose()]))
 
 export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[] {
   /** Of the current revision of the protocol; older ones come with a handshake and are served beside it. */
@@ -122,9 +126,11 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
   function register(server: McpServer, name: McpTool, outer: McpCall): void {
     const { description, input } = MCP_TOOLS[name]
     const kind = TOOLS[name] as ToolKind
-    server.registerTool(name, { description, inputSchema: input }, async (asked: unknown) => {
+    const inputSchema = HEARD.get(name) ?? input
+    server.registerTool(name, { description, inputSchema }, async (asked: unknown) => {
       const given = asked as never
       try {
+        requireKnownNames(input, asked, 'arguments')
         const answer = await callRoute(find(kind.route) as Route, kind.request(given, outer.requestId), { outer, gate })
         const besides = kind.besides?.(given)
         const more = besides && (await callRoute(find(besides.route) as Route, {}, { outer, gate }))
