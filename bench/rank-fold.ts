@@ -73,7 +73,7 @@ function snapshotBytes(state: AdviceState): { size: number; openMs: number } {
   for (const k of state.tools.keys()) state.changed.add(k)
   const { head, tools } = takeSnapshot(state)
   const startedAt = process.cpuUsage()
-  openSnapshot(head, tools)
+  Array.from(openSnapshot(head, tools))
   return { size: tools.reduce((sum, { bytes }) => sum + bytes.length, head.length), openMs: cpuMs(startedAt) }
 }
 

@@ -11,7 +11,7 @@ import { type AdviceStates, createAdviceStates } from './states.ts'
 const OUTCOMES = 100
 
 // Mutants: keep() that drops nothing; that does not put what is used behind the others; that drops what is in use;
-// drop() that leaves its bytes counted.
+// drop() that leaves its bytes counted; begin() in the place of beginOnce(); a beginning that replaces what is kept.
 test('states are kept up to a number of bytes, those that were used last, and one that is larger by itself', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
@@ -45,6 +45,25 @@ test('states are kept up to a number of bytes, those that were used last, and on
   const answers: boolean[] = []
   for (const database of asked) answers.push(await isBegun(states, database))
   assert.deepEqual(answers, [true, true, false, true, false, true, false, true])
+  // No snapshot is read before both have read that there is something to begin with.
+  const bothAsked = Promise.withResolvers<void>()
+  let tails = 0
+  const waiting: Sql = {
+    ...sql,
+    async query(statement) {
+      if (statement.name === 'advice_snapshot') await bothAsked.promise
+      const answer = await sql.query(statement)
+      if (statement.name === 'advice_tail' && ++tails === 2) bothAsked.resolve()
+      return answer as never
+    },
+  }
+  const together = createAdviceStates()
+  begun = 0
+  const [x, y] = await Promise.all(
+    ['a', 'a'].map((database) => together.read(waiting, { instanceId: own.svc, database })),
+  )
+  assert.equal(begun, 1, 'a snapshot is opened once for all who ask at the same time')
+  assert.equal(x?.known, y?.known)
   const none = createAdviceStates({ bytesMax: 1 })
   assert.deepEqual([await isBegun(none, 'a'), await isBegun(none, 'a')], [true, false], 'the one in use')
   assert.deepEqual([await isBegun(none, 'b'), await isBegun(none, 'a')], [true, true])

@@ -8,7 +8,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
 import { type Candidate, Catalogue } from './fold/catalogue.ts'
 import { apply, type Ledger, type Told } from './fold/fold.ts'
-import { openSnapshot, takeSnapshot } from './fold/snapshot.ts'
+import { openSnapshot, type ToolRow, takeSnapshot } from './fold/snapshot.ts'
 import { type AdviceState, emptyState } from './fold/state.ts'
 import { wordsOf } from './fold/words.ts'
 import { scopeKeyOf } from './scope.ts'
@@ -21,6 +21,8 @@ const BYTES_MAX = 32 * 1024 * 1024
 /** A database that is written to faster than it is read ends the patience of whoever waits. */
 const BEGINNINGS_MAX = 3
 const CATALOGUES_MAX = 4
+/** Of the processor, before others are served. */
+const TURN_MS = 2
 
 export interface Known {
   life: string
@@ -48,6 +50,7 @@ type Read = Pick<Tail, 'policy' | 'fallback'> & { known: Known }
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
   const states = new Map<string, Known>()
+  const opened = new Map<string, Promise<Known>>()
   let bytes = 0
 
   return { read, save }
@@ -73,11 +76,21 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
         keep(name, known)
         return { ...tail, known }
       }
-      if (!isHeld && known !== undefined) continue
+      if (states.get(name) !== known) continue
       drop(name)
       if (beginnings++ === BEGINNINGS_MAX) throw new Error('a state of advice could not be continued as it was begun')
-      keep(name, await begin(sql, place, tail as Tail & { life: string }))
+      const begun = await beginOnce(sql, place, { life: tail.life, erasedAt: tail.erasedAt })
+      // Who waited for the same may have folded on by now.
+      if (!states.has(name)) keep(name, begun)
     }
+  }
+
+  /** A snapshot is opened once, however many ask at the same time. */
+  function beginOnce(sql: Sql, place: Due, moment: { life: string; erasedAt: number }): Promise<Known> {
+    const name = JSON.stringify([place, moment])
+    const opening = opened.get(name) ?? begin(sql, place, moment).finally(() => opened.delete(name))
+    opened.set(name, opening)
+    return opening
   }
 
   function keep(name: string, known: Known): void {
@@ -122,9 +135,21 @@ function unknown(): Known {
 async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; erasedAt: number }): Promise<Known> {
   const stored = await readSnapshot(sql, place)
   // Of another moment: what an erased outcome had added is still in it.
-  const state = stored?.erasedAt === erasedAt ? openSnapshot(stored.head, stored.tools) : null
+  const state = stored?.erasedAt === erasedAt ? await openInTurns(stored.head, stored.tools) : null
   if (!stored || !state) return { ...unknown(), life, erasedAt }
   return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq }
+}
+
+/** A large one takes a hundred milliseconds: others are served in between. */
+async function openInTurns(head: Buffer, tools: readonly ToolRow[]): Promise<AdviceState | null> {
+  const opening = openSnapshot(head, tools)
+  for (let since = performance.now(); ; ) {
+    const { done, value } = opening.next()
+    if (done) return value
+    if (performance.now() - since < TURN_MS) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    since = performance.now()
+  }
 }
 
 /**
@@ -223,16 +248,17 @@ export function catalogueOf(known: Known, candidates: readonly Candidate[] | nul
 }
 
 /**
- * What a state takes of the heap, within a tenth: measured with 200 tools after 2,000 outcomes (2.7 MB) and 50,000 (17
- * MB), and with 3,700 tools after 10,000 (18 MB).
+ * What a state takes at most. Counts of words are counted as they are once they are changed: those of a snapshot take a
+ * third of that (200 tools, 10^5 outcomes: 13 MB opened of 21).
  */
 function bytesOf({ state: { tools, tallies, terms, pairs }, ledger, catalogues }: Known): number {
   const candidates = catalogues.keys().reduce((sum, key) => sum + key.length, 0)
   return (
     tools.length * 1_300 +
     tallies * 350 +
-    (terms.entries + pairs.entries) * 34 +
-    (terms.keys + pairs.keys) * 100 +
+    terms.bytes +
+    pairs.bytes +
+    (terms.entries + pairs.entries) * 16 +
     ledger.size * 2_000 +
     candidates * 30
   )

@@ -126,11 +126,11 @@ function advised({ names, descriptions }: MetaTool, snapshotEvery: number): Eval
       if (state.t % snapshotEvery === 0) {
         const { head, tools } = takeSnapshot(state)
         for (const row of tools) rows.set(row.place, row)
-        state =
-          openSnapshot(
-            head,
-            [...rows.values()].sort((x, y) => x.place - y.place),
-          ) ?? state
+        const sorted = [...rows.values()].sort((x, y) => x.place - y.place)
+        const opening = openSnapshot(head, sorted)
+        let step = opening.next()
+        while (!step.done) step = opening.next()
+        state = step.value ?? state
       }
       catalogue = null
     },

@@ -40,6 +40,11 @@ export class ByteWriter {
     this.#bytes.write(value, at)
   }
 
+  bytes(value: Uint8Array): void {
+    const at = this.#reserve(value.length)
+    this.#bytes.set(value, at)
+  }
+
   done(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length))
   }
@@ -55,6 +60,15 @@ export class ByteReader {
 
   get isAtEnd(): boolean {
     return this.#at === this.#bytes.length
+  }
+
+  get at(): number {
+    return this.#at
+  }
+
+  /** Not a copy. */
+  since(at: number): Buffer {
+    return this.#bytes.subarray(at, this.#at)
   }
 
   whole(): number {

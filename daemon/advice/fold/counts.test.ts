@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom } from './beta.ts'
+import { ByteReader, ByteWriter } from './bytes.ts'
 import { Counts, Postings } from './counts.ts'
 
 const OPERATIONS = 20_000
@@ -30,14 +31,17 @@ test('counts are those of a map, whatever is added and taken away, also under ke
   }
 })
 
-// Mutants: placeOf() that answers the end (a tool stands twice); a short list that is not put back.
+// Mutants: placeOf() that answers the end (a tool stands twice); #growNumbers() that leaves a list where it was, or
+// forgets its room; #growSlots() that drops the last number of a slot; #insert() that shifts nothing.
 test('a list has each tool once, in order, and what is taken away leaves none', () => {
   const random = randomFrom(4)
   const below = (max: number) => Math.floor(random() * max)
   const postings = new Postings()
   const expected = new Map<string, number>()
   for (let n = 0; n < OPERATIONS; n++) {
-    const [key, tool] = [below(5) + 4_294_967_290, below(40)]
+    // Some lists that are long and next to each other, at the end of all keys; and many short ones that make it grow.
+    const [key, tool] =
+      n % 2 === 0 ? [below(5) + 4_294_967_290, below(40)] : [Math.imul(below(900), 0x9e3779b1) >>> 0, below(3)]
     const known = expected.get(`${key} ${tool}`) ?? 0
     const by = random() < 0.5 ? -known : (1 + below(4)) / 2
     postings.add(key, tool, by)
@@ -45,9 +49,38 @@ test('a list has each tool once, in order, and what is taken away leaves none', 
     else expected.set(`${key} ${tool}`, known + by)
   }
   assert.equal(postings.entries, expected.size)
-  for (let key = 4_294_967_290; key < 4_294_967_295; key++) {
+  const keys = new Set([...expected.keys()].map((each) => Number(each.split(' ')[0])))
+  assert.equal(postings.keys, keys.size)
+  assert.equal(postings.get(7), undefined)
+  for (const key of keys) {
     const of = (tool: number) => expected.get(`${key} ${tool}`)
     const list = Array.from({ length: 40 }, (_, tool) => (of(tool) ? [tool, 2 * (of(tool) ?? 0)] : [])).flat()
-    assert.deepEqual(postings.get(key), list)
+    assert.deepEqual([...(postings.get(key) ?? [])], list)
   }
 })
+
+// Mutants: #unpack() that stays packed; one that adds without unpacking; write() of what was read before a change.
+test('counts of a snapshot are those that were written, before and after they are changed', () => {
+  const counts = new Counts()
+  for (let key = 0; key < 300; key++) counts.add(Math.imul(key, 0x9e3779b1) >>> 0, 1 + (key % 5) / 2)
+  const written = bytesOf(counts)
+  const read = new Counts()
+  const told = new Map<number, number>()
+  read.read(new ByteReader(written), (key, halves) => told.set(key, halves / 2))
+  assert.deepEqual([...told].sort(byKey), [...counts].sort(byKey))
+  assert.equal(read.size, 300)
+  assert.deepEqual(bytesOf(read), written)
+  for (const each of [counts, read]) {
+    each.add(0, -1)
+    each.add(5, 2.5)
+  }
+  assert.deepEqual([...read].sort(byKey), [...counts].sort(byKey))
+  assert.deepEqual(bytesOf(read), bytesOf(counts))
+  assert.notDeepEqual(bytesOf(read), written)
+})
+
+function bytesOf(counts: Counts): Buffer {
+  const writer = new ByteWriter()
+  counts.write(writer)
+  return writer.done()
+}

@@ -43,6 +43,13 @@ const ASKS = Array.from({ length: 50 }, (_, i) => ({
   ...{ seed: `ask ${i}`, explore: 0.5, limit: TOOLS.length },
 }))
 
+function opened(opening: ReturnType<typeof openSnapshot>): AdviceState | null {
+  for (;;) {
+    const { done, value } = opening.next()
+    if (done) return value
+  }
+}
+
 /** Rows as a database keeps them: the newest of each tool. */
 class Rows {
   #head: Buffer = Buffer.alloc(0)
@@ -56,7 +63,7 @@ class Rows {
 
   open(): AdviceState {
     const tools = [...this.#tools.values()].sort((x, y) => x.place - y.place)
-    return openSnapshot(this.#head, tools) ?? assert.fail('a snapshot of another version')
+    return opened(openSnapshot(this.#head, tools)) ?? assert.fail('a snapshot of another version')
   }
 }
 

@@ -31,9 +31,10 @@ export function rank(
   state: AdviceState,
   catalogue: Catalogue,
   ask: Ask,
-  isAllowed: (name: string) => boolean = () => true,
+  isAllowed?: (name: string) => boolean,
 ): Ranked[] {
-  const allowed = catalogue.asked.filter((k) => isAllowed(catalogue.names[k] ?? ''))
+  const { asked } = catalogue
+  const allowed = isAllowed ? asked.filter((k) => isAllowed(catalogue.names[k] ?? '')) : asked
   if (allowed.length === 0) return []
   const scores = ask.intent === null ? new Float64Array(catalogue.size) : textScores(state, ask.intent, catalogue)
   let best = Number.NEGATIVE_INFINITY
@@ -70,14 +71,18 @@ function byGap(
   scores: Float64Array,
   best: number,
 ): { order: Int32Array; ends: Int32Array } {
-  const stepOf = (k: number) => Math.min(STEPS_MAX - 1, Math.floor((best - (scores[k] as number)) * STEPS))
+  const steps = new Uint8Array(allowed.length)
   const ends = new Int32Array(STEPS_MAX)
-  for (const k of allowed) ends[stepOf(k)] = (ends[stepOf(k)] as number) + 1
+  for (let at = 0; at < allowed.length; at++) {
+    const step = Math.min(STEPS_MAX - 1, Math.floor((best - (scores[allowed[at] as number] as number)) * STEPS))
+    steps[at] = step
+    ends[step] = (ends[step] as number) + 1
+  }
   for (let step = 1; step < STEPS_MAX; step++) ends[step] = (ends[step] as number) + (ends[step - 1] as number)
   const order = new Int32Array(allowed.length)
   const next = ends.slice()
   for (let at = allowed.length - 1; at >= 0; at--) {
-    const step = stepOf(allowed[at] as number)
+    const step = steps[at] as number
     next[step] = (next[step] as number) - 1
     order[next[step] as number] = allowed[at] as number
   }

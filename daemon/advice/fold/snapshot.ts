@@ -3,8 +3,7 @@
 
 import { analyserOf } from '../../memory/analysis/item.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
-import type { Counts } from './counts.ts'
-import { type AdviceState, type Counter, emptyState, learnPair, learnTerm, requireTool, type Tool } from './state.ts'
+import { type AdviceState, type Counter, emptyState, indexTerm, requireTool, type Tool } from './state.ts'
 
 /** Raise it with any change of the fold, of its parameters or of these bytes. */
 const FOLD_VERSION = 1
@@ -39,17 +38,25 @@ export function takeSnapshot(state: AdviceState): Snapshot {
   return { head: head.done(), tools }
 }
 
-/** `tools`: every tool's newest row, by place. null for a snapshot of another version. */
-export function openSnapshot(head: Buffer, tools: readonly ToolRow[]): AdviceState | null {
+/**
+ * `tools`: every tool's newest row, by place. A tool at a time, so that who has others to serve does so in between.
+ * null for a snapshot of another version.
+ */
+export function* openSnapshot(head: Buffer, tools: readonly ToolRow[]): Generator<void, AdviceState | null> {
   const state = emptyState()
   const reader = new ByteReader(head)
   if (reader.whole() !== SNAPSHOT_VERSION) return null
   state.t = reader.whole()
   state.successes = reader.real()
   state.pool = readCounter(reader)
+  // An entry takes four or five bytes; of those most are of pairs.
+  const bytes = tools.reduce((sum, row) => sum + row.bytes.length, 0)
+  state.terms.reserve(Math.ceil(bytes / 12))
+  state.pairs.reserve(Math.ceil(bytes / 8))
   for (const { place, name, bytes } of tools) {
     if (requireTool(state, name) !== place) throw new Error(`advice snapshot: tool ${place} is missing or twice`)
     readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))
+    yield
   }
   state.changed.clear()
   return state
@@ -75,8 +82,8 @@ function writeTool(tool: Tool): Buffer {
       writer.whole(failures)
     }
   }
-  writeCounts(writer, tool.terms)
-  writeCounts(writer, tool.pairs)
+  tool.terms.write(writer)
+  tool.pairs.write(writer)
   return writer.done()
 }
 
@@ -94,8 +101,8 @@ function readTool(state: AdviceState, place: number, tool: Tool, reader: ByteRea
     tool.cells.set(key, cell)
     state.tallies += cell.tallies.size
   }
-  readCounts(reader, tool.terms, (key, count) => learnTerm(state, place, tool, key, count))
-  readCounts(reader, tool.pairs, (key, count) => learnPair(state, place, tool, key, count))
+  tool.terms.read(reader, (key, halves) => indexTerm(state, place, key, halves / 2))
+  tool.pairs.read(reader, (key, halves) => state.pairs.add(key, place, halves / 2))
   if (!reader.isAtEnd) throw new Error(`advice snapshot: tool ${place} has more bytes than it says`)
 }
 
@@ -107,28 +114,6 @@ function writeCounter(writer: ByteWriter, { a, n, t }: Counter): void {
 
 function readCounter(reader: ByteReader): Counter {
   return { a: reader.real(), n: reader.real(), t: reader.whole() }
-}
-
-/** Keys as the steps between them, counts as halves. */
-function writeCounts(writer: ByteWriter, counts: Counts): void {
-  const keys = counts.keys().sort()
-  writer.whole(keys.length)
-  let before = 0
-  for (const key of keys) {
-    writer.whole(key - before)
-    writer.whole(counts.get(key) * 2)
-    before = key
-  }
-}
-
-function readCounts(reader: ByteReader, counts: Counts, each: (key: number, count: number) => void): void {
-  let key = 0
-  let left = reader.whole()
-  counts.reserve(left)
-  for (; left > 0; left--) {
-    key += reader.whole()
-    each(key, reader.whole() / 2)
-  }
 }
 
 function byKey([x]: readonly [string, unknown], [y]: readonly [string, unknown]): number {

@@ -12,7 +12,7 @@ import {
   RELIABILITY_HALF_LIFE,
   TOOL_PRIOR,
 } from './parameters.ts'
-import { wordsOfName } from './words.ts'
+import { PAIR_BITS, wordsOfName } from './words.ts'
 
 /** Successes `a` of attempts `n`, as they stood at `t`. */
 export interface Counter {
@@ -51,8 +51,6 @@ export interface Tool {
   /** What intents of its successes had, by key of the term and by pair: the name is not in it. */
   terms: Counts
   pairs: Counts
-  /** All its words, the name's weight included. */
-  length: number
 }
 
 export interface AdviceState {
@@ -70,7 +68,8 @@ export interface AdviceState {
   /** Derived from the tools: which of them have a term, names included, or a pair. */
   terms: Postings
   pairs: Postings
-  /** The sum of the tools' lengths. */
+  /** Of each tool, all its words, the name's weight included; and the sum of these. */
+  lengths: number[]
   length: number
   /** How many tallies the cells of all tools have. */
   tallies: number
@@ -78,8 +77,8 @@ export interface AdviceState {
 
 export function emptyState(): AdviceState {
   return {
-    ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, length: 0, tallies: 0 },
-    ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings() },
+    ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, lengths: [], length: 0, tallies: 0 },
+    ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings(PAIR_BITS) },
   }
 }
 
@@ -89,24 +88,26 @@ export function requireTool(state: AdviceState, name: string): number {
   const k = state.tools.length
   const tool: Tool = {
     ...{ name, u: 0, reliability: { a: 0, n: 0, t: 0 }, health: { o: 0, e: 0, t: 0, s: 0 } },
-    ...{ cells: new Map(), terms: new Counts(), pairs: new Counts(), length: 0 },
+    ...{ cells: new Map(), terms: new Counts(), pairs: new Counts() },
   }
   state.byName.set(name, k)
   state.tools.push(tool)
-  for (const { key, count } of wordsOfName(name).terms) addTerm(state, k, tool, key, count * NAME_WEIGHT)
+  state.lengths.push(0)
+  for (const { key, count } of wordsOfName(name).terms) indexTerm(state, k, key, count * NAME_WEIGHT)
   state.changed.add(k)
   return k
 }
 
-function addTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
+/** Which tools have it: what can be derived from their counts. */
+export function indexTerm(state: AdviceState, k: number, key: number, by: number): void {
   state.terms.add(key, k, by)
-  tool.length += by
+  state.lengths[k] = (state.lengths[k] as number) + by
   state.length += by
 }
 
 /** Counts are multiples of a half, so what is taken back leaves nothing behind. */
 export function learnTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
-  addTerm(state, k, tool, key, by)
+  indexTerm(state, k, key, by)
   tool.terms.add(key, by)
 }
 

@@ -20,17 +20,28 @@ import { gramsOf, type Words } from './words.ts'
 export function textScores(state: AdviceState, intent: Words, catalogue: Catalogue | null): Float64Array {
   const size = catalogue?.size ?? state.tools.length
   const scores = new Float64Array(size)
-  const found = new Found(size)
+  let found: Found | null = null
   const saturations = saturationsOf(state, catalogue, size)
   const fading = 1 - state.successes / GRAM_UNTIL
   const grams = catalogue !== null && fading > 0 ? catalogue.grams() : null
   let most = 0
   for (const { key, word, isFrame } of intent.terms) {
     const weight = isFrame ? FRAME_WEIGHT : 1
-    found.clear()
-    found.take(state.terms.get(key))
-    found.take(catalogue?.described.get(key))
-    if (found.size > 0) {
+    const learned = state.terms.get(key)
+    const described = catalogue?.described.get(key)
+    if (described === undefined && learned !== undefined) {
+      const share = weight * rarity(size, learned.length / 2)
+      most += share
+      for (let i = 0; i < learned.length; i += 2) {
+        const k = learned[i] as number
+        const count = (learned[i + 1] as number) / 2
+        scores[k] = (scores[k] as number) + (share * count) / (count + (saturations[k] as number))
+      }
+    } else if (described !== undefined) {
+      found ??= new Found(size)
+      found.clear()
+      found.take(learned)
+      found.take(described)
       const share = weight * rarity(size, found.size)
       most += share
       for (let i = 0; i < found.size; i++) {
@@ -83,7 +94,7 @@ class Found {
     this.size = 0
   }
 
-  take(postings: readonly number[] | undefined): void {
+  take(postings: Int32Array | undefined): void {
     if (postings === undefined) return
     for (let i = 0; i < postings.length; i += 2) {
       const k = postings[i] as number
@@ -97,8 +108,9 @@ class Found {
 function saturationsOf(state: AdviceState, catalogue: Catalogue | null, size: number): Float64Array {
   const mean = (state.length + (catalogue?.length ?? 0)) / size || 1
   const saturations = new Float64Array(size)
+  const known = state.lengths.length
   for (let k = 0; k < size; k++)
-    saturations[k] = saturation((state.tools[k]?.length ?? 0) + (catalogue?.lengths[k] ?? 0), mean)
+    saturations[k] = saturation((k < known ? (state.lengths[k] as number) : 0) + (catalogue?.lengths[k] ?? 0), mean)
   return saturations
 }
 
