@@ -1,7 +1,8 @@
 // npm run bench -- rank [--short] [--only fold,http]
 //
 // fold    processor time of a rank at 200 and 4,000 tools, and whether it grows with the outcomes that were folded
-// http    rank over HTTP at 200 tools: alone, while 500 outcomes a second are told, and the first of a new process
+// http    rank over HTTP at 200 and 4,000 tools: alone after few and many outcomes, while 500 a second are told, and
+//         the first of a new process, with what others notice of it
 
 import { parseArgs } from 'node:util'
 import { measureFold } from './rank-fold.ts'
