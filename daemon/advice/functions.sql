@@ -19,16 +19,19 @@ $$;
 
 -- What a replica needs to go on folding behind the projection p_after, of one moment: the database's life and number,
 -- the number of its last erasure of an outcome, which snapshot is stored, the mark of p_after, what was told since (at
--- most p_limit; is_cut: there may be more) and the mark of the last of it, of what is taken back the projections up to
--- p_after, and the weights of both that are stored: [[seq, place, tool, outcome, t, u, attempt, expected]]. policy,
--- fallback: the stored policies of that name and `default`; is_damaged: one of them cannot be read. Without a life
--- there is no such database. Called by readTail(): every rank. No locks. Cost: two index ranges, four reads by keys.
-create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_policy text,
+-- most p_limit, and as many as have p_bytes_max; is_cut: there may be more) and the mark of the last of it, of what is
+-- taken back the projections up to p_after, and the weights of both that are stored: [[seq, place, tool, outcome, t, u,
+-- attempt, expected]]. policy, fallback: the stored policies of that name and `default`; is_damaged: one of them cannot
+-- be read. Without a life there is no such database. Called by readTail(): every rank. No locks. Cost: two index
+-- ranges, four reads by keys.
+create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_bytes_max bigint, p_policy text,
   out life text, out seq bigint, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out mark text, out told text,
   out last_mark text, out taken text, out weights text, out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
-  v_rows loci.projections[];
+  v_row loci.projections;
+  v_rows loci.projections[] := '{}';
+  v_bytes bigint := 0;
   v_taken bigint[];
 begin
   perform set_config('loci.instance', p_instance, true);
@@ -40,9 +43,18 @@ begin
   select s.seq, s.erased_at into snapshot_seq, snapshot_erased_at from loci.advice_snapshots s
     where s.instance_id = p_instance and s.database = p_database;
   mark := loci.advice_mark(loci.advice_projection(p_instance, p_database, p_after));
-  v_rows := array(select p from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
-    and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit);
-  is_cut := cardinality(v_rows) >= p_limit;
+  for v_row in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
+    and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit
+  loop
+    is_cut := v_bytes >= p_bytes_max;
+    exit when is_cut;
+    v_rows := v_rows || v_row;
+    -- With what it takes back, which is read too.
+    v_bytes := v_bytes + coalesce(octet_length(v_row.body), 0) + coalesce((select octet_length(t.body) from loci.projections t
+      where v_row.takes_back <= p_after and t.instance_id = p_instance and t.database = p_database and t.seq >= v_row.takes_back
+        and t.seq <= v_row.takes_back order by t.seq limit 1), 0);
+  end loop;
+  is_cut := coalesce(is_cut, false) or cardinality(v_rows) >= p_limit;
   told := (select coalesce(json_agg(loci.advice_told(r))::text, '[]') from unnest(v_rows) r);
   last_mark := loci.advice_mark(v_rows[cardinality(v_rows)]);
   v_taken := array(select r.takes_back from unnest(v_rows) r where r.takes_back <= p_after);
@@ -147,13 +159,35 @@ begin
 end
 $$;
 
+-- A projection that may be shown, or nulls. Not p_is_read: of its columns the number alone, and its content is neither
+-- read nor verified, as the state counts it without that.
+create or replace function loci.advice_shown(p_instance text, p_database text, p_seq bigint, p_is_read boolean) returns loci.projections
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+declare
+  v_found loci.projections;
+begin
+  if p_is_read then
+    v_found := loci.advice_projection(p_instance, p_database, p_seq);
+    return case when v_found.seq is not null and loci.advice_is_shown(v_found) then v_found end;
+  end if;
+  select p.seq into v_found.seq from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq >= p_seq and p.seq <= p_seq and p.taken_by is null and p.body is not null
+    and (p.expires_at is null or p.expires_at > clock_timestamp()) order by p.seq limit 1;
+  return v_found;
+end
+$$;
+
 -- The newest outcomes of tools in a task class up to p_through, at most p_limit of each: first from the tail that the
--- caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this class and scope), then from the weights.
--- p_scope: a hash; outcomes without a scope match each. Of a tool at most ten times p_limit weights are looked at. One
+-- caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this class and scope), then from the weights. It
+-- ends where the bodies that were read have p_bytes_max: the last row then has is_cut, and no projection.
+-- p_scope: a hash; outcomes without a scope match each. Of a tool at most ten times p_limit weights are looked at. It
+-- ends with the outcome at which the bodies have p_bytes_max: one projection may have half a megabyte, and tell of 64
+-- tools. p_bytes_max null: no content is read, so a tool that is asked for is never left out. One
 -- row at a time, by keys: as one statement the planner, which cannot know what a hash of a row costs, read all rows for
 -- each (20 s for 1,200 outcomes, measured). Called by advice_evidence and readRecent(). No locks. Cost: two reads by
 -- keys for each outcome.
-create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_through bigint, p_tail json)
+create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_through bigint, p_tail json,
+  p_bytes_max bigint)
 returns table (tool text, seq bigint, outcome text, projection loci.projections)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 #variable_conflict use_column
@@ -161,6 +195,7 @@ declare
   v_row record;
   v_left int;
   v_before bigint;
+  v_bytes bigint := 0;
 begin
   perform set_config('loci.instance', p_instance, true);
   foreach tool in array p_tools loop
@@ -168,10 +203,13 @@ begin
     for v_row in select (r ->> 0)::bigint as seq, r ->> 3 as outcome from json_array_elements(p_tail) r where r ->> 2 = tool loop
       exit when v_left = 0;
       v_before := least(v_before, v_row.seq);
-      projection := loci.advice_projection(p_instance, p_database, v_row.seq);
-      if projection.seq is not null and loci.advice_is_shown(projection) then
-        seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1;
+      projection := loci.advice_shown(p_instance, p_database, v_row.seq, p_bytes_max is not null);
+      if projection.seq is not null then
+        seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1; v_bytes := v_bytes + coalesce(octet_length(projection.body), 0);
         return next;
+        if v_bytes >= p_bytes_max then
+          return;
+        end if;
       end if;
     end loop;
     if v_left > 0 then
@@ -180,10 +218,13 @@ begin
       loop
         exit when v_left = 0;
         continue when p_scope is not null and v_row.scope is not null and v_row.scope <> p_scope;
-        projection := loci.advice_projection(p_instance, p_database, v_row.seq);
-        if projection.seq is not null and loci.advice_is_shown(projection) then
-          seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1;
+        projection := loci.advice_shown(p_instance, p_database, v_row.seq, p_bytes_max is not null);
+        if projection.seq is not null then
+          seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1; v_bytes := v_bytes + coalesce(octet_length(projection.body), 0);
           return next;
+          if v_bytes >= p_bytes_max then
+            return;
+          end if;
         end if;
       end loop;
     end if;
@@ -193,10 +234,11 @@ $$;
 
 -- What an answer shows beside its numbers, as JSON. evidence: [[tool, id, outcome, refs, told at]], newest first. refs:
 -- the references of the events of the class, oldest first: of the newest 5,000 events as many as have p_refs_max
--- references; is_cut: there are more. p_scope_json: the scope itself, compared as JSON; null matches each. Called by
--- readEvidence(): every rank. No locks. Cost: advice_newest, and one index range.
+-- references; is_cut: there are more. p_scope_json: the scope itself, compared as JSON; null matches each. Of outcomes
+-- and of events each only as many are read as have p_bytes_max; bytes: what was read. Called by readEvidence(): every
+-- rank. No locks. Cost: advice_newest, and one index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
-  p_through bigint, p_tail json, p_refs_max int, out evidence text, out refs text, out is_cut boolean)
+  p_through bigint, p_tail json, p_refs_max int, p_bytes_max bigint, out evidence text, out refs text, out is_cut boolean, out bytes bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_event loci.projections;
@@ -204,20 +246,26 @@ declare
   v_body jsonb;
   v_refs text[] := '{}';
   v_seen int := 0;
+  v_bytes bigint := 0;
+  v_is_full boolean;
 begin
   perform set_config('loci.instance', p_instance, true);
-  evidence := '[]'; is_cut := false;
+  evidence := '[]'; is_cut := false; bytes := 0;
   if cardinality(p_tools) > 0 then
-    evidence := (select coalesce(json_agg(json_build_array(e.tool, (e.projection).id, e.outcome, coalesce((e.projection).body::jsonb -> 'evidence_refs', '[]'),
-        (extract(epoch from (e.projection).created_at) * 1000)::bigint) order by e.seq desc)::text, '[]')
-      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_through, p_tail) e);
+    select coalesce(json_agg(json_build_array(e.tool, (e.projection).id, e.outcome, coalesce((e.projection).body::jsonb -> 'evidence_refs', '[]'),
+        (extract(epoch from (e.projection).created_at) * 1000)::bigint) order by e.seq desc)::text, '[]'),
+        coalesce(sum(octet_length((e.projection).body)), 0)
+      into evidence, bytes
+      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_through, p_tail, p_bytes_max) e;
   end if;
+  v_is_full := bytes >= p_bytes_max;
   for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.task_class = p_class
     and p.class = 'event' and p.seq <= p_through order by p.seq desc limit 5001
   loop
     v_seen := v_seen + 1;
-    is_cut := v_seen > 5000 or cardinality(v_refs) > p_refs_max;
+    is_cut := v_seen > 5000 or cardinality(v_refs) > p_refs_max or v_bytes >= p_bytes_max;
     exit when is_cut;
+    v_bytes := v_bytes + coalesce(octet_length(v_event.body), 0);
     if loci.advice_is_shown(v_event) then
       v_body := v_event.body::jsonb;
       if v_body ? 'evidence_refs' and (v_scope is null or coalesce(nullif(v_body -> 'scope', 'null'), v_scope) = v_scope) then
@@ -225,7 +273,7 @@ begin
       end if;
     end if;
   end loop;
-  is_cut := is_cut or cardinality(v_refs) > p_refs_max;
+  is_cut := is_cut or v_is_full or cardinality(v_refs) > p_refs_max; bytes := bytes + v_bytes;
   refs := array_to_json(v_refs[greatest(1, cardinality(v_refs) - p_refs_max + 1):])::text;
 end
 $$;

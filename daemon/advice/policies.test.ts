@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { policyWrite } from '@loci/contract/advice.ts'
-import { denialOf, rulesFor } from './policies.ts'
+import { boundedDenials, denialOf, rulesFor } from './policies.ts'
 
 const RECENT = () => ({ attempts: 0, failures: 0 })
 
@@ -39,6 +39,19 @@ test('what does not depend on the tool is asked once for a request, not for each
   for (let n = 0; n < 4_096; n += 1) assert.equal(denialOf(held, { toolId: `tool-${n}` }, undefined, RECENT), undefined)
   assert.deepEqual(looks, { asked: 1, rules: 256 })
   assert.deepEqual(rulesFor(rules, { taskClass: 'support', scope: { team: 'support' } }), [])
+})
+
+// Mutant: the look at `told` left out.
+test('denied tools are all named, and their rules told in full until they have a quarter of a mebibyte', () => {
+  const reason = 'x'.repeat(1_024)
+  const rules = rulesFor([{ effect: 'deny', tool: '*', reason, scope: 'y'.repeat(4_000) }], {
+    ...{ taskClass: 'support', scope: 'y'.repeat(4_000) },
+  })
+  const denials = Array.from({ length: 4_096 }, (_, n) => denialOf(rules, { toolId: `tool-${n}` }, undefined, RECENT))
+  const told = boundedDenials(denials.flatMap((denial) => denial ?? []))
+  assert.deepEqual([told.length, told[0], told[4_095]?.toolId], [4_096, denials[0], 'tool-4095'])
+  assert.deepEqual(told[4_095]?.rule, { index: 0 })
+  assert.ok(JSON.stringify(told).length < 1024 * 1024, `${JSON.stringify(told).length}`)
 })
 
 test('a pattern has at most eight stars', () => {

@@ -68,6 +68,24 @@ export function denialOf(
   return { toolId: tool.toolId, reasonCode, rule: { index, ...rule }, detail }
 }
 
+/** Of rules and their reasons in one answer: a rule has up to 6 KB, and may deny each of 4,096 tools. */
+const RULES_TEXT_MAX = 256 * 1024
+
+/** Each tool is named. Rules are told in full until they have so many characters, then by their place in the policy. */
+export function boundedDenials(denials: readonly DeniedTool[]): DeniedTool[] {
+  let told = 0
+  return denials.map((denial) => {
+    const { toolId, reasonCode, rule } = denial
+    if (reasonCode === 'constraint') return denial
+    if (told >= RULES_TEXT_MAX) {
+      const { index } = rule as { index: number }
+      return { toolId, reasonCode, rule: { index }, detail: `Rule ${index} of the policy denies it.` }
+    }
+    told += JSON.stringify(rule).length + denial.detail.length
+    return denial
+  })
+}
+
 function constraintOf({ costUsd, latencyMs, sideEffects }: Declared, constraints: AdviceRequest['constraints']) {
   const { maxCostUsd, maxLatencyMs, forbidSideEffects } = constraints ?? {}
   if (maxCostUsd !== undefined && costUsd !== undefined && costUsd > maxCostUsd)

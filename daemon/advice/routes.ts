@@ -26,7 +26,7 @@ import { answerOf, candidatesOf, judgedOf, requestOf } from './advice.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
 import { wordsOf } from './fold/words.ts'
-import { BUDGET_OUTCOMES, type Declared, denialOf, isBudgeted, rulesFor } from './policies.ts'
+import { BUDGET_OUTCOMES, boundedDenials, type Declared, denialOf, isBudgeted, rulesFor } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
 import { type AdviceStates, catalogueOf, type Known } from './states.ts'
 import {
@@ -62,7 +62,7 @@ interface Asking {
   instance: { id: string }
   database: string
 }
-type RankCall = Pick<Call<Asking, unknown, unknown, unknown>, 'caller' | 'countRows' | 'requireRate'>
+type RankCall = Pick<Call<Asking, unknown, unknown, unknown>, 'caller' | 'countRows' | 'countRead' | 'requireRate'>
 
 export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOptions): Route[] {
   return [
@@ -166,7 +166,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     ),
   ]
 
-  function advise({ caller, countRows, requireRate }: RankCall, request: AdviceRequest) {
+  function advise({ caller, countRows, countRead, requireRate }: RankCall, request: AdviceRequest) {
     requireScopeSize(request.scope)
     const place = { instanceId: caller.instance.id, database: caller.database }
     return shares.inTurn(place.instanceId, async () => {
@@ -181,7 +181,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       countRows((asked.length * held.length) / MATCHES_PER_ROW)
       const recent = await recentOf(place, known, held, asked, request)
       const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
-      const denied = denials.flatMap((denial) => denial ?? [])
+      const denied = boundedDenials(denials.flatMap((denial) => denial ?? []))
       // What was told of since then was not held against the policy, and is not advised yet.
       const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
       // From here to the next await nobody folds on: what is told below is of one state.
@@ -191,6 +191,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         ...{ limit: EVIDENCE_MAX, refsMax: REFS_MAX },
       })
       countRows(evidence.outcomes.length + evidence.refs.length / 10)
+      countRead(evidence.bytes)
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
   }

@@ -50,6 +50,9 @@ interface TailRow extends Omit<Tail, 'told' | 'taken'> {
   isDamaged: boolean | null
 }
 
+/** Of what is read at once: 256 projections could have the memory of the replica. */
+const TAIL_BYTES_MAX = 2 * 1024 * 1024
+
 /** Of one moment. */
 export async function readTail(
   sql: Sql,
@@ -60,8 +63,8 @@ export async function readTail(
     .query<TailRow>({
       name: 'advice_tail',
       text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", mark,
-          told, last_mark as "lastMark", taken, weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5)`,
-      values: [instanceId, database, after, limit, policy ?? null],
+          told, last_mark as "lastMark", taken, weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5, $6)`,
+      values: [instanceId, database, after, limit, TAIL_BYTES_MAX, policy ?? null],
     })
     .catch(unreadable)
   const { told, taken, weights, isDamaged, ...row } = rows[0] as TailRow
@@ -181,22 +184,27 @@ export interface Evidence {
   outcomes: [tool: string, projectionId: string, outcome: string, refs: string[], toldAt: number][]
   refs: string[]
   isCut: boolean
+  /** Of what was read for it. */
+  bytes: number
 }
+
+/** Of the projections that are read for their outcomes, and of those that are for their references. */
+const EVIDENCE_BYTES_MAX = 2 * 1024 * 1024
 
 export async function readEvidence(sql: Sql, { instanceId, database }: Due, query: EvidenceQuery): Promise<Evidence> {
   const { taskClass, scopeKey, scope, tools, limit, through, tail, refsMax } = query
   const { rows } = await sql
-    .query<{ evidence: string; refs: string; isCut: boolean }>({
+    .query<{ evidence: string; refs: string; isCut: boolean; bytes: number }>({
       name: 'advice_evidence',
-      text: 'select evidence, refs, is_cut as "isCut" from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+      text: 'select evidence, refs, is_cut as "isCut", bytes from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
       values: [
         ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
-        ...[tools, limit, through, JSON.stringify(tail), refsMax],
+        ...[tools, limit, through, JSON.stringify(tail), refsMax, EVIDENCE_BYTES_MAX],
       ],
     })
     .catch(unreadable)
-  const { evidence = '[]', refs = '[]', isCut = false } = rows[0] ?? {}
-  return { outcomes: JSON.parse(evidence), refs: JSON.parse(refs), isCut }
+  const { evidence = '[]', refs = '[]', isCut = false, bytes = 0 } = rows[0] ?? {}
+  return { outcomes: JSON.parse(evidence), refs: JSON.parse(refs), isCut, bytes }
 }
 
 /** By tool, the outcomes of its newest in the class: newest first. */
@@ -208,7 +216,7 @@ export async function readRecent(
   const { rows } = await sql
     .query<{ tool: string; outcome: string }>({
       name: 'advice_newest',
-      text: 'select tool, outcome from loci.advice_newest($1, $2, $3, null, $4, $5, $6, $7)',
+      text: 'select tool, outcome from loci.advice_newest($1, $2, $3, null, $4, $5, $6, $7, null)',
       values: [instanceId, database, taskClass, tools, limit, through, JSON.stringify(tail)],
     })
     .catch(unreadable)

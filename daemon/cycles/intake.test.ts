@@ -132,6 +132,24 @@ test('a cycle takes in the oldest events, at most as many as it may, and their w
   assert.deepEqual((await health()).backlog, { projections: 0, oldestAgeMs: null })
 })
 
+// Mutants: prj_pending without its bytes (one cycle takes all); one that counts from before the first (none is taken).
+test('a cycle takes in a mebibyte of events, and at least one, whatever their number; the next goes on', async () => {
+  const { tell, run, health, records } = await fresh()
+  const payload = (n: number) => `Report ${n} ${'of the day '.repeat(23_000)}`
+  // A quarter of a megabyte each.
+  for (let n = 0; n < 9; n += 1) await tell({ payload: payload(n) })
+  const waiting: number[] = []
+  for (let n = 0; n < 3; n += 1) {
+    await run({ limits: { maxEvents: 1_000 } })
+    waiting.push((await health()).backlog.projections)
+  }
+  assert.deepEqual(waiting, [4, 0, 0])
+  assert.deepEqual(
+    (await records()).map(({ content }) => content.slice(0, 8)),
+    Array.from({ length: 9 }, (_, n) => `Report ${n}`),
+  )
+})
+
 // Mutants: prj_insert that leaves what it takes back pending; prj_take_in without record_id.
 test('an event that is taken back before a cycle leaves nothing, and one after it takes its record along', async () => {
   const { tell, run, records, good, call } = await fresh()

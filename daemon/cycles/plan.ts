@@ -25,6 +25,8 @@ export interface WaitingEvent {
   seq: number
   write: RecordWrite | null
   source: Source
+  /** Of what was read for it. */
+  bytes: number
   /** HMAC in hex. */
   context: string
 }

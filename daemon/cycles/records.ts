@@ -83,14 +83,12 @@ export interface Judged {
 }
 
 /** Which rows of a page are what was written. A damaged one is never shown, and hides no other. */
-export function judgePage({ head, lower, upper, rows }: CyclePage, limit: number): Judged {
+export function judgePage({ head, first, upper, rows }: CyclePage): Judged {
   const { prunedThrough, prunedHash } = head
   // The newest row that was read is the head's own, or the one above the page, which nobody here vouches for.
   const above = rows[0]?.seq === head.total ? head.hash : undefined
   const damage = findDamage(rows, { above, prunedThrough, prunedHash })
-  const shown = rows.filter(
-    (row) => !damage.has(row.seq) && row.seq >= Math.max(lower, upper - limit + 1) && row.seq <= upper,
-  )
+  const shown = rows.filter(({ seq }) => !damage.has(seq) && seq >= first && seq <= upper)
   const refs = new Map(rows.map(({ seq, id }) => [seq, id ?? null]))
   return {
     shown: shown as CycleRow[],

@@ -114,14 +114,13 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
           return listCycles(pool, place, { below, limit: query.limit, since: since ?? null, until: until ?? null })
         })
         countRows(page.rows.length)
-        const judged = judgePage(page, query.limit)
+        const judged = judgePage(page)
         await remember(page.head, judged.found)
-        const last = page.upper - query.limit + 1
         return {
           cycles: judged.shown.map(cycleOf),
           total: page.head.total,
           corruption: corruptionOf(page.head, judged),
-          nextCursor: last > page.lower ? cursorOf('c', last) : null,
+          nextCursor: page.first > page.lower ? cursorOf('c', page.first) : null,
         }
 
         /** The next list and the statistics say so too, whatever page they are of. */

@@ -50,6 +50,8 @@ export interface CyclePage {
   /** Numbers of the cycles that were asked for; none when upper < lower. */
   lower: number
   upper: number
+  /** The lowest number of the page: it ends by its count, its bytes, or at `lower`. */
+  first: number
   /** Newest first, one more at each end where there is one. */
   rows: (LinkRow & Partial<CycleRow>)[]
 }

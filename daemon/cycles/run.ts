@@ -146,6 +146,10 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
       if (!events) {
         const eventsMax = run.limits?.maxEvents ?? config.run.maxEvents
         events = state.pending > 0 && eventsMax > 0 ? await listEvents(pool, place, macs, eventsMax) : []
+        request.count(
+          events.length,
+          events.reduce((sum, { bytes }) => sum + bytes, 0),
+        )
         incoming = incomingOf(events, run.observations ?? [], source, macs)
         if (events.length > 0) continue
       }

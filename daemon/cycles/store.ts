@@ -337,6 +337,9 @@ export async function readHead(sql: Sql, { instanceId, database }: Due): Promise
   return { ...head, hash }
 }
 
+/** Of one page of cycles: as a page of entries or records has. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024
+
 /** Head and rows of one moment, newest first, numbered below `below`. */
 export async function listCycles(
   sql: Sql,
@@ -345,20 +348,21 @@ export async function listCycles(
 ): Promise<CyclePage> {
   const { rows } = await sql.query<HeadRow & CyclePage & LinkRow & Partial<CycleRow> & { walked: number | null }>({
     name: 'cycle_list',
-    text: `select ${HEAD}, b.lower, b.upper, w.seq as walked, w.state, ${MADE}
+    text: `select ${HEAD}, b.lower, b.upper, f.first, w.seq as walked, w.state, ${MADE}
       from loci.cycle_head($1, $2) h
       cross join lateral (select greatest(h.pruned_through + 1, case when $5::timestamptz is null then 1
             else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $5) + 1 end) as lower,
           least($3::bigint - 1, coalesce(h.total, 0), case when $6::timestamptz is null then h.total
             else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $6) end) as upper) b
-      left join lateral loci.cycle_walk($1, $2, greatest(h.pruned_through + 1, b.upper - $4::bigint), least(b.upper + 1, h.total)) w
+      cross join lateral loci.cycle_page($1, $2, greatest(b.lower, b.upper - $4::bigint + 1), b.upper, $7) as f(first)
+      left join lateral loci.cycle_walk($1, $2, greatest(h.pruned_through + 1, f.first - 1), least(b.upper + 1, h.total)) w
         on b.upper >= b.lower
       order by w.seq desc`,
-    values: [instanceId, database, below, limit, since, until],
+    values: [instanceId, database, below, limit, since, until, PAGE_BYTES_MAX],
   })
-  const { headHash: hash, lower, upper, ...first } = rows[0] as (typeof rows)[number]
+  const { headHash: hash, lower, upper, first, ...head } = rows[0] as (typeof rows)[number]
   const walked = rows.flatMap(({ walked: seq, ...row }) => (seq === null ? [] : [{ ...row, seq }]))
-  return { head: { ...first, hash }, lower: lower ?? 1, upper: upper ?? 0, rows: walked }
+  return { head: { ...head, hash }, lower: lower ?? 1, upper: upper ?? 0, first: first ?? 1, rows: walked }
 }
 
 /** Undefined when there is none; `damaged` when it does not fit its hash. */

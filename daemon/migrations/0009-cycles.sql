@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: bf5f9a6884d46e84f818002ddb0375c9b7168aaf5e7a2cf5736dec56dbebcd0e
+-- functions: f9c1b075fba01770b145f78114398446d43fd18bbceab361912b38dd13fed233
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

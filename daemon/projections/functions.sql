@@ -248,18 +248,28 @@ end
 $$;
 comment on function loci.prj_put_due is 'without enter_database: called with the head that prj_write has entered';
 
--- Events that no cycle has taken in, the oldest first, without damaged ones. Called by listPending() and cycle_due. No
--- locks. Cost: one index range.
-create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int)
+-- Events that no cycle has taken in, the oldest first, without damaged ones: as many as have p_bytes_max, and at least
+-- one. Called by listPending(). No locks. Cost: one index range, every row in full.
+create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int, p_bytes_max bigint)
 returns table (seq bigint, partner text, id text, body text, ttl_ms float8)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
+declare
+  v_event loci.projections;
+  v_count int := 0;
+  v_bytes bigint := 0;
 begin
   perform set_config('loci.instance', p_instance, true);
-  return query select p.seq, p.partner, p.id, p.body, ceil(extract(epoch from p.expires_at - clock_timestamp()) * 1000)::float8
-    from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
-      and (p.expires_at is null or p.expires_at > clock_timestamp()) and loci.prj_is_intact(p, p_instance, p_database)
-    order by p.seq limit p_limit;
+  for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
+    and (p.expires_at is null or p.expires_at > clock_timestamp()) order by p.seq
+  loop
+    exit when v_count >= p_limit or v_bytes >= p_bytes_max;
+    continue when not loci.prj_is_intact(v_event, p_instance, p_database);
+    seq := v_event.seq; partner := v_event.partner; id := v_event.id; body := v_event.body;
+    ttl_ms := ceil(extract(epoch from v_event.expires_at - clock_timestamp()) * 1000);
+    v_count := v_count + 1; v_bytes := v_bytes + octet_length(body);
+    return next;
+  end loop;
 end
 $$;
 

@@ -16,6 +16,8 @@ export interface EventObservation {
   /** Null: it says nothing, and is taken in without a trace. */
   write: RecordWrite | null
   source: Source
+  /** Of what was read for it. */
+  bytes: number
   /** HMAC in hex. Never the open context: what partners say is no turn of the agent's conversation. */
   context: string
 }
@@ -33,7 +35,8 @@ function observationOf({ seq, partner, id, body, ttlMs }: PendingEvent, macs: Ma
   const kept = content && cut(content)
   const source: Source = { type: 'projection', ref: id, actor: null, trust: 'partner' }
   const context = macs.context(`partner ${partner} ${sent.run_id ?? ''}`)
-  if (!kept) return { seq, write: null, source, context }
+  const bytes = body.length
+  if (!kept) return { seq, write: null, source, bytes, context }
   const write: RecordWrite = {
     content: kept,
     kind: 'event',
@@ -51,7 +54,7 @@ function observationOf({ seq, partner, id, body, ttlMs }: PendingEvent, macs: Ma
       ...(kept === content ? {} : { truncated: true }),
     },
   }
-  return { seq, write, source, context }
+  return { seq, write, source, bytes, context }
 }
 
 /** A payload may be longer than what memory holds of it: then as many characters as fit. */

@@ -16,8 +16,8 @@ const write = (n: number, kind: string, { id = `new ${n}`, key = `new ${n}`, tar
     array['${kind}'], array['${mac(key)}'], array['${mac('content')}'], array['support'], array['{}'], array[${target}], array[null::float8],
     array[null::text], array[null::text], array[null::text], array[null::text], array[null::timestamptz])`
 const tail = (after: number, limit: number) =>
-  `select seq from loci.advice_tail('${INSTANCE}', 'd', ${after}, ${limit}, 'default')`
-const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, 100000, '[]', 10)`
+  `select seq from loci.advice_tail('${INSTANCE}', 'd', ${after}, ${limit}, 4194304, 'default')`
+const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, 100000, '[]', 10, 1048576)`
 
 /** What each call may fetch of projections and of weights, and the call itself. */
 const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
@@ -27,7 +27,7 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   // What is taken back is read, and read again to be marked.
   ['retract', 4, (n) => write(n, 'retraction', { target: `'told 2346'` })],
   ['retract what has not come', 2, (n) => write(n, 'retraction', { target: `'to come ${n}'` })],
-  ['read events for a cycle', 10, () => `select seq from loci.prj_pending('${INSTANCE}', 'd', 10)`],
+  ['read events for a cycle', 10, () => `select seq from loci.prj_pending('${INSTANCE}', 'd', 10, 1048576)`],
   ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500)`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],
   // The last one that is known, and ten.

@@ -104,6 +104,9 @@ export interface PendingEvent {
   ttlMs: number | null
 }
 
+/** Of what one cycle takes in: an event may have half a megabyte, and a thousand of them the memory of the replica. */
+const PENDING_BYTES_MAX = 1024 * 1024
+
 /** The events that no cycle has taken in, the oldest first. Damaged ones wait. */
 export async function listPending(
   sql: Sql,
@@ -113,8 +116,8 @@ export async function listPending(
 ): Promise<PendingEvent[]> {
   const { rows } = await sql.query<PendingEvent>({
     name: 'prj_pending',
-    text: `select seq, partner, id, body, ttl_ms as "ttlMs" from loci.prj_pending($1, $2, $3) order by seq`,
-    values: [instanceId, database, limit],
+    text: `select seq, partner, id, body, ttl_ms as "ttlMs" from loci.prj_pending($1, $2, $3, $4) order by seq`,
+    values: [instanceId, database, limit, PENDING_BYTES_MAX],
   })
   return rows
 }

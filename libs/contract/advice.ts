@@ -131,7 +131,9 @@ const deniedTool = z
   .object({
     toolId: z.string(),
     reasonCode: z.enum(['policy', 'failure_budget', 'constraint']),
-    rule: z.unknown().meta({ description: 'The rule of the policy, or the constraint.' }),
+    rule: z.unknown().meta({
+      description: 'The rule of the policy, or the constraint. Where many rules are told, the later by `index` alone.',
+    }),
     detail: z.string(),
   })
   .meta({ id: 'DeniedTool' })

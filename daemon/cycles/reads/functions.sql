@@ -143,6 +143,22 @@ begin
 end
 $$;
 
+-- The lowest number of a page of cycles that ends at p_through: as many as have p_bytes_max, and at least one. Sizes
+-- alone, for which no content is read. Where a row cannot be read nobody knows what the others have: a few then.
+-- Called by listCycles(). Cost: one index range.
+create or replace function loci.cycle_page(p_instance text, p_database text, p_from bigint, p_through bigint, p_bytes_max bigint) returns bigint
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set client_min_messages = error as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return greatest(p_from, (select max(s.seq) + 1 from (select z.seq, sum(z.size) over (order by z.seq desc) - z.size as before
+      from (select c.seq, octet_length(c.body) + coalesce(octet_length(c.focus), 0) + coalesce(octet_length(c.metadata), 0) as size
+        from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq between p_from and p_through) z) s
+    where s.before >= p_bytes_max));
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
+  return greatest(p_from, p_through - 15);
+end
+$$;
+
 -- Cycles numbered p_from to p_through, newest first, each with its state: intact, digest_mismatch, page_unreadable or
 -- undecodable; a number without a row is missing. Of a damaged one nothing is handed out but its number and hash. A
 -- range that cannot be read is halved until the rows that are at fault stand alone. Called by listCycles() and

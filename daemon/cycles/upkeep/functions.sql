@@ -148,7 +148,7 @@ $$;
 create or replace function loci.cycle_pressed(p_head loci.databases) returns boolean language plpgsql stable as $$
 begin
   return coalesce(p_head.prj_pending, 0) > 0 and coalesce(p_head.prj_pending >= loci.cycle_pressure(p_head.instance_id, p_head.name), false)
-    and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1));
+    and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1, 1));
 end
 $$;
 
@@ -160,7 +160,7 @@ begin
   return exists (select from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq > p_head.cyc_seen)
     or exists (select from loci.working_memory w where w.instance_id = p_head.instance_id and w.database = p_head.name and w.version > p_head.cyc_seen)
     or (p_head.prj_pending > 0 and loci.cycle_pressure(p_head.instance_id, p_head.name) is not null
-      and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1)));
+      and exists (select from loci.prj_pending(p_head.instance_id, p_head.name, 1, 1)));
 end
 $$;
 

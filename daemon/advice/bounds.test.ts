@@ -1,0 +1,140 @@
+// What a rank may read and answer, whatever was told: one projection may have half a megabyte and tell of 64 tools.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { partnerToken } from '../testing/credentials.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+
+let daemon: TestDaemon
+let authority: TestAuthority
+let own: TestInstance
+before(async () => {
+  daemon = await testDaemon()
+  authority = await testAuthority(daemon)
+  own = await authority.addInstance()
+})
+after(async () => {
+  await authority?.[Symbol.asyncDispose]()
+  await daemon?.[Symbol.asyncDispose]()
+})
+
+const MIB = 2 ** 20
+const TOOLS = Array.from({ length: 64 }, (_, n) => `tool-${String(n).padStart(2, '0')}`)
+
+interface Answer {
+  rankedTools: { toolId: string; stats: { attempts: number }; evidence: { evidenceRefs: string[] }[] }[]
+  evidenceRefs: string[]
+  evidenceTruncated: boolean
+  policy: { deniedTools: { toolId: string; rule: object; detail: string }[] }
+}
+
+async function fresh(database: string) {
+  const token = await partnerToken(authority, own, ['event', 'tool_outcome'], { partner: 'crm', database })
+  const send = async (line: string, body: unknown) => {
+    // A busy machine says 503, or that it does not know: what is told again is told once, by its source event.
+    for (let tries = 0; ; tries += 1) {
+      const answer = await daemon.ask(line, { body, headers: { authorization: `Bearer ${token}` } })
+      if (answer.status === 200) return answer
+      const isBusy = answer.status === 503 || answer.error.code === 'OUTCOME_UNKNOWN'
+      assert.ok(isBusy && tries < 100, answer.text)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  const rank = (fields: object = {}) =>
+    send('POST /v1/advice/tools:rank', {
+      ...{ task_class: 'support', task_intent: 'refund', source_event_id: 'ask', run_id: 'run', scope: null },
+      ...{ limit: 100, ...fields },
+    })
+  let told = 0
+  const tell = (projection_class: string, count: number, fieldsOf: (n: number) => object) =>
+    send(
+      'POST /v1/partner/projections',
+      Array.from({ length: count }, () => ({
+        ...{ projection_class, source_event_id: `evt-${told}`, task_class: 'support', task_intent: 'refund' },
+        ...fieldsOf(told++),
+      })),
+    )
+  return { rank, tell }
+}
+
+const refs = (n: number) => Array.from({ length: 64 }, (_, at) => `${n}-${at} ${'ä'.repeat(1_000)}`)
+
+// Mutants: advice_newest() without the look at v_bytes (64 times as long an answer); the same in the loop of
+// advice_evidence() (every event is read); `bytes` not counted in it (the answer does not say that it is cut).
+test('a rank shows two megabytes of evidence and of references, the best tools first, and says that it is cut', async () => {
+  const { rank, tell } = await fresh('evidence')
+  const outcome = (n: number) => ({
+    evidence_refs: refs(n),
+    tools: TOOLS.map((tool_id, at) => ({ tool_id, outcome: at < 32 ? 'success' : 'failure' })),
+  })
+  for (let n = 0; n < 3; n += 1) await tell('tool_outcome', 2, outcome)
+  const event = (n: number) => ({ evidence_refs: refs(n), payload: 'x'.repeat(200_000) })
+  for (let n = 0; n < 5; n += 1) await tell('event', 2, event)
+
+  const { text, json } = await rank()
+
+  const { rankedTools, evidenceRefs, evidenceTruncated } = json<Answer>()
+  assert.ok(text.length < 5 * MIB, `${text.length} characters`)
+  assert.equal(evidenceTruncated, true)
+  assert.deepEqual(new Set(rankedTools.map(({ stats }) => stats.attempts)), new Set([6]))
+  assert.deepEqual([rankedTools[0]?.evidence.length, rankedTools.at(-1)?.evidence.length], [6, 0])
+  // Of the newest events, whole: as many as have two megabytes with what else they say.
+  assert.deepEqual([evidenceRefs.at(-1), evidenceRefs.at(-2)?.slice(0, 5)], ['ask', '15-63'])
+  assert.equal(evidenceRefs.length, 7 * 64 + 1)
+})
+
+// Mutant: p_bytes_max left out of advice_tail() (one page has all).
+test('what is folded at once has two megabytes, and a rank after many large outcomes counts every one', async () => {
+  const { rank, tell } = await fresh('large')
+  const payload = 'x'.repeat(250_000)
+  const outcome = (n: number) => ({ payload, tools: [{ tool_id: `tool-${n % 2}`, outcome: 'success' }] })
+  for (let n = 0; n < 6; n += 1) await tell('tool_outcome', 2, outcome)
+  const [page] = await daemon.sql<{ length: number; isCut: boolean }>(
+    `select octet_length(told) as length, is_cut as "isCut" from loci.advice_tail($1, 'large', 0, 256, 2097152, null)`,
+    [own.svc],
+  )
+  assert.deepEqual([page?.isCut, (page?.length ?? 0) < 2.5 * MIB], [true, true], `${page?.length}`)
+  const { rankedTools } = (await rank()).json<Answer>()
+  assert.deepEqual(
+    rankedTools.map(({ stats }) => stats.attempts),
+    [6, 6],
+  )
+})
+
+// Mutant: boundedDenials() left out of advise().
+test('an answer names every tool that a policy denies, and does not repeat the rule for each of thousands', async () => {
+  const { rank } = await fresh('denied')
+  const rules = [{ effect: 'deny', tool: 'tool-*', reason: 'ä'.repeat(1_024), taskClass: 'support' }]
+  const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
+  const put = await own.call(operator, 'PUT /v1/advice/policies/default', {
+    ...{ body: { rules }, headers: { 'x-loci-database': 'denied' } },
+  })
+  assert.equal(put.status, 200, put.text)
+  const candidate_tools = Array.from({ length: 4_096 }, (_, n) => `tool-${n}`)
+
+  const { text, json } = await rank({ candidate_tools })
+
+  const { deniedTools } = json<Answer>().policy
+  assert.deepEqual(
+    deniedTools.map(({ toolId }) => toolId),
+    candidate_tools,
+  )
+  assert.equal(deniedTools[0]?.detail, rules[0]?.reason)
+  assert.deepEqual(deniedTools.at(-1)?.rule, { index: 0 })
+  assert.ok(Buffer.byteLength(text) < 2 * MIB, `${Buffer.byteLength(text)} bytes`)
+})
+
+// Mutant: advice_shown() that reads for a budget (the tools behind the bytes are then judged by nothing, or by all).
+test('a failure budget counts the outcomes of every tool, however large what was told with them is', async () => {
+  const { rank, tell } = await fresh('budget')
+  const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
+  const body = { rules: [{ effect: 'deny', tool: '*', failureBudget: 0.5 }] }
+  await own.call(operator, 'PUT /v1/advice/policies/default', { body, headers: { 'x-loci-database': 'budget' } })
+  const tools = TOOLS.map((tool_id) => ({ tool_id, outcome: 'failure' }))
+  for (let n = 0; n < 5; n += 1) await tell('tool_outcome', 2, () => ({ payload: 'x'.repeat(200_000), tools }))
+
+  const { rankedTools, policy } = (await rank()).json<Answer>()
+
+  assert.deepEqual([rankedTools.length, policy.deniedTools.length], [0, 64])
+})
