@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: f9c1b075fba01770b145f78114398446d43fd18bbceab361912b38dd13fed233
+-- functions: ad7b491dcb9462e3173c020ce7bee213bfbf92dad968b1fb33cf98aad9dcd286
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -165,3 +165,33 @@ test('records that end together leave a segment at a time, and fewer at once whe
     return rows.length === 0
   })
 })
+
+// Mutants of mem_index: v_bytes_max of 1e9; is_closed_cut by the count alone; `over (order by w.seq)`.
+test('of records that ended after the time of a recall 4 MiB are read, the first to end first', async () => {
+  await memoryOf(tenant, 'closed').store({
+    content: 'The violin number 0 is in room0',
+    occurredAt: '2026-01-01T00:00:00Z',
+  })
+  const asOf = '2026-03-01T00:00:00Z'
+  // Of 60 KB each: the 70th begins below 4 MiB and ends above. Those with the lower numbers end later.
+  const end = (from: number, through: number) =>
+    daemon.sql(
+      `insert into loci.records select (jsonb_populate_record(r, jsonb_build_object('seq', 1000 - g, 'changed_seq', 1000 - g, 'id', 'mem_' || g,
+         'body', left(r.body, -1) || ',"metadata":{"of":"' || repeat('y', 60000) || '"}}', 'valid_to', $2::timestamptz + g * interval '1 day'))).*
+       from loci.records r, generate_series($3::int, $4::int) g where r.database = $1 and r.seq = 1`,
+      ['closed', asOf, from, through],
+    )
+  const read = async () => {
+    await seal('closed')
+    const [index] = await daemon.sql<{ closed: string; cut: boolean }>(
+      'select i.closed, i.is_closed_cut as cut from loci.mem_index($1, $2, 0, $3, 256) i',
+      [tenant.instanceId, 'closed', asOf],
+    )
+    return { seqs: (JSON.parse(index?.closed as string) as [number][]).map(([seq]) => seq), cut: index?.cut }
+  }
+  const first = (count: number) => Array.from({ length: count }, (_, n) => 1_000 - count + n)
+  await end(1, 69)
+  assert.deepEqual(await read(), { seqs: first(69), cut: false })
+  await end(70, 75)
+  assert.deepEqual(await read(), { seqs: first(70), cut: true })
+})

@@ -1,6 +1,7 @@
--- Storing records: acts of one instance that arrived together, in one call. Most records only add: they are stored all
--- at once, by one statement for all databases of the call (mem_write_plain). Where a record ends another one, or must
--- not be stored, its database is written record by record (mem_write_open), with the same result.
+-- Storing records: acts of one instance that arrived together, in one call. Most records only add: one that is alone in
+-- its call is stored by mem_write_one, several all at once, by one statement for all databases of the call
+-- (mem_write_plain). Where a record ends another one, or must not be stored, its database is written record by record
+-- (mem_write_open). The result is the same whichever way is taken.
 
 -- Acts that arrived together, as kv_write_acts: the records of an act bear its number in p_act and are stored all or
 -- none. The arrays have one element per record. p_nth: which of the records of its database in this call it is, from 1;
@@ -12,7 +13,8 @@
 -- why that claim's act cannot be done; then nothing of the call was. A record of an act that is refused fails the call
 -- with SQLSTATE LC001; detail = ord, outcome, 0. What is kept of an answer: ids and versions. Called by
 -- commitRecords(): every write. Locks: those of claim_keys, enter_database, then rows, due work, totals, keep_answers,
--- the head of events, in this order. Cost: mem_write_plain, and mem_write_open for each database that it leaves.
+-- the head of events, in this order. Cost: mem_write_one or mem_write_plain, and mem_write_open for each database that
+-- these leave.
 create or replace function loci.mem_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint, p_act int[], p_nth int[],
   p_first int[], p_place int[], p_shared int[], p_database text[], p_id text[], p_key text[], p_source_event text[], p_context text[],
   p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[], p_route text,
@@ -27,7 +29,7 @@ declare
   v_open text[];
   v_refused jsonb;
   v_scheduled loci.databases[];
-  v_other text[];
+  v_other text[] := '{}';
   v_bytes bigint := 0;
   v_more bigint;
   v_tail int;
@@ -36,6 +38,8 @@ declare
   v_kept text[] := '{}';
   v_events jsonb := '[]';
   v_made jsonb;
+  v_entered record;
+  v_one record;
 begin
   if v_is_claimed then
     perform set_config('loci.instance', p_instance, true);
@@ -48,29 +52,52 @@ begin
       return;
     end if;
   end if;
-  select array_agg(e.name) filter (where e.outcome = 'open'), jsonb_object_agg(e.name, e.outcome) filter (where e.outcome <> 'open'),
-      array_agg(e.head) filter (where e.outcome = 'open' and (e.head).cyc_interval_ms is not null)
-    into v_open, v_refused, v_scheduled from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e;
-  v_other := loci.mem_not_plain(p_instance, v_now, p_nth, p_database, p_key, p_source_event, p_context, p_value, p_occurred);
-  outcome := 'done'; created_at := v_now;
-  for ord, id, version, valid_from, expires_at, digest, v_more, v_tail in
-    select * from loci.mem_write_plain(p_instance, v_now, v_open, v_other, p_nth, p_first, p_place, p_shared, p_database, p_id, p_key, p_source_event,
-      p_context, p_value, p_body, p_occurred, p_ttl_ms)
-  loop
-    v_bytes := v_bytes + v_more;
-    v_databases := v_databases || p_database[ord];
-    v_data := v_data || ('{"id":"' || id || '","version":' || version || '}');
-    if v_is_claimed and p_act[ord] is not null then
-      v_kept[p_act[ord]] := coalesce(v_kept[p_act[ord]] || ',', '') || '["' || id || '",' || version || ']';
+  created_at := v_now;
+  if cardinality(p_id) = 1 and p_nth[1] is not null then
+    select * into v_entered from loci.enter_database(p_instance, p_database, p_database, p_databases_max);
+    if v_entered.outcome <> 'open' then
+      v_refused := jsonb_build_object(p_database[1], v_entered.outcome);
+    else
+      v_open := p_database;
+      v_one := loci.mem_write_one(v_entered.head, v_now, p_id[1], p_key[1], p_source_event[1], p_context[1], p_value[1], p_body[1], p_occurred[1],
+        p_ttl_ms[1]);
+      if v_one.version is null then
+        v_other := p_database;
+      else
+        ord := 1; outcome := 'done'; id := p_id[1]; version := v_one.version; valid_from := v_one.valid_from; expires_at := v_one.expires_at;
+        digest := v_one.digest; v_bytes := v_one.bytes; v_databases := p_database;
+        v_data := array['{"id":"' || id || '","version":' || version || '}'];
+        if v_is_claimed then
+          v_kept[p_act[1]] := '["' || id || '",' || version || ']';
+        end if;
+        return next;
+      end if;
     end if;
-    if v_tail = loci.mem_tail_max() then
-      perform loci.put_due(p_instance, p_database[ord], 'index', v_now);
-    end if;
-    if expires_at is not null then
-      perform loci.put_due(p_instance, p_database[ord], 'records', expires_at);
-    end if;
-    return next;
-  end loop;
+  else
+    select array_agg(e.name) filter (where e.outcome = 'open'), jsonb_object_agg(e.name, e.outcome) filter (where e.outcome <> 'open'),
+        array_agg(e.head) filter (where e.outcome = 'open' and (e.head).cyc_interval_ms is not null)
+      into v_open, v_refused, v_scheduled from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e;
+    v_other := loci.mem_not_plain(p_instance, v_now, p_nth, p_database, p_key, p_source_event, p_context, p_value, p_occurred);
+    outcome := 'done';
+    for ord, id, version, valid_from, expires_at, digest, v_more, v_tail in
+      select * from loci.mem_write_plain(p_instance, v_now, v_open, v_other, p_nth, p_first, p_place, p_shared, p_database, p_id, p_key, p_source_event,
+        p_context, p_value, p_body, p_occurred, p_ttl_ms)
+    loop
+      v_bytes := v_bytes + v_more;
+      v_databases := v_databases || p_database[ord];
+      v_data := v_data || ('{"id":"' || id || '","version":' || version || '}');
+      if v_is_claimed and p_act[ord] is not null then
+        v_kept[p_act[ord]] := coalesce(v_kept[p_act[ord]] || ',', '') || '["' || id || '",' || version || ']';
+      end if;
+      if v_tail = loci.mem_tail_max() then
+        perform loci.put_due(p_instance, p_database[ord], 'index', v_now);
+      end if;
+      if expires_at is not null then
+        perform loci.put_due(p_instance, p_database[ord], 'records', expires_at);
+      end if;
+      return next;
+    end loop;
+  end if;
   if v_scheduled is not null then
     perform loci.put_cycle(h) from unnest(v_scheduled) h;
   end if;
@@ -98,6 +125,86 @@ begin
   perform loci.append_events(p_instance, v_events);
 end
 $$;
+
+-- One record of the database p_head, which is locked, if it only adds; version is null where it does not, and nothing
+-- is done. bytes: what it adds to the totals. Simple statements: to set up the one of mem_write_plain for a single
+-- record takes longer than all of these (measured). Called by mem_write_acts. Cost: one to three index reads, one
+-- insert, one write of a context and one of the head.
+create or replace function loci.mem_write_one(p_head loci.databases, p_now timestamptz, p_id text, p_key text, p_source_event text, p_context text,
+  p_value text, p_body text, p_occurred timestamptz, p_ttl_ms float8,
+  out version bigint, out valid_from timestamptz, out expires_at timestamptz, out digest bytea, out bytes bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_instance constant text := p_head.instance_id;
+  v_database constant text := p_head.name;
+  v_at constant timestamptz := coalesce(p_occurred, p_now);
+  v_value constant bytea := decode(p_value, 'hex');
+  v_seq constant bigint := p_head.seq + 1;
+  v_context bigint := p_head.mem_open_context;
+  v_position int := p_head.mem_open_position;
+  v_new int := 0;
+  v_due timestamptz;
+begin
+  if p_context is null and (p_head.mem_open_at is null or abs(extract(epoch from v_at - p_head.mem_open_at)) > 1800) then
+    return;
+  end if;
+  if exists (select from loci.tombstones t where t.instance_id = v_instance and t.database = v_database and t.value_mac = v_value) then
+    return;
+  end if;
+  if p_source_event is not null then
+    if exists (select from loci.records r where r.instance_id = v_instance and r.database = v_database and r.source_event_id = p_source_event) then
+      return;
+    end if;
+  end if;
+  if p_key is not null then
+    if exists (select from loci.records r where r.instance_id = v_instance and r.database = v_database and r.key = p_key and r.valid_to is null) then
+      return;
+    end if;
+  end if;
+  if p_context is not null then
+    update loci.contexts c set position = c.position + 1, records = c.records + 1
+      where c.instance_id = v_instance and c.database = v_database and c.name_mac = decode(p_context, 'hex')
+      returning c.number, c.position - 1 into v_context, v_position;
+    if not found then
+      v_new := 1; v_context := p_head.mem_contexts + 1; v_position := 0;
+      insert into loci.contexts (instance_id, database, name_mac, number, position, records)
+        values (v_instance, v_database, decode(p_context, 'hex'), v_context, 1, 1);
+    end if;
+  end if;
+  version := v_seq;
+  valid_from := least(v_at, p_now);
+  expires_at := date_trunc('milliseconds', p_now + p_ttl_ms * interval '1 millisecond');
+  -- In what was said every quote has a backslash before it.
+  if p_body like '%"dueAt":"%' then
+    v_due := (p_body::json ->> 'dueAt')::timestamptz;
+  end if;
+  digest := loci.record_digest_of(v_instance, v_database, p_id, v_seq, v_seq, p_key, p_source_event, v_context, v_position, v_value, p_now,
+    valid_from, null, null, expires_at, v_due, null, p_body);
+  insert into loci.records (instance_id, database, seq, id, changed_seq, key, source_event_id, context, position, value_mac, body, created_at,
+      valid_from, expires_at, due_at, digest)
+    values (v_instance, v_database, v_seq, p_id, v_seq, p_key, p_source_event, v_context, v_position, v_value, p_body, p_now,
+      mem_write_one.valid_from, mem_write_one.expires_at, v_due, mem_write_one.digest);
+  bytes := loci.record_bytes_of(p_body, p_key, p_source_event, null);
+  update loci.databases h set seq = v_seq, mem_records = h.mem_records + 1, mem_bytes = h.mem_bytes + mem_write_one.bytes,
+      mem_set_a = h.mem_set_a # loci.digest_part(mem_write_one.digest, 1), mem_set_b = h.mem_set_b # loci.digest_part(mem_write_one.digest, 9),
+      mem_tail = h.mem_tail + 1, mem_contexts = h.mem_contexts + v_new, mem_index_bytes = h.mem_index_bytes + 100 * v_new,
+      mem_open_position = h.mem_open_position + (p_context is null)::int,
+      mem_open_at = case when p_context is null then v_at else h.mem_open_at end
+    where h.instance_id = v_instance and h.name = v_database;
+  bytes := bytes + 100 * v_new;
+  if p_head.mem_tail + 1 = loci.mem_tail_max() then
+    perform loci.put_due(v_instance, v_database, 'index', p_now);
+  end if;
+  if expires_at is not null then
+    perform loci.put_due(v_instance, v_database, 'records', expires_at);
+  end if;
+  if p_head.cyc_interval_ms is not null then
+    perform loci.put_cycle(p_head);
+  end if;
+end
+$$;
+comment on function loci.mem_write_one is 'without enter_database: called by mem_write_acts, which has entered';
 
 -- The databases of a call whose records do not only add, as far as the stored ones tell: a value is under a tombstone,
 -- a source event is known, a key has a current record, or a gap begins another open context. Called by mem_write_acts,

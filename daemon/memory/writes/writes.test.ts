@@ -36,18 +36,25 @@ const CALLS: object[][] = [
     { content: 'open 4', occurredAt: at(70) },
     { content: 'said "dueAt":"x"', contextId: 'a' },
   ],
+  [{ content: 'another opens after a gap', occurredAt: at(120) }],
 ]
 
 /** A record that overrides makes its database be written record by record. */
 const forced = (n: number) => ({ content: `forced ${n}`, contextId: 'forced', override: true })
 
 // Mutants: mem_write_plain that leaves out w.place, c.position, excluded.records, mem_open_position, or counts every
-// record of a new context; placesOf() that counts `place` over the whole call.
-test('records that are stored all at once are as if they had been stored one by one', async () => {
-  const [together, each] = [memoryOf(tenant, 'together'), memoryOf(tenant, 'each')]
+// record of a new context; placesOf() that counts `place` over the whole call. mem_write_one without `+ v_new`, without
+// its 1800, `100 * v_new`, mem_open_position, mem_open_at, v_due, mem_tail, either put_due, or `bytes + 100 * v_new`.
+test('records that are stored all at once, or each alone in its call, are as if they had been stored one by one', async () => {
+  const [together, alone, each] = ['together', 'alone', 'each'].map((db) => memoryOf(tenant, db)) as [
+    TestMemory,
+    TestMemory,
+    TestMemory,
+  ]
   for (const [n, records] of CALLS.entries()) {
     await together.storeAll(records)
     await together.storeAll([forced(n)])
+    for (const record of [...records, forced(n)]) await alone.store(record)
     await each.storeAll([...records, forced(n)])
   }
   const rowsOf = (db: string) =>
@@ -76,8 +83,12 @@ test('records that are stored all at once are as if they had been stored one by 
     ])
   const dueOf = (db: string) => daemon.sql(`select kind from loci.due where database = $1 order by kind`, [db])
   for (const read of [rowsOf, headOf, contextsOf, eventsOf, dueOf])
-    assert.deepEqual(await read('together'), await read('each'))
-  assert.ok((await rowsOf('together')).every(({ is_intact }) => is_intact))
+    for (const db of ['together', 'alone']) assert.deepEqual(await read(db), await read('each'), db)
+  for (const db of ['together', 'alone'])
+    assert.ok(
+      (await rowsOf(db)).every(({ is_intact }) => is_intact),
+      db,
+    )
   const totals = await daemon.sql(`select sum(t.records) = (select sum(mem_records) from loci.databases) as records,
     sum(t.bytes) = (select sum(mem_bytes + mem_index_bytes) from loci.databases) as bytes from loci.instance_totals t`)
   assert.deepEqual(totals, [{ records: true, bytes: true }])
@@ -119,6 +130,18 @@ test('a record that is known, current or forgotten is so alone, in a batch and b
   )
   const versions = (await keys.list()).records.map(({ version }) => version)
   assert.equal(new Set(versions).size, versions.length)
+})
+
+// Mutant: mem_write_one without the put_due of 'index'. (Its put_cycle: daemon/cycles/cost.test.ts.)
+test('a record that is alone in its call makes the index due when the tail is full', async () => {
+  const memory = memoryOf(tenant, 'tail')
+  await memory.store({ content: 'The first', contextId: 'a' })
+  await daemon.sql(`update loci.databases set mem_tail = 255 where name = 'tail'`)
+  await memory.store({ content: 'The last', contextId: 'a' })
+  // Until it is done it is due; then there is a segment.
+  const due = await daemon.sql(`select 1 from loci.due where database = 'tail' and kind = 'index'
+    union all select 2 from loci.databases where name = 'tail' and mem_indexed_through > 0`)
+  assert.ok(due.length > 0)
 })
 
 const plain = { context: null, key: null, sourceEventId: null, isOverride: false, supersedes: null }
