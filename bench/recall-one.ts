@@ -1,7 +1,7 @@
 // Recall over HTTP in one large database, and what others notice of it.
 
 import { corpusOf } from './recall-corpus.ts'
-import { askQuestions, median, probe, send, shown, storeAll, withRecallWorld } from './recall-world.ts'
+import { askQuestions, holdUntil, median, probe, send, shown, storeAll, withRecallWorld } from './recall-world.ts'
 
 /** ms: the 99th percentile of a recall, and the first one of a process. */
 const TARGETS = [
@@ -12,7 +12,10 @@ const LIVE_P99_MS = 100
 /** So many at once keep every core busy. */
 const CONNECTIONS = 8
 
-export async function measureOne(items: number, { short }: { short: boolean }): Promise<boolean> {
+export async function measureOne(
+  items: number,
+  { short, hold }: { short: boolean; hold?: string | undefined },
+): Promise<boolean> {
   const { p99Ms, firstMs } = TARGETS.find((one) => one.items >= items) ?? (TARGETS.at(-1) as (typeof TARGETS)[number])
   const seconds = short ? 3 : 10
   return withRecallWorld({}, async (bench) => {
@@ -25,6 +28,7 @@ export async function measureOne(items: number, { short }: { short: boolean }): 
     console.log(
       `\n${items} records in one database, stored in ${Math.round((performance.now() - startedAt) / 1_000)} s`,
     )
+    await holdUntil(hold)
     const databases = ['large']
     const quiet = await probe(bench, other, () => new Promise((resolve) => setTimeout(resolve, 2_000)))
     const alone = await askQuestions(bench, tenant, corpus, { databases, connections: 1, seconds })

@@ -1,7 +1,7 @@
 // What the benchmarks of recall over HTTP share: a loci on a durable PostgreSQL, tenants without the limits of a plan,
 // records that are stored as clients store them, and questions that are asked at a rate or one after the other.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
@@ -22,8 +22,8 @@ export interface RecallWorld {
   directory: string
   tenant: WorldTenant
   daemon: () => LociProcess
-  /** As an operator restarts it: the new process has nothing in memory. */
-  restart(): Promise<void>
+  /** As an operator restarts it: the new process has nothing in memory. `meanwhile` runs while there is none. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
   newTenant(name: string): Promise<WorldTenant>
   /** Prints a figure with its bound; a time is judged by how slow the machine is. */
@@ -68,8 +68,9 @@ async function openBench(world: World, directory: string, machine: Machine): Pro
   return {
     ...{ world, directory, tenant: await newTenant('bench'), newTenant },
     daemon: () => world.daemons.at(-1) as LociProcess,
-    async restart() {
+    async restart(meanwhile) {
       await world.daemons.at(-1)?.stop()
+      await meanwhile?.()
       await world.startDaemon()
     },
     sql: (text, values) => runSql(admin, text, values),
@@ -92,6 +93,13 @@ async function openBench(world: World, directory: string, machine: Machine): Pro
       return !isMissed
     },
   }
+}
+
+/** What is loaded on a busy machine is measured on a quiet one: waits until there is such a file. */
+export async function holdUntil(file: string | undefined): Promise<void> {
+  if (file === undefined) return
+  console.log(`loaded; waiting for ${file}`)
+  while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 250))
 }
 
 export async function send<Body>(
