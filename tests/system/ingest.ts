@@ -8,15 +8,14 @@ import { seeded, seedOfRun } from '../robustness/seeded.ts'
 import { plantMutant } from '../world/mutant.ts'
 import { type LociProcess, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
-import { runSql } from '../world/sql.ts'
 import { addTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const SEED = seedOfRun()
 const TELLERS = 8
-const CRASHES = isShort ? 2 : 6
-const ACKED_MIN = isShort ? 1_500 : 20_000
+const CRASHES = isShort ? 1 : 6
+const ACKED_MIN = isShort ? 400 : 20_000
 const WITHIN_MS = 600_000
 const random = seeded(SEED)
 const hasToldEnough = (tellers: Tellers) => tellers.acked() >= ACKED_MIN
@@ -85,11 +84,11 @@ async function told(
   parties: Party[],
   name: string,
   isEnough: (tellers: Tellers) => boolean,
-  faults: () => Promise<void>,
+  faults: (tellers: Tellers) => Promise<void>,
   daemons: LociProcess[] = world.daemons,
 ): Promise<{ tellers: Tellers; verdict: IngestVerdict }> {
   const tellers = startTellers({ parties, daemons: () => daemons, tellers: TELLERS, seed: SEED, name })
-  await faults()
+  await faults(tellers)
   const until = Date.now() + WITHIN_MS
   while (!isEnough(tellers) && Date.now() < until) await sleep(50)
   await tellers.stop()
@@ -116,7 +115,10 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
       to: 'target: null',
     },
   }
+  await answersEarly(report, world, parties)
   for (const [at, [title, edit]] of Object.entries(edits).entries()) {
+    // The others break what unit tests see as well.
+    if (isShort && at > 0) break
     await using mutant = await plantMutant([edit])
     const daemon = await mutant.startProgram('daemon', world.daemonSettings())
     await untilReady(daemon.url)
@@ -125,30 +127,57 @@ async function mutants(report: Report, world: World, parties: Party[]): Promise<
     const found = [...tellers.wrong, ...verdict.tookEffect, ...verdict.twice, ...verdict.miscounted]
     report.mutant(title, found.length > 0 ? `${found.length} found, e.g. ${found[0]?.slice(0, 80)}` : undefined)
   }
-  // After the start, for a daemon refuses to start on it.
-  const admin = world.postgres.adminUrl()
-  await runSql(admin, `alter system set synchronous_commit = off`)
-  // As far behind as Postgres allows: what the mutant loses must not depend on the moment of the crash.
-  await runSql(admin, `alter system set wal_writer_delay = '10s'`)
-  await runSql(admin, 'select pg_reload_conf()')
-  let lost: string[] = []
-  let acked = 0
-  for (let crash = 0; crash < 5 && lost.length === 0; crash += 1) {
-    const { tellers, verdict } = await told(
-      world,
-      parties,
-      `lazy${crash}`,
-      () => true,
-      async () => {
-        await sleep(1_500)
-        await world.postgres.crash()
-        await world.postgres.start()
-      },
-    )
-    lost = verdict.lost
-    acked += tellers.acked()
-  }
-  report.mutant('synchronous_commit = off', lost.length > 0 ? `${lost.length} lost of ${acked}` : undefined)
+}
+
+/**
+ * What is acknowledged is never committed, for the commit is a minute away and Postgres dies before: lost for certain,
+ * however busy the machine is. (With synchronous_commit = off it depends on the moment: 1 of 517 was lost once.)
+ */
+async function answersEarly(report: Report, world: World, parties: Party[]): Promise<void> {
+  await using mutant = await plantMutant([
+    {
+      file: 'daemon/projections/store.ts',
+      from: 'const { rows } = await execute<IngestOutcome>(pool, {',
+      to: 'const { rows } = await early<IngestOutcome>(pool, {',
+    },
+    {
+      file: 'daemon/projections/store.ts',
+      from: "import { execute } from '@loci/postgres/transaction.ts'",
+      to: `import { transaction } from '@loci/postgres/transaction.ts'
+function early<Row extends object>(pool: Pool, statement: any): Promise<{ rows: Row[] }> {
+  return new Promise((answer, fail) => {
+    transaction(pool, async (sql) => {
+      answer((await sql.query(statement)) as never)
+      await new Promise((resolve) => setTimeout(resolve, 60_000))
+    }).catch(fail)
+  })
+}`,
+    },
+  ])
+  const daemon = await mutant.startProgram('daemon', world.daemonSettings())
+  await untilReady(daemon.url)
+  const daemons = [daemon]
+  const { tellers, verdict } = await told(
+    world,
+    parties,
+    'early',
+    () => true,
+    async (tellers) => {
+      const until = Date.now() + WITHIN_MS
+      while (tellers.acked() === 0 && Date.now() < until) await sleep(20)
+      await world.postgres.crash()
+      await daemon.kill()
+      // Who still waits for an answer asks one that works.
+      daemons.splice(0, 1, ...world.daemons)
+      await world.postgres.start()
+    },
+    daemons,
+  )
+  const { lost } = verdict
+  report.mutant(
+    'the answer comes before the commit',
+    lost.length > 0 ? `${lost.length} lost of ${tellers.acked()}` : undefined,
+  )
 }
 
 function sleep(ms: number): Promise<void> {
