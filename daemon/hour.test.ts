@@ -12,19 +12,42 @@ import { runInNewContext } from 'node:vm'
 import { seal } from '@loci/capability/capability.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { testAuthority } from './testing/authority.ts'
-import { testDaemon } from './testing/daemon.ts'
+import { type TestDaemon, testDaemon } from './testing/daemon.ts'
 
 const MIB = 2 ** 20
 /** Of docs/operations/organizations.md, "What one organization can leave behind". */
 const RECORD_BYTES_MAX = 500
 const INSTANCE_BYTES_MAX = 64 * 1024
 const REVOCATION_BYTES_MAX = 3_000
+const CONFIG_PUT_BYTES_MAX = 2_000
+const DELETED_BYTES_MAX = 3_000
 const MEMORY_BYTES_MAX = 12 * MIB
 
 const LIMITS = { databases: 3, records: 600, bytes: 128 * 1024, requests_per_second: 5_000, burst: 10_000, streams: 2 }
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
+
+/** Of all rows of an instance, with what indexes add. */
+async function bytesIn(daemon: TestDaemon, svc: string): Promise<number> {
+  const tables = await daemon.sql<{ name: string; owner: string }>(
+    `select c.relname as name, a.attname as owner from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and (a.attname in ('instance_id', 'chain', 'svc') or (c.relname = 'instances' and a.attname = 'id')) and not a.attisdropped`,
+  )
+  assert.ok(tables.length >= 9, tables.map(({ name }) => name).join())
+  let sum = 0
+  for (const { name, owner } of tables) {
+    const [row] = await daemon.sql<{ bytes: number; rows: number }>(
+      `select coalesce(sum(pg_column_size(t.*) + 28), 0)::int as bytes, count(*)::int as rows from loci.${name} t where t.${owner} = $1`,
+      [svc],
+    )
+    const { bytes = 0, rows = 0 } = row ?? {}
+    // Index entries: of the short key of an entry, and elsewhere at most the columns of the row once more.
+    sum += name === 'entries' ? bytes + 150 * rows : 2 * bytes
+  }
+  return sum
+}
 
 // Mutant: requireRoom() left out of the batch: what is kept of keyed batches is never too much.
 test('what one instance leaves in the cell is its bytes, so much for each record, and a little that does not grow', async () => {
@@ -37,25 +60,7 @@ test('what one instance leaves in the cell is its bytes, so much for each record
     assert.ok([200, 403, 404, 429].includes(answer.status), answer.text)
     return answer.status
   }
-  const bytes = async () => {
-    const tables = await daemon.sql<{ name: string; owner: string }>(
-      `select c.relname as name, a.attname as owner from pg_class c join pg_attribute a on a.attrelid = c.oid
-       where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-         and (a.attname in ('instance_id', 'chain', 'svc') or (c.relname = 'instances' and a.attname = 'id')) and not a.attisdropped`,
-    )
-    assert.ok(tables.length >= 9, tables.map(({ name }) => name).join())
-    let sum = 0
-    for (const { name, owner } of tables) {
-      const [row] = await daemon.sql<{ bytes: number; rows: number }>(
-        `select coalesce(sum(pg_column_size(t.*) + 28), 0)::int as bytes, count(*)::int as rows from loci.${name} t where t.${owner} = $1`,
-        [instance.svc],
-      )
-      const { bytes = 0, rows = 0 } = row ?? {}
-      // Index entries: of the short key of an entry, and elsewhere at most the columns of the row once more.
-      sum += name === 'entries' ? bytes + 150 * rows : 2 * bytes
-    }
-    return sum
-  }
+  const bytes = () => bytesIn(daemon, instance.svc)
 
   // Small records in as many databases as it gets, nearly as many as there may be.
   const started = await bytes()
@@ -94,6 +99,34 @@ test('what one instance leaves in the cell is its bytes, so much for each record
   )
   const revoked = ((await bytes()) - left) / revocations
   assert.ok(revoked <= REVOCATION_BYTES_MAX, `${Math.round(revoked)} bytes for each revocation`)
+})
+
+// Mutant: a long text in the `detail` of the audit entry of a configuration.
+test('what leaves a trace outside the bytes of the plan leaves little: a configuration, a record that was deleted', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const instance = await authority.addInstance()
+  const token = instance.root({ ops: ['operator', 'memory:write', 'memory:delete'], ks: ['*/*'] })
+  const call = async (line: string, body?: unknown) => {
+    const answer = await instance.call(token, line, { body })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json<{ id: string }>()
+  }
+  const times = 20
+  /** For each of so many acts after the first. */
+  const left = async (act: (n: number) => Promise<unknown>) => {
+    await act(0)
+    const before = await bytesIn(daemon, instance.svc)
+    for (let n = 1; n <= times; n += 1) await act(n)
+    return ((await bytesIn(daemon, instance.svc)) - before) / times
+  }
+  const configured = await left(() => call('PUT /v1/cognitive/config', { decay: 0.5 }))
+  assert.ok(configured <= CONFIG_PUT_BYTES_MAX, `${Math.round(configured)} bytes for each configuration`)
+  const deleted = await left(async (n) => {
+    const { id } = await call('POST /v1/memory/records', { content: `Said ${n} ${'and so on '.repeat(500)}` })
+    await call(`DELETE /v1/memory/records/${id}`)
+  })
+  assert.ok(deleted <= DELETED_BYTES_MAX, `${Math.round(deleted)} bytes for each record that was deleted`)
 })
 
 // Measured: 7 MiB. Mutant: keep() of cache.ts without its loop, so that every chain stays (18 MiB).
