@@ -132,8 +132,8 @@ test('a record that is known, current or forgotten is so alone, in a batch and b
   assert.equal(new Set(versions).size, versions.length)
 })
 
-// Mutant: mem_write_one without the put_due of 'index'. (Its put_cycle: daemon/cycles/cost.test.ts.)
-test('a record that is alone in its call makes the index due when the tail is full', async () => {
+// Mutants: mem_write_one without the put_due of 'index', or without put_cycle.
+test('a record that is alone in its call makes the index due when the tail is full, and a cycle by schedule', async () => {
   const memory = memoryOf(tenant, 'tail')
   await memory.store({ content: 'The first', contextId: 'a' })
   await daemon.sql(`update loci.databases set mem_tail = 255 where name = 'tail'`)
@@ -142,6 +142,12 @@ test('a record that is alone in its call makes the index due when the tail is fu
   const due = await daemon.sql(`select 1 from loci.due where database = 'tail' and kind = 'index'
     union all select 2 from loci.databases where name = 'tail' and mem_indexed_through > 0`)
   assert.ok(due.length > 0)
+  const scheduled = memoryOf(tenant, 'scheduled')
+  await scheduled.store({ content: 'The first', contextId: 'a' })
+  // In an hour, so that nobody takes it up meanwhile.
+  await daemon.sql(`update loci.databases set cyc_interval_ms = 3600000, cyc_last_at = now() where name = 'scheduled'`)
+  await scheduled.store({ content: 'The last', contextId: 'a' })
+  assert.deepEqual(await daemon.sql(`select kind from loci.due where database = 'scheduled'`), [{ kind: 'cycle' }])
 })
 
 const plain = { context: null, key: null, sourceEventId: null, isOverride: false, supersedes: null }
