@@ -340,7 +340,10 @@ export async function readHead(sql: Sql, { instanceId, database }: Due): Promise
 /** Of one page of cycles: as a page of entries or records has. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024
 
-/** Head and rows of one moment, newest first, numbered below `below`. */
+/**
+ * Head and rows of one moment, newest first, numbered below `below`. `offset 0`: the bounds are found once; as a part
+ * of the whole query they would be for every row.
+ */
 export async function listCycles(
   sql: Sql,
   { instanceId, database }: Due,
@@ -353,7 +356,7 @@ export async function listCycles(
       cross join lateral (select greatest(h.pruned_through + 1, case when $5::timestamptz is null then 1
             else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $5) + 1 end) as lower,
           least($3::bigint - 1, coalesce(h.total, 0), case when $6::timestamptz is null then h.total
-            else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $6) end) as upper) b
+            else loci.cycle_before($1, $2, h.pruned_through + 1, h.total, $6) end) as upper offset 0) b
       cross join lateral loci.cycle_page($1, $2, greatest(b.lower, b.upper - $4::bigint + 1), b.upper, $7) as f(first)
       left join lateral loci.cycle_walk($1, $2, greatest(h.pruned_through + 1, f.first - 1), least(b.upper + 1, h.total)) w
         on b.upper >= b.lower
