@@ -178,14 +178,13 @@ end
 $$;
 
 -- The newest outcomes of tools in a task class up to p_through, at most p_limit of each: first from the tail that the
--- caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this class and scope), then from the weights. It
--- ends where the bodies that were read have p_bytes_max: the last row then has is_cut, and no projection.
+-- caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this class and scope), then from the weights.
 -- p_scope: a hash; outcomes without a scope match each. Of a tool at most ten times p_limit weights are looked at. It
 -- ends with the outcome at which the bodies have p_bytes_max: one projection may have half a megabyte, and tell of 64
--- tools. p_bytes_max null: no content is read, so a tool that is asked for is never left out. One
--- row at a time, by keys: as one statement the planner, which cannot know what a hash of a row costs, read all rows for
--- each (20 s for 1,200 outcomes, measured). Called by advice_evidence and readRecent(). No locks. Cost: two reads by
--- keys for each outcome.
+-- tools. p_bytes_max null: no content is read, so a tool that is asked for is never left out. One row at a time, by
+-- keys: as one statement the planner, which cannot know what a hash of a row costs, read all rows for each (20 s for
+-- 1,200 outcomes, measured). Called by advice_evidence and readRecent(). No locks. Cost: two reads by keys for each
+-- outcome.
 create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_through bigint, p_tail json,
   p_bytes_max bigint)
 returns table (tool text, seq bigint, outcome text, projection loci.projections)

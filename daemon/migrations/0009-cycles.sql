@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: ad7b491dcb9462e3173c020ce7bee213bfbf92dad968b1fb33cf98aad9dcd286
+-- functions: 921b4517cc41aa3d6900b2491b16ac71b1f8b6213284339da77473c9e539b473
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -42,11 +42,16 @@ export function ownerEmail(organization: string): string {
   return `owner@${organization.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.example`
 }
 
-/** One command of management; throws with what it said unless it ended well. */
+const TRIES_MAX = 20
+
+/** One command of management, again where it says that nothing was done; throws with what it said unless it ended well. */
 export async function manage<Answer>(world: World, args: string[]): Promise<Answer> {
-  const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
-  if (code !== 0) throw new Error(`management ${args.join(' ')} ended with ${code}: ${stderr}`)
-  return JSON.parse(stdout)
+  for (let tries = 1; ; tries += 1) {
+    const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
+    if (code === 0) return JSON.parse(stdout)
+    if (tries === TRIES_MAX || !stderr.includes('Nothing was done; try again'))
+      throw new Error(`management ${args.join(' ')} ended with ${code}: ${stderr}`)
+  }
 }
 
 /** In an organization that is made with it, or in a tenant that is there. */
