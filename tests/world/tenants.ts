@@ -44,7 +44,7 @@ export function ownerEmail(organization: string): string {
 
 const TRIES_MAX = 20
 
-/** One command of management, again where it says that nothing was done; throws with what it said unless it ended well. */
+/** One command of management, again where it did nothing; throws with what it said unless it ended well. */
 export async function manage<Answer>(world: World, args: string[]): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     const { code, stdout, stderr } = await runCommand('management', args, world.managementSettings())
