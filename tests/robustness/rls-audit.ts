@@ -168,6 +168,7 @@ function sampleOf(type: string, owner: string): string {
   if (type.startsWith('timestamp')) return 'now()'
   if (/int|numeric|double/.test(type)) return '1'
   if (type === 'boolean') return 'true'
+  if (type === 'uuid') return 'gen_random_uuid()'
   if (type === 'bytea') return `'\\x00'`
   // Of its own for each owner: some are unique.
   return `'audit of ${owner}'`
