@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 921b4517cc41aa3d6900b2491b16ac71b1f8b6213284339da77473c9e539b473
+-- functions: 0b145f5d3362b89a87e03a28e4c794d7dd2502f3588cb9f1dcba4e27fb908a49
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

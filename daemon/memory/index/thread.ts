@@ -19,10 +19,13 @@ import type { FromWorker, Task, ToWorker } from './worker.ts'
 /** A thread whose heap passes this ends, instead of the process. */
 const HEAP_MB_MAX = 192
 
-/** The thread was not asked in vain: it does what it was sent, and keeps what that made. */
+/** The thread was not asked in vain: unless it hangs, it does what it was sent and keeps what that made. */
 export class LateError extends ApiError {
   constructor(deadlineMs: number) {
-    super('OVERLOADED', `The search of this process did not end within ${deadlineMs} ms. Nothing was done; try again.`)
+    super(
+      'OVERLOADED',
+      `The index of this process did not answer within ${deadlineMs} ms. Nothing was done; try again.`,
+    )
   }
 }
 

@@ -67,7 +67,7 @@ begin
         ord := 1; outcome := 'done'; id := p_id[1]; version := v_one.version; valid_from := v_one.valid_from; expires_at := v_one.expires_at;
         digest := v_one.digest; v_bytes := v_one.bytes; v_databases := p_database;
         v_data := array['{"id":"' || id || '","version":' || version || '}'];
-        if v_is_claimed then
+        if v_is_claimed and p_act[1] is not null then
           v_kept[p_act[1]] := '["' || id || '",' || version || ']';
         end if;
         return next;

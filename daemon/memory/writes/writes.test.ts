@@ -96,6 +96,20 @@ test('records that are stored all at once, or each alone in its call, are as if 
   assert.deepEqual(report.json<{ issues: object[] }>().issues, [])
 })
 
+// Mutants: mem_not_plain that looks for no source event; for no tombstone: alone in a call a record does not get there.
+test('what is known or forgotten is so in a batch beside one that only adds, in the same database', async () => {
+  const memory = memoryOf(tenant, 'beside')
+  const plain = { content: 'only adds', contextId: 'a' }
+  const known = await memory.store({ content: 'known', sourceEventId: 'e' })
+  const [again] = await memory.storeAll([{ content: 'known', sourceEventId: 'e' }, plain])
+  assert.equal(again?.id, known.id)
+  const { id } = await memory.store('to be forgotten')
+  assert.equal((await memory.call(`DELETE /v1/memory/records/${id}`)).status, 200)
+  const records = [{ content: 'To be FORGOTTEN' }, plain]
+  const refused = await memory.call('POST /v1/memory/records/batch', { records })
+  assert.equal(refused.error?.code, 'MEMORY_FORGOTTEN')
+})
+
 // Mutants: placesOf() without areDifferent(); mem_not_plain that looks for no source event, no key, no tombstone.
 test('a record that is known, current or forgotten is so alone, in a batch and beside others that only add', async () => {
   const [events, keys, values] = ['events', 'keys', 'values'].map((db) => memoryOf(tenant, db)) as [
