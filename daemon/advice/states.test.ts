@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '@loci/chassis/testing/request.ts'
+import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
-import { testAuthority } from '../testing/authority.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
-import { testDaemon } from '../testing/daemon.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { type AdviceStates, createAdviceStates } from './states.ts'
 
 const OUTCOMES = 100
@@ -68,3 +68,90 @@ test('states are kept up to a number of bytes, those that were used last, and on
   assert.deepEqual([await isBegun(none, 'a'), await isBegun(none, 'a')], [true, false], 'the one in use')
   assert.deepEqual([await isBegun(none, 'b'), await isBegun(none, 'a')], [true, true])
 })
+
+// Mutant: fold() that looks for what is taken back in `taken` alone: one replica has two successes, the other one.
+test('a retraction is folded by a request that was asked before the ledger let go of what it takes back', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const place = { instanceId: own.svc, database: 'race' }
+  const send = await sender(daemon, authority, own, place.database)
+  await send([outcomeOf('first')])
+  const gate = Promise.withResolvers<void>()
+  let isSlow = false
+  const sql: Sql = {
+    afterCommit: (effect) => authority.pool.afterCommit(effect),
+    async query(statement) {
+      if (isSlow && statement.name === 'advice_tail') {
+        isSlow = false
+        await gate.promise
+      }
+      return authority.pool.query(statement)
+    },
+  }
+  const states = createAdviceStates()
+  await states.read(sql, place)
+  isSlow = true
+  const slow = states.read(sql, place)
+  const [told] = (await send([outcomeOf('second')])).json<{ projectionId: string }[]>()
+  await states.read(sql, place)
+  // Another replica stores the snapshot, and this one lets go of what is in it.
+  await createAdviceStates().save(authority.pool, place)
+  await states.read(sql, place)
+  const taken = { projection_class: 'retraction', source_event_id: 'gone', task_class: 'support' }
+  await send([{ ...taken, supersedes: told?.projectionId }])
+  gate.resolve()
+  const folded = [await slow, await createAdviceStates().read(authority.pool, place)].map(({ known }) => known)
+  assert.deepEqual(
+    folded.map(({ seq, state }) => [seq, state.successes]),
+    [folded[1]?.seq, folded[1]?.seq].map((seq) => [seq, 1]),
+  )
+})
+
+// Mutants: isHeld of what is kept alone: reads begin again until they fail; inLane() that runs everything at once.
+test('databases that do not fit together are read at the same time, and few snapshots are opened at once', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const databases = ['p', 'q', 'r', 's', 't', 'u']
+  for (const database of databases) await (await sender(daemon, authority, own, database))([outcomeOf('x')])
+  let [opening, most] = [0, 0]
+  const sql: Sql = {
+    afterCommit: (effect) => authority.pool.afterCommit(effect),
+    async query(statement) {
+      if (statement.name !== 'advice_snapshot') return authority.pool.query(statement)
+      opening += 1
+      most = Math.max(most, opening)
+      const answer = await authority.pool.query(statement)
+      opening -= 1
+      return answer as never
+    },
+  }
+  const states = createAdviceStates({ bytesMax: 1 })
+  await Promise.all(
+    databases.map(async (database) => {
+      for (let n = 0; n < 30; n += 1) await states.read(sql, { instanceId: own.svc, database })
+    }),
+  )
+  assert.ok(most >= 1 && most <= 2, `${most} at once`)
+})
+
+const outcomeOf = (id: string) => ({
+  ...{ projection_class: 'tool_outcome', source_event_id: id, task_class: 'support', task_intent: `refund ${id}` },
+  tools: [{ tool_id: 'crm', outcome: 'success' }],
+})
+
+/** Sends until it is taken: the cell hears of the credential by its feed. */
+async function sender(daemon: TestDaemon, authority: TestAuthority, own: TestInstance, database: string) {
+  const token = await partnerToken(authority, own, [...PROJECTION_CLASSES], { database })
+  return async (body: object[]): Promise<TestAnswer> => {
+    for (;;) {
+      const answer = await daemon.ask('POST /v1/partner/projections', {
+        body,
+        headers: { authorization: `Bearer ${token}` },
+      })
+      if (answer.status === 200) return answer
+      assert.ok(answer.status >= 500, answer.text)
+    }
+  }
+}

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { randomFrom } from './beta.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
 import { Counts, Postings } from './counts.ts'
+import { hashText } from './hash.ts'
 
 const OPERATIONS = 20_000
 const byKey = ([x]: [number, unknown], [y]: [number, unknown]) => x - y
@@ -84,3 +85,19 @@ function bytesOf(counts: Counts): Buffer {
   counts.write(writer)
   return writer.done()
 }
+
+// Mutant: slots in the order of the keys, as they were: 20 times the work for 200,000 words.
+test('keys that come in order, as from a snapshot, take no more work than others', () => {
+  const keys = [...new Set(Array.from({ length: 200_000 }, (_, n) => hashText(`order${n}`)))]
+  const workOf = (given: number[]) => {
+    const postings = new Postings()
+    const before = process.cpuUsage()
+    for (const key of given) postings.add(key, 0, 1)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  // Whoever comes first pays for the compiler.
+  workOf(keys)
+  const [mixed, sorted] = [workOf(keys), workOf(keys.toSorted((a, b) => a - b))]
+  assert.ok(sorted < 8 * mixed, `${sorted} us in order, ${mixed} else`)
+})

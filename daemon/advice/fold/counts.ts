@@ -154,8 +154,7 @@ const SLOT = 4
  */
 export class Postings {
   /**
-   * By open addressing, in the order of the keys: they come in that order from a snapshot, so what they touch is near.
-   * No room: a free slot; room and no numbers: a list that has become empty.
+   * By open addressing. No room: a free slot; room and no numbers: a list that has become empty.
    */
   #slots = new Int32Array(SLOT * 16)
   #slotsTaken = 0
@@ -163,12 +162,6 @@ export class Postings {
   #end = 0
   #entries = 0
   #keys = 0
-  readonly #bits: number
-
-  /** Keys are spread evenly over so many bits. */
-  constructor(bits = 32) {
-    this.#bits = bits
-  }
 
   /** In all lists together. */
   get entries(): number {
@@ -266,7 +259,8 @@ export class Postings {
   #find(key: number): number {
     const slots = this.#slots
     const last = slots.length - 1
-    let slot = (((key << (32 - this.#bits)) >>> 0) >>> (Math.clz32(last) + 2)) << 2
+    // Stirred: a snapshot brings the keys of a tool in order, and in order they would fill one corner of the table.
+    let slot = (Math.imul(key, 0x9e3779b1) >>> (Math.clz32(last) + 2)) << 2
     while (slots[slot + 3] !== 0 && slots[slot] !== (key | 0)) slot = (slot + SLOT) & last
     return slot
   }

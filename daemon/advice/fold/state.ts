@@ -12,7 +12,7 @@ import {
   RELIABILITY_HALF_LIFE,
   TOOL_PRIOR,
 } from './parameters.ts'
-import { PAIR_BITS, wordsOfName } from './words.ts'
+import { wordsOfName } from './words.ts'
 
 /** Successes `a` of attempts `n`, as they stood at `t`. */
 export interface Counter {
@@ -78,7 +78,7 @@ export interface AdviceState {
 export function emptyState(): AdviceState {
   return {
     ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, lengths: [], length: 0, tallies: 0 },
-    ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings(PAIR_BITS) },
+    ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings() },
   }
 }
 

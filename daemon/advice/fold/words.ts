@@ -12,8 +12,7 @@ import { hashText } from './hash.ts'
 /** Distinct terms of a text; the rest is not read. What an outcome teaches, and what it costs, has a bound. */
 const TERMS_MAX = 128
 /** Pairs of words fall into so many buckets: a bound on what a tool can grow to. */
-export const PAIR_BITS = 16
-const PAIR_BUCKETS = 2 ** PAIR_BITS
+const PAIR_BUCKETS = 2 ** 16
 
 export interface Term {
   /** The term as a number. What a state keeps are these: it holds no word that somebody said. */
