@@ -1,9 +1,9 @@
 // What a cell reports of a service. Pure; the states: service-state.ts.
 
-import { isOpen } from './operations/operation.ts'
 import {
   DEADLINE_MS,
   failed,
+  isCommandPublished,
   isConfirmed,
   isUnpublished,
   LOST,
@@ -52,12 +52,6 @@ export function observe(
 /** To be reconciled at once; a deleted one only when that must be published again. */
 function dueNow(service: ServiceState, now: Date): Transition {
   return { state: service, dueAt: service.status === 'deleted' && !isUnpublished(service) ? null : now }
-}
-
-/** A cell confirms what was published, not a command that was given since. */
-function isCommandPublished({ operation }: ServiceState): boolean {
-  if (!operation || !isOpen(operation)) return true
-  return operation.steps.some(({ name, status }) => name === 'publish' && status === 'succeeded')
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type DesiredState,
   failed,
   givenUp,
+  isCommandPublished,
   isConfirmed,
   isUnpublished,
   opened,
@@ -174,10 +175,17 @@ function running(service: ServiceState, now: Date): ServiceState {
   return { ...service, operation: stepRunning(published, 'confirm', service.cellId, now) }
 }
 
-/** Past its deadline it is given up, unless management was down and could not get reports. */
+/** Past its deadline it is given up, unless management was down: then nobody could publish it, or hear of it. */
 function overdue(service: ServiceState, deadlineAt: Date, now: Date): ServiceState {
-  if (now.getTime() - deadlineAt.getTime() <= UNWATCHED_MS) return expired(service, now)
-  return { ...service, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }
+  const isWatched = now.getTime() - deadlineAt.getTime() <= UNWATCHED_MS
+  return isWatched && isTried(service)
+    ? expired(service, now)
+    : { ...service, deadlineAt: new Date(now.getTime() + DEADLINE_MS) }
+}
+
+/** A cell is silent only about what was published to it, and none has room only where one was looked for. */
+function isTried(service: ServiceState): boolean {
+  return service.cellId === null ? service.attempts > 0 : isCommandPublished(service)
 }
 
 function expired(service: ServiceState, now: Date): ServiceState {

@@ -159,6 +159,18 @@ test('a deadline that passed while nobody looked begins anew: what had come to b
   assert.equal(heard.status, 'active')
 })
 
+// Run unwatched:967169275 of the simulation. Mutants: `isTried` always true; `isTried` without the count of attempts.
+test('what nobody has tried to publish or place by its deadline begins anew: no cell was silent or full', () => {
+  const retried = give(failed(), 'retry', 20).state
+  const published = look(retried, 35.5)
+  const unseen = look(fresh(), 15.5)
+
+  assert.deepEqual([published.state.status, published.publish], ['provisioning', true])
+  assert.deepEqual([unseen.state.status, unseen.publish], ['provisioning', true])
+  assert.deepEqual([published.dueAt, unseen.dueAt], [at(50.5), at(30.5)])
+  assert.equal(look(published.state, 50.6).state.statusReason, 'cell_silent')
+})
+
 test('an operation that is given up and replaced in one look is told as both', () => {
   const unpaid = look(updating(), 17, { entitled: 'suspended' })
 

@@ -175,6 +175,12 @@ export function isUnpublished({ cellId, publishedDigest }: ServiceState): boolea
   return cellId !== null && publishedDigest === null
 }
 
+/** A cell confirms what was published, not a command that was given since. */
+export function isCommandPublished({ operation }: ServiceState): boolean {
+  if (!operation || !isOpen(operation)) return true
+  return operation.steps.some(({ name, status }) => name === 'publish' && status === 'succeeded')
+}
+
 export function isConfirmed(service: ServiceState): boolean {
   return service.observedGeneration === service.generation && service.observedState === service.desiredState
 }

@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { stepDone } from '@loci/management/provisioning/operations/operation.ts'
+import { reconcile } from '@loci/management/provisioning/reconcile.ts'
 import { SABOTAGE } from './sabotage.ts'
 import { simulate } from './simulation.ts'
 
@@ -13,3 +15,17 @@ for (const seed of [36831046, 278422787, 278423655])
     assert.deepEqual(simulate(seed).findings, [])
     assert.match(simulate(seed, SABOTAGE['silence erases']).findings.join(), /^erased: /)
   })
+
+// A retry waits for its first reconciliation while management is down, until its deadline: the cell was never told of
+// it, has what it had, and nothing would ever settle that.
+test('what was never published is not given up as if its cell were silent: run unwatched:967169275', () => {
+  const seed = 967169275
+  const givesUp: typeof reconcile = (service, around, now) => {
+    const operation = service.operation && stepDone(service.operation, 'publish', null, now)
+    const isDue = service.deadlineAt !== null && service.deadlineAt <= now
+    return reconcile(isDue ? { ...service, operation } : service, around, now)
+  }
+
+  assert.deepEqual(simulate(seed, {}, 'unwatched').findings, [])
+  assert.match(simulate(seed, { reconcile: givesUp }, 'unwatched').findings.join(), /^stuck: s2 has failed and c2 /)
+})
