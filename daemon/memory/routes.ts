@@ -56,8 +56,6 @@ export const SHARED = { tag: 'memory', subservice: 'memory' } as const
 
 /** Records in one statement. */
 const BATCH_MAX = 64
-/** As of slots: while one commit of an instance is written to disk, the next is made and answered. */
-const WRITE_LANES = 2
 /** 16 KiB of content and of metadata as clients write them that escape everything beyond ASCII, and the rest. */
 const RECORD_BODY_BYTES_MAX = 256 * 1024
 
@@ -69,13 +67,14 @@ const WRITE_ERRORS = [
 type WriteCall = Call<Caller, unknown, unknown, unknown>
 
 export function recordRoutes({ access, pool, shares, quota, keys, claims }: RecordOptions): Route[] {
-  // One commit of a database at a time: records keep their order and share what a commit costs.
+  // One commit of an instance at a time: records keep their order and share what a call and a commit cost. With two at
+  // once, as slots have, each would carry half as many, and the second would still wait for the first at the head of
+  // the events.
   // Each route by itself: a call files all its Idempotency-Keys under one.
   const commits = () =>
     createBatches<StoreAct, ActOutcome>({
       run: (instanceId, batch) => commitRecords(pool, instanceId, batch),
       runningMax: 1,
-      lanes: WRITE_LANES,
       batchMax: BATCH_MAX,
       sizeOf: ({ records }) => records.length,
       groupOf: ({ database }) => database,
