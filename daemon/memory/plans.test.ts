@@ -15,6 +15,12 @@ const write = (n: number, { key = 'null', source = 'null', supersedes = 'null', 
   `select outcome from loci.mem_write_acts('${INSTANCE}', 10, 10, array[null::int], array[${isPlain ? 1 : null}::int], array[1], array[0], array[1],
     array['d'], array['mem_new${n}'], array[${key}::text], array[${source}::text], array['${mac(`context ${n}`)}'], array['${mac(`value ${n}`)}'],
     array[${!isPlain}], array[${supersedes}::text], array['{}'], array[null::timestamptz], array[null::float8], null, null, '{}', '{}', '{}', '{}', '{}')`
+/** Two records in one call. */
+const writeTwo = (n: number, { keys = 'null, null', sources = 'null, null' } = {}) =>
+  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, 10, array[null, null]::int[], array[1, 2], array[1, 2], array[0, 0], array[1, 1],
+    array['d', 'd'], array['mem_new${n}', 'mem_other${n}'], array[${keys}]::text[], array[${sources}]::text[],
+    array['${mac(`context ${n}`)}', '${mac(`other ${n}`)}'], array['${mac(`value ${n}`)}', '${mac(`second ${n}`)}'], array[false, false],
+    array[null, null]::text[], array['{}', '{}'], array[null, null]::timestamptz[], array[null, null]::float8[], null, null, '{}', '{}', '{}', '{}', '{}')`
 const PLACED = `'{}', '{}', '{}', '{}', '{}', '{}', '{}'`
 
 /** What each call may fetch of the records, and the call itself. */
@@ -26,6 +32,11 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['store what is known', 3, (n) => write(n, { source: `'source 12345'` })],
   // The former one is looked for, read, and read again to be closed.
   ['store under a key', 5, (n) => write(n, { key: `'key 12346'` })],
+  ['store two', 4, (n) => writeTwo(n)],
+  ['store two with source events', 4, (n) => writeTwo(n, { sources: `'event ${n}', 'more ${n}'` })],
+  // One of the two is known: both are stored one by one.
+  ['store two of which one is known', 5, (n) => writeTwo(n, { sources: `'source 12345', 'event ${n}'` })],
+  ['store two of which one is under a key', 7, (n) => writeTwo(n, { keys: `'key 12346', null` })],
   ['supersede', 4, (n) => write(n, { supersedes: `'mem_12345'`, isPlain: false })],
   ['get', 1, () => `select intact from loci.mem_get_each('${INSTANCE}', array['d'], array['mem_12345'])`],
   ['list', 11, () => `select intact from loci.mem_list('${INSTANCE}', 'd', 9007199254740991, 5, 1000000)`],
@@ -47,7 +58,8 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
 ]
 
 // Mutants: records_by_id with instance and database in front: to supersede, to read by number, a range and to verify
-// fetch thousands; mem_get_numbered without `offset 0`.
+// fetch thousands; mem_get_numbered without `offset 0`; mem_not_plain that joins the records of the call with those of
+// the database.
 test('a plan that was made while memory was empty finds one record among many without reading the others', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const pool = openPool({
