@@ -168,7 +168,7 @@ begin
     v_head.mem_bytes := v_head.mem_bytes + loci.record_bytes(record);
     v_head.mem_set_a := v_head.mem_set_a # loci.digest_part(record.digest, 1);
     v_head.mem_set_b := v_head.mem_set_b # loci.digest_part(record.digest, 9);
-    v_head.mem_tail := v_head.mem_tail + 1;
+    v_head.mem_tail := v_head.mem_tail + loci.mem_tail_weight(record.body);
     v_soonest := least(v_soonest, record.expires_at);
     events := events || loci.mem_event(p_head.name, 'stored', p_id[ord], v_head.seq, null);
     return next;
@@ -245,8 +245,15 @@ language sql stable parallel safe as $$
     'data', jsonb_strip_nulls(jsonb_build_object('id', p_id, 'version', p_seq, 'supersededBy', p_by)))
 $$;
 
--- How many records may be outside of the segments before these are built anew.
+-- How much may be outside of the segments before these are built anew: records, a long one for several.
 create or replace function loci.mem_tail_max() returns int language sql immutable parallel safe as $$ select 256 $$;
+
+-- What a record counts for there: one, and one more for each 8 KiB. A recall that has nothing in memory reads the whole
+-- tail, and what a replica keeps of it must fit into its cache (tails.ts). What ended since counts for one: its number
+-- is all that is read.
+create or replace function loci.mem_tail_weight(p_body text) returns int language sql immutable parallel safe as $$
+  select 1 + octet_length(p_body) / 8192
+$$;
 
 -- Writes back the head of a database whose memory has changed, the totals of its instance, and what is due. Called by
 -- every function that writes memory. Locks: the due rows, totals.

@@ -7,7 +7,7 @@ alter table loci.due drop constraint due_kind_check,
 -- Of the memory of a database. Records: how many, their bytes, their digests combined by xor, whether a damaged one was
 -- erased since, and the number at which they were last read whole and found intact. Contexts: how many were numbered;
 -- the open one, its next position and its last moment. Index: records up to mem_indexed_through stand in segments, as
--- they were at mem_indexed_at; the bytes of the segments; how many records are in none, or have changed since; and the
+-- they were at mem_indexed_at; the bytes of the segments; how much is in none, or has changed since; and the
 -- number of the last erasure.
 alter table loci.databases
   add column mem_records bigint not null default 0,

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 0b145f5d3362b89a87e03a28e4c794d7dd2502f3588cb9f1dcba4e27fb908a49
+-- functions: 7a4c6af4a96aa7c8126fc9cc214abe033cdb954c2266dd79be24a2247f430bc0
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

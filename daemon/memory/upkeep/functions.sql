@@ -160,7 +160,8 @@ begin
   v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
   v_head.mem_indexed_through := p_new_through;
   v_head.mem_indexed_at := p_at;
-  v_head.mem_tail := (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq > p_new_through)
+  v_head.mem_tail := (select coalesce(sum(loci.mem_tail_weight(r.body)), 0) from loci.records r where r.instance_id = p_instance
+      and r.database = p_database and r.seq > p_new_through)
     + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
       and r.changed_seq <> r.seq and r.seq <= p_new_through);
   perform loci.mem_save_head(v_entered.head, v_head, null);
@@ -281,8 +282,8 @@ begin
       v_head.mem_records := v_head.mem_records - 1;
       v_head.mem_unsettled := true;
     end if;
-    v_head.mem_tail := greatest(0, v_head.mem_tail - (v_seq > v_head.mem_indexed_through
-      or (v_record.changed_seq > v_head.mem_indexed_at and v_record.changed_seq <> v_seq))::int);
+    v_head.mem_tail := greatest(0, v_head.mem_tail - case when v_seq > v_head.mem_indexed_through then loci.mem_tail_weight(v_record.body)
+      else (v_record.changed_seq > v_head.mem_indexed_at and v_record.changed_seq <> v_seq)::int end);
     v_head.seq := v_head.seq + 1;
     v_head.mem_erased_at := v_head.seq;
     if p_is_forgotten then

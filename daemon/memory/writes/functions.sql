@@ -89,7 +89,7 @@ begin
       if v_is_claimed and p_act[ord] is not null then
         v_kept[p_act[ord]] := coalesce(v_kept[p_act[ord]] || ',', '') || '["' || id || '",' || version || ']';
       end if;
-      if v_tail = loci.mem_tail_max() then
+      if v_tail >= loci.mem_tail_max() and v_tail - loci.mem_tail_weight(p_body[ord]) < loci.mem_tail_max() then
         perform loci.put_due(p_instance, p_database[ord], 'index', v_now);
       end if;
       if expires_at is not null then
@@ -143,6 +143,7 @@ declare
   v_seq constant bigint := p_head.seq + 1;
   v_context bigint := p_head.mem_open_context;
   v_position int := p_head.mem_open_position;
+  v_weight constant int := loci.mem_tail_weight(p_body);
   v_new int := 0;
   v_due timestamptz;
 begin
@@ -188,12 +189,12 @@ begin
   bytes := loci.record_bytes_of(p_body, p_key, p_source_event, null);
   update loci.databases h set seq = v_seq, mem_records = h.mem_records + 1, mem_bytes = h.mem_bytes + mem_write_one.bytes,
       mem_set_a = h.mem_set_a # loci.digest_part(mem_write_one.digest, 1), mem_set_b = h.mem_set_b # loci.digest_part(mem_write_one.digest, 9),
-      mem_tail = h.mem_tail + 1, mem_contexts = h.mem_contexts + v_new, mem_index_bytes = h.mem_index_bytes + 100 * v_new,
+      mem_tail = h.mem_tail + v_weight, mem_contexts = h.mem_contexts + v_new, mem_index_bytes = h.mem_index_bytes + 100 * v_new,
       mem_open_position = h.mem_open_position + (p_context is null)::int,
       mem_open_at = case when p_context is null then v_at else h.mem_open_at end
     where h.instance_id = v_instance and h.name = v_database;
   bytes := bytes + 100 * v_new;
-  if p_head.mem_tail + 1 = loci.mem_tail_max() then
+  if p_head.mem_tail < loci.mem_tail_max() and p_head.mem_tail + v_weight >= loci.mem_tail_max() then
     perform loci.put_due(v_instance, v_database, 'index', p_now);
   end if;
   if expires_at is not null then
@@ -268,8 +269,8 @@ comment on function loci.mem_write_each is 'without enter_database: called by me
 
 -- The records of the open databases but p_other, in which all of the call only add, by one statement. A new context has
 -- the number that it would have if all of its call were new: numbers grow, and may leave gaps. Rows of contexts and
--- heads are found by `on conflict`: by their keys, whatever the planner thinks of a join. tail: how many records stand
--- in no segment with it. Called by mem_write_acts. Cost: two index reads and one insert for each record, one write for
+-- heads are found by `on conflict`: by their keys, whatever the planner thinks of a join. tail: what stands in no
+-- segment with it. Called by mem_write_acts. Cost: two index reads and one insert for each record, one write for
 -- each context and each head.
 create or replace function loci.mem_write_plain(p_instance text, p_now timestamptz, p_open text[], p_other text[], p_nth int[], p_first int[],
   p_place int[], p_shared int[], p_database text[], p_id text[], p_key text[], p_source_event text[], p_context text[], p_value text[],
@@ -287,7 +288,7 @@ begin
         h.seq + w.nth as seq, case when w.name is null then h.mem_open_context else coalesce(c.number, h.mem_contexts + w.first) end as context,
         case when w.name is null then h.mem_open_position else coalesce(c.position, 0) end + w.place as position,
         -- What a context takes in the index, of the first record of a new one.
-        case when c.number is null and w.shared is not null then 100 else 0 end as more, h.mem_tail + w.nth as tail,
+        case when c.number is null and w.shared is not null then 100 else 0 end as more, h.mem_tail, loci.mem_tail_weight(w.body) as weight,
         w.occurred, least(coalesce(w.occurred, p_now), p_now) as valid_from,
         date_trunc('milliseconds', p_now + w.ttl_ms * interval '1 millisecond') as expires_at,
         -- In what was said every quote has a backslash before it.
@@ -313,7 +314,7 @@ begin
   ), counted as (
     insert into loci.databases as h (instance_id, name, created_at, seq, mem_records, mem_bytes, mem_set_a, mem_set_b, mem_tail, mem_contexts,
       mem_index_bytes, mem_open_position, mem_open_at)
-    select p_instance, i.database, p_now, max(i.seq), count(*), sum(i.bytes), bit_xor(loci.digest_part(i.digest, 1)), bit_xor(loci.digest_part(i.digest, 9)), count(*),
+    select p_instance, i.database, p_now, max(i.seq), count(*), sum(i.bytes), bit_xor(loci.digest_part(i.digest, 1)), bit_xor(loci.digest_part(i.digest, 9)), sum(i.weight),
       coalesce(max(i.context) filter (where i.name is not null), 0), sum(i.more),
       count(*) filter (where i.name is null), (array_agg(coalesce(i.occurred, p_now) order by i.ord desc) filter (where i.name is null))[1]
     from item i group by i.database
@@ -323,7 +324,8 @@ begin
       mem_index_bytes = h.mem_index_bytes + excluded.mem_index_bytes, mem_open_position = h.mem_open_position + excluded.mem_open_position,
       mem_open_at = coalesce(excluded.mem_open_at, h.mem_open_at)
   )
-  select i.ord, i.id, i.seq, i.valid_from, i.expires_at, i.digest, i.bytes + i.more, i.tail from item i order by i.ord;
+  select i.ord, i.id, i.seq, i.valid_from, i.expires_at, i.digest, i.bytes + i.more,
+    i.mem_tail + (sum(i.weight) over (partition by i.database order by i.ord))::int from item i order by i.ord;
 end
 $$;
 comment on function loci.mem_write_plain is 'without enter_database: called by mem_write_acts, which has entered';

@@ -25,6 +25,7 @@ const CALLS: object[][] = [
     { content: 'a 2 é', contextId: 'a', ttlMs: 3_600_000 },
     { content: 'open 3', occurredAt: at(45), sourceEventId: 'e 2' },
     { content: 'a 3', contextId: 'a', dueAt: at(50), occurredAt: at(3) },
+    { content: 'a long one '.repeat(1_000), contextId: 'a' },
   ],
   [
     { content: 'c 1', contextId: 'c' },
@@ -45,6 +46,7 @@ const forced = (n: number) => ({ content: `forced ${n}`, contextId: 'forced', ov
 // Mutants: mem_write_plain that leaves out w.place, c.position, excluded.records, mem_open_position, or counts every
 // record of a new context; placesOf() that counts `place` over the whole call. mem_write_one without `+ v_new`, without
 // its 1800, `100 * v_new`, mem_open_position, mem_open_at, v_due, mem_tail, either put_due, or `bytes + 100 * v_new`.
+// One of the three ways in which a long record counts for one in the tail.
 test('records that are stored all at once, or each alone in its call, are as if they had been stored one by one', async () => {
   const [together, alone, each] = ['together', 'alone', 'each'].map((db) => memoryOf(tenant, db)) as [
     TestMemory,
@@ -162,6 +164,47 @@ test('a record that is alone in its call makes the index due when the tail is fu
   await daemon.sql(`update loci.databases set cyc_interval_ms = 3600000, cyc_last_at = now() where name = 'scheduled'`)
   await scheduled.store({ content: 'The last', contextId: 'a' })
   assert.deepEqual(await daemon.sql(`select kind from loci.due where database = 'scheduled'`), [{ kind: 'cycle' }])
+})
+
+/** Of 32 KiB: it counts for four. */
+const long = { content: 'x'.repeat(16_000), contextId: 'a', metadata: { note: 'y'.repeat(16_000) } }
+
+// Mutants: mem_tail_weight of 1; mem_write_acts, or mem_write_one, that takes `= mem_tail_max()` for full;
+// mem_write_plain with h.mem_tail + w.nth for tail; mem_erase, or mem_index_commit, that counts a long one as one.
+test('a long record fills the tail as several, and leaves it so', async () => {
+  const tailOf = async (db: string) =>
+    (await daemon.sql<{ tail: number }>(`select mem_tail as tail from loci.databases where name = $1`, [db]))[0]?.tail
+  const dueOf = (db: string) =>
+    daemon.sql(
+      `select 1 from loci.due where database = $1 and kind = 'index'
+      union all select 2 from loci.databases where name = $1 and mem_indexed_through > 0`,
+      [db],
+    )
+  const [alone, together, leaving] = ['long-alone', 'long-together', 'long-leaving'].map((db) =>
+    memoryOf(tenant, db),
+  ) as [TestMemory, TestMemory, TestMemory]
+  for (const memory of [alone, together, leaving]) await memory.store({ content: 'The first', contextId: 'a' })
+  await daemon.sql(`update loci.databases set mem_tail = 253 where name = 'long-alone'`)
+  await alone.store(long)
+  assert.notEqual((await dueOf('long-alone')).length, 0)
+  await daemon.sql(`update loci.databases set mem_tail = 249 where name = 'long-together'`)
+  await together.storeAll([long, { content: 'between', contextId: 'a' }, long])
+  assert.notEqual((await dueOf('long-together')).length, 0)
+  // Of what is built nothing is left in the tail, and what comes then is counted from there.
+  while ((await dueOf('long-together')).length !== 1 || (await tailOf('long-together')) !== 0)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  await together.storeAll([long, { content: 'after', contextId: 'a' }])
+  assert.equal(await tailOf('long-together'), 5)
+  const { id } = await leaving.store(long)
+  assert.equal(await tailOf('long-leaving'), 5)
+  // A build that was overtaken by both, and publishes nothing.
+  await daemon.sql(
+    `select loci.mem_index_commit($1, 'long-leaving', '{}', 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
+    [tenant.instanceId],
+  )
+  assert.equal(await tailOf('long-leaving'), 5)
+  assert.equal((await leaving.call(`DELETE /v1/memory/records/${id}`)).status, 200)
+  assert.equal(await tailOf('long-leaving'), 1)
 })
 
 const plain = { context: null, key: null, sourceEventId: null, isOverride: false, supersedes: null }
