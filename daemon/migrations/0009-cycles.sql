@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 7a4c6af4a96aa7c8126fc9cc214abe033cdb954c2266dd79be24a2247f430bc0
+-- functions: 92ae929a2f00ebbc1ba570eec21ee31a72845508615ee0819f3127f096338b64
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

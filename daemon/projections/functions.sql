@@ -2,21 +2,34 @@
 -- the content is gone. Reads and writes set the context of row-level security in the same call as the work.
 
 -- What a projection counts for, beside its indexes.
+create or replace function loci.prj_bytes_of(p_body text, p_id text, p_target text, p_task_class text) returns bigint
+language sql immutable parallel safe as $$
+  select coalesce(octet_length(p_body), 0)::bigint + octet_length(p_id) + coalesce(octet_length(p_target), 0)
+    + coalesce(octet_length(p_task_class), 0) + 200
+$$;
+
 create or replace function loci.prj_bytes(p loci.projections) returns bigint language sql immutable parallel safe as $$
-  select coalesce(octet_length(p.body), 0)::bigint + octet_length(p.id) + coalesce(octet_length(p.target), 0)
-    + coalesce(octet_length(p.task_class), 0) + 200
+  select loci.prj_bytes_of(p.body, p.id, p.target, p.task_class)
 $$;
 
 -- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
+create or replace function loci.prj_digest_of(p_instance text, p_database text, p_partner text, p_class text, p_seq bigint, p_id text,
+  p_key_mac bytea, p_content_mac bytea, p_task_class text, p_target text, p_takes_back bigint, p_taken_by bigint, p_record_id text,
+  p_is_pending boolean, p_created timestamptz, p_expires timestamptz, p_body text)
+returns bytea language sql stable parallel safe as $$
+  select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_partner || E'\x1f' || p_class || E'\x1f') || int8send(p_seq)
+    || int4send(octet_length(p_id)) || textsend(p_id) || p_key_mac || p_content_mac
+    || coalesce(int4send(octet_length(p_task_class)) || textsend(p_task_class), '\xff'::bytea)
+    || coalesce(int4send(octet_length(p_target)) || textsend(p_target), '\xff'::bytea)
+    || coalesce(int8send(p_takes_back), '\xff'::bytea) || coalesce(int8send(p_taken_by), '\xff'::bytea)
+    || coalesce(int4send(octet_length(p_record_id)) || textsend(p_record_id), '\xff'::bytea) || boolsend(p_is_pending)
+    || timestamptz_send(p_created) || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea)
+    || coalesce('\x01'::bytea || textsend(p_body), '\x00'::bytea))
+$$;
+
 create or replace function loci.prj_digest(p loci.projections) returns bytea language sql stable parallel safe as $$
-  select sha256(textsend(p.instance_id || E'\x1f' || p.database || E'\x1f' || p.partner || E'\x1f' || p.class || E'\x1f') || int8send(p.seq)
-    || int4send(octet_length(p.id)) || textsend(p.id) || p.key_mac || p.content_mac
-    || coalesce(int4send(octet_length(p.task_class)) || textsend(p.task_class), '\xff'::bytea)
-    || coalesce(int4send(octet_length(p.target)) || textsend(p.target), '\xff'::bytea)
-    || coalesce(int8send(p.takes_back), '\xff'::bytea) || coalesce(int8send(p.taken_by), '\xff'::bytea)
-    || coalesce(int4send(octet_length(p.record_id)) || textsend(p.record_id), '\xff'::bytea) || boolsend(p.is_pending)
-    || timestamptz_send(p.created_at) || coalesce('\x01'::bytea || timestamptz_send(p.expires_at), '\x00'::bytea)
-    || coalesce('\x01'::bytea || textsend(p.body), '\x00'::bytea))
+  select loci.prj_digest_of(p.instance_id, p.database, p.partner, p.class, p.seq, p.id, p.key_mac, p.content_mac, p.task_class, p.target,
+    p.takes_back, p.taken_by, p.record_id, p.is_pending, p.created_at, p.expires_at, p.body)
 $$;
 
 -- Does a projection fit its digest, and is it of this database? Sizes first: see is_intact.
@@ -136,6 +149,53 @@ end
 $$;
 comment on function loci.prj_insert is 'without enter_database: called with the head that prj_write has entered';
 
+-- Stores projections that take nothing back and become no record under the next numbers of the database p_head, which
+-- is locked and awaits nothing: one statement for all of them, and one for the head. The result is that of prj_insert
+-- for each. Null, and nothing is done, where one of them repeats another, stored or beside it: the indexes tell, so
+-- nobody has to look before. Called by prj_write. Locks: rows, the head, totals.
+create or replace function loci.prj_write_plain(p_head loci.databases, p_now timestamptz, p_database text[], p_partner text[], p_id text[],
+  p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_ttl_ms float8[]) returns loci.databases
+language plpgsql as $$
+declare
+  v_instance constant text := p_head.instance_id;
+  v_database constant text := p_head.name;
+  v_seq constant bigint := p_head.seq;
+  v_head loci.databases;
+  v_sum record;
+begin
+  begin
+    with made as (
+      insert into loci.projections as p (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
+        created_at, expires_at, digest)
+      select v_instance, v_database, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.class = 'event', p_now, w.expires_at,
+        loci.prj_digest_of(v_instance, v_database, w.partner, w.class, w.seq, w.id, w.key, w.content, w.task_class, null, null, null, null,
+          w.class = 'event', p_now, w.expires_at, w.body)
+      from (
+        -- In the order of the arrays.
+        select v_seq + row_number() over () as seq, a.partner, a.id, a.class, decode(a.key, 'hex') as key, decode(a.content, 'hex') as content,
+          a.task_class, a.body,
+          case when a.body is not null then date_trunc('milliseconds', p_now + a.ttl_ms * interval '1 millisecond') end as expires_at
+        from unnest(p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_ttl_ms)
+          as a(database, partner, id, class, key, content, task_class, body, ttl_ms) where a.database = v_database
+      ) w
+      returning p.class, p.digest, loci.prj_bytes_of(p.body, p.id, null, p.task_class) as bytes
+    )
+    select count(*) as rows, sum(m.bytes)::bigint as bytes, bit_xor(loci.digest_part(m.digest, 1)) as a,
+      bit_xor(loci.digest_part(m.digest, 9)) as b, count(*) filter (where m.class = 'event') as pending,
+      count(*) filter (where m.class = 'tool_outcome') as folded into v_sum from made m;
+  exception when unique_violation then
+    return null;
+  end;
+  update loci.databases h set seq = h.seq + v_sum.rows, prj_rows = h.prj_rows + v_sum.rows, prj_bytes = h.prj_bytes + v_sum.bytes,
+      prj_set_a = h.prj_set_a # v_sum.a, prj_set_b = h.prj_set_b # v_sum.b, prj_pending = h.prj_pending + v_sum.pending,
+      prj_folded = h.prj_folded + v_sum.folded
+    where h.instance_id = v_instance and h.name = v_database returning * into v_head;
+  perform loci.add_totals(v_instance, v_sum.rows, v_sum.bytes);
+  return v_head;
+end
+$$;
+comment on function loci.prj_write_plain is 'without enter_database: called with the head that prj_write has entered';
+
 -- Stores projections of one instance that arrived together. The arrays have one element per projection; those of an
 -- array that was sent bear its number in p_act and are stored all or none: one that is refused fails the call with
 -- SQLSTATE LC001; detail = ord, outcome, 0. A fact or preference becomes a record of memory in the same transaction,
@@ -156,12 +216,31 @@ declare
   v_new loci.projections;
   v_done record;
   v_events jsonb := '[]';
+  -- They only add: none takes anything back, becomes a record or is refused for the quota.
+  v_is_plain constant boolean := p_target is null and p_record_id is null and true <> all (p_is_full);
+  v_soonest timestamptz;
 begin
+  if p_ttl_ms is not null then
+    v_soonest := (select min(v_now + t * interval '1 millisecond') from unnest(p_ttl_ms) t);
+  end if;
   for v_entered in
     select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n) where w.d = e.name order by w.n) as items
     from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
   loop
     v_head := v_entered.head; v_saved := v_head;
+    if v_is_plain and v_entered.outcome = 'open' and v_head.prj_awaited = 0 then
+      v_head := loci.prj_write_plain(v_head, v_now, p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_ttl_ms);
+      if v_head.name is not null then
+        seq := v_saved.seq; outcome := 'done';
+        foreach ord in array v_entered.items loop
+          seq := seq + 1; id := p_id[ord];
+          return next;
+        end loop;
+        perform loci.prj_put_due(v_saved, v_head, v_soonest);
+        continue;
+      end if;
+      v_head := v_saved;
+    end if;
     foreach ord in array v_entered.items loop
       outcome := v_entered.outcome; id := null; seq := null;
       if outcome = 'open' then
@@ -194,7 +273,7 @@ begin
     if v_head is distinct from v_saved then
       perform loci.prj_save_head(v_saved, v_head);
     end if;
-    perform loci.prj_put_due(v_entered.head, v_head, (select min(v_now + t * interval '1 millisecond') from unnest(p_ttl_ms) t));
+    perform loci.prj_put_due(v_entered.head, v_head, v_soonest);
   end loop;
   perform loci.append_events(p_instance, v_events);
 end
@@ -247,109 +326,3 @@ begin
 end
 $$;
 comment on function loci.prj_put_due is 'without enter_database: called with the head that prj_write has entered';
-
--- Events that no cycle has taken in, the oldest first, without damaged ones: as many as have p_bytes_max, and at least
--- one. Called by listPending(). No locks. Cost: one index range, every row in full.
-create or replace function loci.prj_pending(p_instance text, p_database text, p_limit int, p_bytes_max bigint)
-returns table (seq bigint, partner text, id text, body text, ttl_ms float8)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-#variable_conflict use_column
-declare
-  v_event loci.projections;
-  v_count int := 0;
-  v_bytes bigint := 0;
-begin
-  perform set_config('loci.instance', p_instance, true);
-  for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
-    and (p.expires_at is null or p.expires_at > clock_timestamp()) order by p.seq
-  loop
-    exit when v_count >= p_limit or v_bytes >= p_bytes_max;
-    continue when not loci.prj_is_intact(v_event, p_instance, p_database);
-    seq := v_event.seq; partner := v_event.partner; id := v_event.id; body := v_event.body;
-    ttl_ms := ceil(extract(epoch from v_event.expires_at - clock_timestamp()) * 1000);
-    v_count := v_count + 1; v_bytes := v_bytes + octet_length(body);
-    return next;
-  end loop;
-end
-$$;
-
--- Do all of these events still wait? One that was taken in, taken back or has expired since does not. Called by
--- cycle_commit, with the head locked. Cost: one read for each.
-create or replace function loci.prj_all_pending(p_instance text, p_database text, p_seqs bigint[]) returns boolean language sql stable as $$
-  select count(*) = cardinality(p_seqs) from loci.projections p where p.instance_id = p_instance and p.database = p_database
-    and p.seq = any (p_seqs) and p.is_pending
-$$;
-
--- Says that a cycle has taken these events in, each as the record of the same place in p_records, null where it made
--- none. What an event said stands in that record and nowhere else, so that erasing it erases that; who takes the event
--- back takes the record back. Called by cycle_commit, which has entered. Locks: rows, totals. Cost: one write for each.
-create or replace function loci.prj_take_in(p_instance text, p_database text, p_seqs bigint[], p_records text[]) returns void
-language plpgsql as $$
-declare
-  v_before loci.databases;
-  v_head loci.databases;
-  v_old loci.projections;
-  v_new loci.projections;
-begin
-  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
-  v_head := v_before;
-  for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
-    and p.seq = any (p_seqs) and p.is_pending
-  loop
-    v_new := v_old;
-    v_new.is_pending := false;
-    v_new.record_id := p_records[array_position(p_seqs, v_old.seq)];
-    v_new.body := (v_old.body::jsonb - 'payload' - 'task_intent')::text;
-    v_head := loci.prj_replace(v_head, v_old, v_new);
-  end loop;
-  perform loci.prj_save_head(v_before, v_head);
-end
-$$;
-comment on function loci.prj_take_in is 'without enter_database: called by functions that have entered';
-
--- Erases the content of projections whose time is over, at most p_limit of them, and puts the next time on the list. An
--- outcome whose words are gone can no longer be taken off what was computed from it, so the head says since when that
--- is to be computed again. One that does not fit its digest stays, and is left for ten minutes. Called by the worker of
--- due rows, kind `projections`. Locks: the head, rows, the due row, totals.
-create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int) returns void
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
-declare
-  -- Read once: an index serves no comparison with what may change from row to row.
-  v_now timestamptz := clock_timestamp();
-  v_entered record;
-  v_head loci.databases;
-  v_old loci.projections;
-  v_new loci.projections;
-  v_next timestamptz;
-begin
-  select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
-  if v_entered.outcome = 'open' then
-    v_head := v_entered.head;
-    for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
-      and p.expires_at <= v_now order by p.expires_at limit p_limit
-    loop
-      v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false;
-      v_head := loci.prj_replace(v_head, v_old, v_new);
-      if v_old.class = 'tool_outcome' then
-        v_head.seq := v_head.seq + 1;
-        v_head.prj_erased_at := v_head.seq;
-      end if;
-    end loop;
-    if v_head is distinct from v_entered.head then
-      perform loci.prj_save_head(v_entered.head, v_head);
-      if v_head.prj_erased_at > (v_entered.head).prj_erased_at then
-        perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
-      end if;
-    end if;
-    select p.expires_at into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database
-      and p.expires_at is not null order by p.expires_at limit 1;
-  end if;
-  if v_next is null then
-    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
-  else
-    update loci.due d set at = case when v_next <= v_now and v_head is not distinct from v_entered.head
-        then clock_timestamp() + interval '10 minutes' else v_next end
-      where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
-  end if;
-end
-$$;

@@ -11,10 +11,10 @@ const INSTANCE = 'svc_1'
 const SETTLED = 8
 
 const mac = (text: string) => Buffer.from(text).toString('hex').padEnd(32, '0')
-const write = (n: number, kind: string, { id = `new ${n}`, key = `new ${n}`, target = 'null::text' } = {}) =>
+const write = (n: number, kind: string, { id = `new ${n}`, key = `new ${n}`, target = '' } = {}) =>
   `select outcome from loci.prj_write('${INSTANCE}', 10, array[null::int], array['d'], array['crm'], array['${id}'], array[true], array[false],
-    array['${kind}'], array['${mac(key)}'], array['${mac('content')}'], array['support'], array['{}'], array[${target}], array[null::float8],
-    array[null::text], array[null::text], array[null::text], array[null::text], array[null::timestamptz])`
+    array['${kind}'], array['${mac(key)}'], array['${mac('content')}'], array['support'], array['{}'], ${target ? `array[${target}]` : 'null'}, null,
+    null, null, null, null, null)`
 const tail = (after: number, limit: number) =>
   `select seq from loci.advice_tail('${INSTANCE}', 'd', ${after}, ${limit}, 4194304, 'default')`
 const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, 100000, '[]', 10, 1048576)`

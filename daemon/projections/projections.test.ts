@@ -145,6 +145,49 @@ test('an array is answered in its order, and applied whole or not at all; a refu
   assert.deepEqual((await records()).map(({ content }) => content).sort(), ['Ada likes coffee', 'Ada likes tea'])
 })
 
+// Mutants: `w.class = 'event'` false, a digest without task_class, `sum(m.bytes)` 0, `folded` 0 and `pending` 0 in
+// prj_write_plain(), or no `exception` there.
+test('projections that arrive together and only add are stored as they are one by one', async () => {
+  const together = await fresh()
+  const single = await fresh()
+  // While something is awaited, each is looked at by itself.
+  for (const one of [together, single])
+    await one.project(envelope({ projection_class: 'retraction', supersedes: 'never comes' }))
+  await daemon.sql('update loci.databases set prj_awaited = 0 where name = $1', [together.database])
+  const sent = [
+    envelope({ payload: { a: 1 }, task_class: 'support', projection_id: 'given' }),
+    envelope({ projection_class: 'tool_outcome', tools: [{ tool_id: 't', outcome: 'success' }], ttl_ms: 3_600_000 }),
+    envelope({ projection_class: 'retraction' }),
+    envelope({ projection_class: 'fact', ttl_ms: 3_600_000 }),
+    envelope({ task_intent: 'count ¼ of them', ttl_ms: 3_600_000 }),
+  ]
+  const results = await together.project<Result[]>(sent)
+  assert.deepEqual(
+    results.map(({ appliedSeq }) => appliedSeq),
+    (await single.project<Result[]>(sent)).map(({ appliedSeq }) => appliedSeq),
+  )
+  const rowsOf = ({ database }: { database: string }) =>
+    daemon.sql(
+      `select p.seq::int, partner, class, encode(key_mac, 'hex') as key, encode(content_mac, 'hex') as content, task_class, body, target,
+        takes_back, taken_by, record_id, is_pending, extract(epoch from expires_at - p.created_at) as ttl, digest = loci.prj_digest(p) as fits,
+        h.seq::int as head, prj_rows, prj_bytes, prj_pending, prj_folded, prj_unsettled, (select array_agg(kind order by kind) from loci.due d
+          where d.instance_id = h.instance_id and d.database = h.name) as due
+      from loci.projections p join loci.databases h on h.instance_id = p.instance_id and h.name = p.database
+      where p.database = $1 and p.target is null order by p.seq`,
+      [database],
+    )
+  const rows = await rowsOf(together)
+  assert.equal(rows.length, sent.length)
+  assert.ok(rows.every(({ fits }) => fits))
+  assert.deepEqual(rows, await rowsOf(single))
+  assert.deepEqual(
+    await together.project<Result[]>(sent),
+    results.map((one) => ({ ...one, duplicate: true })),
+  )
+  await daemon.sql('update loci.databases set prj_awaited = 1 where name = $1', [together.database])
+  assert.equal(await consistency(), 'consistent')
+})
+
 test('an envelope that says the same event twice in one array is stored once, or refused', async () => {
   const { send, project } = await fresh()
   const sent = envelope()

@@ -42,8 +42,12 @@ export async function commitProjections(pool: Pool, instanceId: string, acts: In
 }
 
 async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Promise<ActOutcome[]> {
-  const all = acts.flatMap((act, at) => act.projections.map((projection) => ({ ...projection, act, at })))
-  const column = <Value>(of: (one: (typeof all)[number]) => Value) => all.map(of)
+  const all = acts.flatMap((act, at) => act.projections.map((projection) => ({ projection, act, at })))
+  // Null where every value is: most columns of most calls, and nobody writes or reads their NULLs.
+  const column = <Value>(of: (one: NewProjection, act: IngestAct, at: number) => Value | null) => {
+    const values = all.map(({ projection, act, at }) => of(projection, act, at))
+    return values.some((value) => value !== null) ? values : null
+  }
   const { rows } = await execute<IngestOutcome>(pool, {
     name: 'prj_write',
     text: `select outcome, id, seq from loci.prj_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
@@ -51,12 +55,12 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
     values: [
       instanceId,
       acts[0]?.databasesMax,
-      column(({ act, at }) => (act.isWhole ? at + 1 : null)),
-      column(({ act }) => act.database),
-      column(({ act }) => act.partner),
+      column((_, act, at) => (act.isWhole ? at + 1 : null)),
+      column((_, act) => act.database),
+      column((_, act) => act.partner),
       column(({ id }) => id),
       column(({ isGiven }) => isGiven),
-      column(({ act }) => act.isFull),
+      column((_, act) => act.isFull),
       column((one) => one.class),
       column(({ key }) => key),
       column(({ content }) => content),
@@ -71,7 +75,7 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
       column(({ record }) => record?.occurredAt ?? null),
     ],
   })
-  if (all.some(({ record }) => record !== null)) wakeEvents(pool, instanceId)
+  if (all.some(({ projection }) => projection.record !== null)) wakeEvents(pool, instanceId)
   let next = 0
   return acts.map(({ projections }) => {
     next += projections.length
