@@ -45,8 +45,12 @@ test('a service whose reconciliation always throws is counted as overdue, and th
   })
   assert.ok((await attemptsOf(broken)) >= 1)
 
-  await management.sql('drop trigger planted on loci.services')
-  await management.sql('update loci.due_services set due_at = now()')
+  // Its deadline again: one that passed more than a minute ago would start anew.
+  await management.sql(
+    `drop trigger planted on loci.services;
+    update loci.services set deadline_at = now() - interval '1 second' where id = '${broken}';
+    update loci.due_services set due_at = now()`,
+  )
   await eventually(async () => (await statusOf(broken)) === 'failed')
   await eventually(async () => (await countOverdue(management.pool)).count === 0)
 })

@@ -242,9 +242,10 @@ test('what is past its time fails with its reason, gives its quota back, and can
   await using lonely = await testManagement()
   const party = await lonely.organization()
   const { json: body } = await create(party)
+  // A place must have been looked for: what nobody has tried by its deadline gets another.
   await until(
-    () => statusOf(party, body.service_id),
-    (status) => status === 'provisioning',
+    async () => (await ask(party, `GET /api/v1/services/${body.service_id}`)).json,
+    ({ status, status_reason: reason }) => status === 'provisioning' && reason === 'no_capacity',
   )
   await lonely.sql(`update loci.services set deadline_at = now() - interval '1 second'`)
   await lonely.sql(`update loci.due_services set due_at = now()`)

@@ -193,7 +193,6 @@ async function everyBrokenDatabase(report: Report, postgres: Throwaway): Promise
           LOCI_DATABASE_URL: postgres.url(one.role ?? `loci_${one.program}`, database),
         },
         startedWhen: /"to":"(ready|degraded)"/,
-        withinMs: 10_000,
       })
       return complaint(outcome, one.reasons)
     } finally {

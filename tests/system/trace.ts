@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../robustness/otlp-receiver.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
-import type { LociProcess } from '../world/process.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
 import { addOrganization, addTenant, type WorldOrganization, type WorldTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
@@ -142,6 +142,7 @@ async function mutants(report: Report, receiver: OtlpReceiver, world: World, ten
     await using mutant = await plantMutant(edits)
     const daemon = await mutant.startProgram('daemon', world.daemonSettings({ LOCI_LISTEN: '127.0.0.1:0' }))
     try {
+      await untilReady(daemon.url)
       report.mutant(name, await judge(daemon))
     } finally {
       await daemon.stop()

@@ -119,7 +119,7 @@ export async function addTenant(
 }
 
 /** Every replica of the cell has heard of the instance and its key. */
-async function untilKnown({ daemons }: World, { operator }: WorldTenant, withinMs = 15_000): Promise<void> {
+async function untilKnown({ daemons }: World, { operator }: WorldTenant, withinMs = 120_000): Promise<void> {
   const until = Date.now() + withinMs
   for (const { url } of daemons) {
     for (;;) {
