@@ -7,12 +7,12 @@ import {
   recommendationId,
   type ToolRankRequest,
 } from '@loci/contract/advice.ts'
+import { EVIDENCE_BYTES_MAX, type ShownOutcome } from './evidence.ts'
 import type { Ranked } from './fold/rank.ts'
 import { type AdviceState, cellKeys, type Tally } from './fold/state.ts'
 import type { Words } from './fold/words.ts'
 import type { Declared } from './policies.ts'
 import { scopeKeyOf } from './scope.ts'
-import type { Evidence } from './store.ts'
 
 /** The partner's request in the words of ours. */
 export function requestOf(sent: ToolRankRequest): AdviceRequest {
@@ -96,19 +96,43 @@ interface Parts {
   policy: { sourceRef: string; resolved: boolean }
 }
 
+export interface Evidence {
+  outcomes: ReadonlyMap<string, readonly ShownOutcome[]>
+  refs: readonly string[]
+  isCut: boolean
+}
+
+/** Of the outcomes of the tools, the best first, as many as have the bytes that an answer may show. */
+export function boundedOutcomes(
+  tools: readonly string[],
+  outcomesOf: (tool: string) => readonly ShownOutcome[],
+): Pick<Evidence, 'outcomes' | 'isCut'> {
+  const outcomes = new Map<string, readonly ShownOutcome[]>()
+  let bytes = 0
+  for (const tool of tools) {
+    const all = outcomesOf(tool)
+    const end = all.findIndex((one) => {
+      bytes += one.bytes
+      return bytes >= EVIDENCE_BYTES_MAX
+    })
+    outcomes.set(tool, end < 0 ? all : all.slice(0, end + 1))
+    if (end >= 0) return { outcomes, isCut: true }
+  }
+  return { outcomes, isCut: false }
+}
+
 export function answerOf({ request, judged, denied, evidence, policy }: Parts) {
   const { taskClass, taskIntent, sourceEventId, runId = null, scope = null } = request
-  const byTool = Map.groupBy(evidence.outcomes, ([tool]) => tool)
   return {
     recommendationId: recommendationId(sourceEventId),
     ...{ taskClass, taskIntent, sourceEventId, runId, scope },
     rankedTools: judged.map((tool): RankedTool => {
-      const shown = byTool.get(tool.toolId) ?? []
-      const lastOutcomeAt = shown[0] ? new Date(shown[0][4]).toISOString() : null
+      const shown = evidence.outcomes.get(tool.toolId) ?? []
+      const lastOutcomeAt = shown[0] ? new Date(shown[0].toldAt).toISOString() : null
       return {
         ...tool,
         stats: { ...tool.stats, lastOutcomeAt },
-        evidence: shown.map(([, projectionId, outcome, evidenceRefs]) => ({ projectionId, outcome, evidenceRefs })),
+        evidence: shown.map(({ projectionId, outcome, refs }) => ({ projectionId, outcome, evidenceRefs: [...refs] })),
       }
     }),
     evidenceRefs: [...evidence.refs, sourceEventId],

@@ -60,8 +60,8 @@ async function fresh(database: string) {
 
 const refs = (n: number) => Array.from({ length: 64 }, (_, at) => `${n}-${at} ${'ä'.repeat(1_000)}`)
 
-// Mutants: advice_newest() without the look at v_bytes (64 times as long an answer); the same in the loop of
-// advice_evidence() (every event is read); `bytes` not counted in it (the answer does not say that it is cut).
+// Mutants: advice_newest() without the look at v_bytes (64 times as much is read); the same in the loop of
+// advice_evidence() (every event is read).
 test('a rank shows two megabytes of evidence and of references, the best tools first, and says that it is cut', async () => {
   const { rank, tell } = await fresh('evidence')
   const outcome = (n: number) => ({
@@ -82,6 +82,15 @@ test('a rank shows two megabytes of evidence and of references, the best tools f
   // Of the newest events, whole: as many as have two megabytes with what else they say.
   assert.deepEqual([evidenceRefs.at(-1), evidenceRefs.at(-2)?.slice(0, 5)], ['ask', '15-63'])
   assert.equal(evidenceRefs.length, 7 * 64 + 1)
+  // Asked again, when some of it is kept.
+  assert.equal((await rank()).text, text)
+  const [read] = await daemon.sql<{ length: number }>(
+    `select octet_length(outcomes) as length from loci.advice_evidence($1, 'evidence', 'support', null, null, $2, 20, array_fill(200, array[64]), 1000,
+      (select json_agg(json_build_array(p.seq, 0, t, 'success') order by p.seq desc) from loci.projections p, unnest($2::text[]) t
+        where p.database = 'evidence' and p.class = 'tool_outcome'), 1000, 2097152)`,
+    [own.svc, TOOLS],
+  )
+  assert.ok((read?.length ?? 0) > MIB && (read?.length ?? 0) < 3 * MIB, `${read?.length} bytes were read`)
 })
 
 // Mutant: p_bytes_max left out of advice_tail() (one page has all).
@@ -91,7 +100,7 @@ test('what is folded at once has two megabytes, and a rank after many large outc
   const outcome = (n: number) => ({ payload, tools: [{ tool_id: `tool-${n % 2}`, outcome: 'success' }] })
   for (let n = 0; n < 6; n += 1) await tell('tool_outcome', 2, outcome)
   const [page] = await daemon.sql<{ length: number; isCut: boolean }>(
-    `select octet_length(told) as length, is_cut as "isCut" from loci.advice_tail($1, 'large', 0, 256, 2097152, null)`,
+    `select octet_length(told) as length, is_cut as "isCut" from loci.advice_tail($1, 'large', 0, 256, 2097152, null, null)`,
     [own.svc],
   )
   assert.deepEqual([page?.isCut, (page?.length ?? 0) < 2.5 * MIB], [true, true], `${page?.length}`)

@@ -1,14 +1,19 @@
 -- Advice: the outcomes of a database in order, snapshots of what they add up to, and evidence. Reads set the context of
 -- row-level security in the same call as the work.
 
--- A projection as the fold takes it: [seq, partner, class, body, takes back, is void]. Without a body where it is no
--- outcome, or its content is gone or damaged. What it says does not depend on the clock: content counts until it is
--- erased.
+-- A projection as the fold takes it: [seq, partner, class, body, takes back, is void, id, told at, expires at]. Without
+-- a body where it is no outcome, or its content is gone or damaged. What it says does not depend on the clock: content
+-- counts until it is erased.
 create or replace function loci.advice_told(p loci.projections) returns json language plpgsql stable parallel safe as $$
 begin
   return json_build_array(p.seq, p.partner, p.task_class,
-    case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false));
+    case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false),
+    p.id, loci.advice_ms(p.created_at)::bigint, loci.advice_ms(p.expires_at));
 end
+$$;
+
+create or replace function loci.advice_ms(p_at timestamptz) returns numeric language sql stable parallel safe as $$
+  select extract(epoch from p_at) * 1000
 $$;
 
 -- What a projection is known by: of another history the one of its number has another mark. The same, sent again after
@@ -18,30 +23,48 @@ create or replace function loci.advice_mark(p loci.projections) returns text lan
 $$;
 
 -- What a replica needs to go on folding behind the projection p_after, of one moment: the database's life and number,
--- the number of its last erasure of an outcome, which snapshot is stored, the mark of p_after, what was told since (at
--- most p_limit, and as many as have p_bytes_max; is_cut: there may be more) and the mark of the last of it, of what is
--- taken back the projections up to p_after, and the weights of both that are stored: [[seq, place, tool, outcome, t, u,
--- attempt, expected]]. policy, fallback: the stored policies of that name and `default`; is_damaged: one of them cannot
--- be read. Without a life there is no such database. Called by readTail(): every rank. No locks. Cost: two index
--- ranges, four reads by keys.
-create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_bytes_max bigint, p_policy text,
-  out life text, out seq bigint, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out mark text, out told text,
-  out last_mark text, out taken text, out weights text, out is_cut boolean, out policy text, out fallback text, out is_damaged boolean)
+-- the number of its last erasure of an outcome, which snapshot is stored, what the head says of the projections
+-- (p_head: what it said when the caller last read; is_same: still, so nothing was told, taken back or erased since),
+-- the mark of p_after, what was told since (at most p_limit, and as many as have p_bytes_max; is_cut: there may be
+-- more) and the mark of the last of it, of what is taken back the projections up to p_after, and the weights of both
+-- that are stored: [[seq, place, tool, outcome, t, u, attempt, expected]]. policy, fallback: the stored policies of
+-- that name and `default`; is_damaged: one of them cannot be read. Without a life there is no such database. Called by
+-- readTail(): every rank. No locks. Cost: three reads by keys; else two index ranges and a read by key more.
+create or replace function loci.advice_tail(p_instance text, p_database text, p_after bigint, p_limit int, p_bytes_max bigint, p_policy text, p_head text,
+  out life text, out seq bigint, out now float8, out erased_at bigint, out snapshot_seq bigint, out snapshot_erased_at bigint, out head text,
+  out is_same boolean, out mark text, out told text, out last_mark text, out taken text, out weights text, out is_cut boolean, out policy text,
+  out fallback text, out is_damaged boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
+  v_config loci.configs;
   v_row loci.projections;
   v_rows loci.projections[] := '{}';
   v_bytes bigint := 0;
   v_taken bigint[];
 begin
   perform set_config('loci.instance', p_instance, true);
-  select extract(epoch from h.created_at)::text, h.seq, h.prj_erased_at into life, seq, erased_at from loci.databases h
+  now := loci.advice_ms(clock_timestamp());
+  select extract(epoch from h.created_at)::text, h.seq, h.prj_erased_at, h.prj_rows || ' ' || h.prj_set_a || ' ' || h.prj_set_b
+    into life, seq, erased_at, head from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
     return;
   end if;
   select s.seq, s.erased_at into snapshot_seq, snapshot_erased_at from loci.advice_snapshots s
     where s.instance_id = p_instance and s.database = p_database;
+  is_damaged := false;
+  for v_config in select * from loci.configs c where c.instance_id = p_instance and c.database = p_database
+    and c.kind in ('policy/default', 'policy/' || p_policy)
+  loop
+    is_damaged := is_damaged or v_config.digest is distinct from loci.config_digest(p_instance, p_database, v_config.kind, v_config.version, v_config.sent);
+    policy := case when v_config.kind = 'policy/' || p_policy then v_config.sent else policy end;
+    fallback := case when v_config.kind = 'policy/default' then v_config.sent else fallback end;
+  end loop;
+  is_same := coalesce(head = p_head, false);
+  is_cut := false;
+  if is_same then
+    return;
+  end if;
   mark := loci.advice_mark(loci.advice_projection(p_instance, p_database, p_after));
   for v_row in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
     and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit
@@ -54,7 +77,7 @@ begin
       where v_row.takes_back <= p_after and t.instance_id = p_instance and t.database = p_database and t.seq >= v_row.takes_back
         and t.seq <= v_row.takes_back order by t.seq limit 1), 0);
   end loop;
-  is_cut := coalesce(is_cut, false) or cardinality(v_rows) >= p_limit;
+  is_cut := is_cut or cardinality(v_rows) >= p_limit;
   told := (select coalesce(json_agg(loci.advice_told(r))::text, '[]') from unnest(v_rows) r);
   last_mark := loci.advice_mark(v_rows[cardinality(v_rows)]);
   v_taken := array(select r.takes_back from unnest(v_rows) r where r.takes_back <= p_after);
@@ -66,8 +89,6 @@ begin
     union all
     (select o.* from unnest(v_taken) n, lateral (select * from loci.advice_weights i where i.instance_id = p_instance and i.database = p_database
       and i.seq >= n and i.seq <= n order by i.seq, i.place) o)) w);
-  select c.sent, not c.intact into policy, is_damaged from loci.config_layers(p_instance, p_database, 'policy/' || p_policy) c;
-  select c.sent, is_damaged or not c.intact into fallback, is_damaged from loci.config_layers(p_instance, p_database, 'policy/default') c;
 end
 $$;
 
@@ -147,9 +168,10 @@ end
 $$;
 
 -- A projection by its number. As a range in order, with sorting off: only the primary key serves that, while for an
--- equality a plan that is made when the table is small reads the whole database by another index.
+-- equality a plan that is made when the table is small reads the whole database by another index. Its callers have
+-- sorting and the like off: settings of its own would cost more than the read.
 create or replace function loci.advice_projection(p_instance text, p_database text, p_seq bigint) returns loci.projections
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+language plpgsql stable as $$
 declare
   v_found loci.projections;
 begin
@@ -159,85 +181,87 @@ begin
 end
 $$;
 
--- A projection that may be shown, or nulls. Not p_is_read: of its columns the number alone, and its content is neither
--- read nor verified, as the state counts it without that.
-create or replace function loci.advice_shown(p_instance text, p_database text, p_seq bigint, p_is_read boolean) returns loci.projections
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
-declare
-  v_found loci.projections;
-begin
-  if p_is_read then
-    v_found := loci.advice_projection(p_instance, p_database, p_seq);
-    return case when v_found.seq is not null and loci.advice_is_shown(v_found) then v_found end;
-  end if;
-  select p.seq into v_found.seq from loci.projections p where p.instance_id = p_instance and p.database = p_database
-    and p.seq >= p_seq and p.seq <= p_seq and p.taken_by is null and p.body is not null
-    and (p.expires_at is null or p.expires_at > clock_timestamp()) order by p.seq limit 1;
-  return v_found;
-end
-$$;
-
--- The newest outcomes of tools in a task class up to p_through, at most p_limit of each: first from the tail that the
--- caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this class and scope), then from the weights.
--- p_scope: a hash; outcomes without a scope match each. Of a tool at most ten times p_limit weights are looked at. It
--- ends with the outcome at which the bodies have p_bytes_max: one projection may have half a megabyte, and tell of 64
--- tools. p_bytes_max null: no content is read, so a tool that is asked for is never left out. One row at a time, by
--- keys: as one statement the planner, which cannot know what a hash of a row costs, read all rows for each (20 s for
--- 1,200 outcomes, measured). Called by advice_evidence and readRecent(). No locks. Cost: two reads by keys for each
--- outcome.
-create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_through bigint, p_tail json,
-  p_bytes_max bigint)
-returns table (tool text, seq bigint, outcome text, projection loci.projections)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+-- The newest outcomes of each tool in a task class up to p_through, at most p_limit of those that may be shown, with
+-- their content: first from the tail that the caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this
+-- class and scope), then from the weights, of which p_looks are looked at. After the last of a tool comes a row without
+-- a number: looked, how many weights were. p_scope: a hash; outcomes without a scope match each. It ends with the
+-- outcome at which the bodies have p_bytes_max, and then without that row: one projection may have half a megabyte, and
+-- tell of 64 tools. Digests are verified row by row: as a condition the planner, which cannot know what a hash of a row
+-- costs, had it for all rows (20 s for 1,200 outcomes, measured). Called by advice_evidence. No locks. Cost: two reads
+-- by keys and a digest for each outcome.
+create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_looks int[],
+  p_through bigint, p_tail json, p_bytes_max bigint)
+returns table (tool text, seq bigint, place int, outcome text, looked int, projection loci.projections) language plpgsql stable as $$
 #variable_conflict use_column
 declare
   v_row record;
   v_left int;
-  v_before bigint;
   v_bytes bigint := 0;
 begin
-  perform set_config('loci.instance', p_instance, true);
-  foreach tool in array p_tools loop
-    v_left := p_limit; v_before := p_through + 1;
-    for v_row in select (r ->> 0)::bigint as seq, r ->> 3 as outcome from json_array_elements(p_tail) r where r ->> 2 = tool loop
+  for n in 1 .. cardinality(p_tools) loop
+    tool := p_tools[n]; looked := 0; v_left := p_limit;
+    for v_row in select o.*, p as projection from (
+        (select (r ->> 0)::bigint as seq, (r ->> 1)::int as place, r ->> 3 as outcome, null::text as scope, 0 as looked
+          from json_array_elements(p_tail) r where r ->> 2 = p_tools[n])
+        union all
+        (select w.seq, w.place, w.outcome, w.scope, 1 from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database
+          and w.task_class = p_class and w.tool = p_tools[n] and w.seq <= p_through order by w.seq desc, w.place desc limit p_looks[n])) o,
+      lateral (select * from loci.projections i where i.instance_id = p_instance and i.database = p_database and i.seq >= o.seq and i.seq <= o.seq
+        order by i.seq limit 1) p
+    loop
       exit when v_left = 0;
-      v_before := least(v_before, v_row.seq);
-      projection := loci.advice_shown(p_instance, p_database, v_row.seq, p_bytes_max is not null);
-      if projection.seq is not null then
-        seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1; v_bytes := v_bytes + coalesce(octet_length(projection.body), 0);
+      looked := looked + v_row.looked;
+      continue when p_scope is not null and v_row.scope <> p_scope;
+      projection := v_row.projection;
+      -- Another replica may have stored a snapshot meanwhile, with what is in the tail: not twice.
+      if projection.taken_by is null and projection.body is not null and (projection.expires_at is null or projection.expires_at > clock_timestamp())
+        and (seq is null or (v_row.seq, v_row.place) < (seq, place)) and loci.prj_is_intact(projection, p_instance, p_database) then
+        seq := v_row.seq; place := v_row.place; outcome := v_row.outcome;
+        v_left := v_left - 1; v_bytes := v_bytes + octet_length(projection.body);
         return next;
         if v_bytes >= p_bytes_max then
           return;
         end if;
       end if;
     end loop;
-    if v_left > 0 then
-      for v_row in select w.seq, w.outcome, w.scope from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database
-        and w.task_class = p_class and w.tool = advice_newest.tool and w.seq < v_before order by w.seq desc, w.place desc limit p_limit * 10
-      loop
-        exit when v_left = 0;
-        continue when p_scope is not null and v_row.scope is not null and v_row.scope <> p_scope;
-        projection := loci.advice_shown(p_instance, p_database, v_row.seq, p_bytes_max is not null);
-        if projection.seq is not null then
-          seq := v_row.seq; outcome := v_row.outcome; v_left := v_left - 1; v_bytes := v_bytes + coalesce(octet_length(projection.body), 0);
-          return next;
-          if v_bytes >= p_bytes_max then
-            return;
-          end if;
-        end if;
-      end loop;
-    end if;
+    seq := null; place := null; projection := null;
+    return next;
   end loop;
 end
 $$;
 
--- What an answer shows beside its numbers, as JSON. evidence: [[tool, id, outcome, refs, told at]], newest first. refs:
--- the references of the events of the class, oldest first: of the newest 5,000 events as many as have p_refs_max
--- references; is_cut: there are more. p_scope_json: the scope itself, compared as JSON; null matches each. Of outcomes
--- and of events each only as many are read as have p_bytes_max; bytes: what was read. Called by readEvidence(): every
--- rank. No locks. Cost: advice_newest, and one index range.
+-- By tool, what its newest outcomes in the class were, as advice_newest says; without their content, which is neither
+-- read nor verified, as the state counts it without that. Called by readRecent(). No locks. Cost: two reads by keys for
+-- each outcome.
+create or replace function loci.advice_recent(p_instance text, p_database text, p_class text, p_tools text[], p_limit int, p_looks int[], p_through bigint,
+  p_tail json) returns table (tool text, outcome text)
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  for n in 1 .. cardinality(p_tools) loop
+    return query select p_tools[n], o.outcome from (
+        (select (r ->> 0)::bigint as seq, r ->> 3 as outcome from json_array_elements(p_tail) r where r ->> 2 = p_tools[n])
+        union all
+        (select w.seq, w.outcome from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database
+          and w.task_class = p_class and w.tool = p_tools[n] and w.seq <= p_through
+          and w.seq < coalesce((select min((r ->> 0)::bigint) from json_array_elements(p_tail) r where r ->> 2 = p_tools[n]), p_through + 1)
+          order by w.seq desc, w.place desc limit p_looks[n])) o
+      where (select p.taken_by is null and p.body is not null and (p.expires_at is null or p.expires_at > clock_timestamp()) from loci.projections p
+        where p.instance_id = p_instance and p.database = p_database and p.seq >= o.seq and p.seq <= o.seq order by p.seq limit 1)
+      limit p_limit;
+  end loop;
+end
+$$;
+
+-- What an answer shows beside its numbers, as JSON. outcomes: the rows of advice_newest, [[tool, seq, id, outcome,
+-- refs, told at, expires at, bytes]], of each tool newest first, and looks [[tool, looked]] of those that were read to
+-- their end. refs: the references of the events of the class, oldest first: of the newest 5,000 events as many as have
+-- p_refs_max references; is_cut: there are more. p_scope_json: the scope itself, compared as JSON; null matches each.
+-- Of outcomes and of events each only as many are read as have p_bytes_max; bytes: what was read. Called by
+-- readEvidence(). No locks. Cost: advice_newest, and one index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
-  p_through bigint, p_tail json, p_refs_max int, p_bytes_max bigint, out evidence text, out refs text, out is_cut boolean, out bytes bigint)
+  p_looks int[], p_through bigint, p_tail json, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text, out refs text, out is_cut boolean,
+  out bytes bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_event loci.projections;
@@ -246,18 +270,17 @@ declare
   v_refs text[] := '{}';
   v_seen int := 0;
   v_bytes bigint := 0;
-  v_is_full boolean;
 begin
   perform set_config('loci.instance', p_instance, true);
-  evidence := '[]'; is_cut := false; bytes := 0;
+  bytes := 0; is_cut := false;
   if cardinality(p_tools) > 0 then
-    select coalesce(json_agg(json_build_array(e.tool, (e.projection).id, e.outcome, coalesce((e.projection).body::jsonb -> 'evidence_refs', '[]'),
-        (extract(epoch from (e.projection).created_at) * 1000)::bigint) order by e.seq desc)::text, '[]'),
-        coalesce(sum(octet_length((e.projection).body)), 0)
-      into evidence, bytes
-      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_through, p_tail, p_bytes_max) e;
+    select json_agg(json_build_array(e.tool, e.seq, (e.projection).id, e.outcome, coalesce((e.projection).body::jsonb -> 'evidence_refs', '[]'),
+        loci.advice_ms((e.projection).created_at)::bigint, loci.advice_ms((e.projection).expires_at), octet_length((e.projection).body)))
+        filter (where e.seq is not null)::text,
+        json_agg(json_build_array(e.tool, e.looked)) filter (where e.seq is null)::text, coalesce(sum(octet_length((e.projection).body)), 0)
+      into outcomes, looks, bytes
+      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_looks, p_through, p_tail, p_bytes_max) e;
   end if;
-  v_is_full := bytes >= p_bytes_max;
   for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.task_class = p_class
     and p.class = 'event' and p.seq <= p_through order by p.seq desc limit 5001
   loop
@@ -265,14 +288,15 @@ begin
     is_cut := v_seen > 5000 or cardinality(v_refs) > p_refs_max or v_bytes >= p_bytes_max;
     exit when is_cut;
     v_bytes := v_bytes + coalesce(octet_length(v_event.body), 0);
-    if loci.advice_is_shown(v_event) then
+    if v_event.taken_by is null and v_event.body is not null and (v_event.expires_at is null or v_event.expires_at > clock_timestamp())
+      and loci.prj_is_intact(v_event, p_instance, p_database) then
       v_body := v_event.body::jsonb;
       if v_body ? 'evidence_refs' and (v_scope is null or coalesce(nullif(v_body -> 'scope', 'null'), v_scope) = v_scope) then
         v_refs := array(select jsonb_array_elements_text(v_body -> 'evidence_refs')) || v_refs;
       end if;
     end if;
   end loop;
-  is_cut := is_cut or v_is_full or cardinality(v_refs) > p_refs_max; bytes := bytes + v_bytes;
+  is_cut := is_cut or cardinality(v_refs) > p_refs_max; bytes := bytes + v_bytes;
   refs := array_to_json(v_refs[greatest(1, cardinality(v_refs) - p_refs_max + 1):])::text;
 end
 $$;

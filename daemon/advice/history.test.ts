@@ -108,17 +108,19 @@ test('nor is it when others, or the same again, have come under the numbers of w
   for (const replica of [begun, later]) assert.equal(await rank(), await rank(replica))
 })
 
-// Mutant: a state that stands at the number of the head (`known.seq = tail.seq` and `known.mark = null` in read()).
-test('an outcome under the number of an event that was lost is counted', async () => {
-  const { outcome, event, tell, attempts, keep } = await partnerOf('between')
-  await tell(...times(5, () => outcome('kept')))
-  const restore = await keep()
-  await tell(...times(3, event))
-  assert.deepEqual(await attempts(), { kept: 5 })
-  await restore()
-  await tell(outcome('new'), ...times(3, event))
-  assert.deepEqual(await attempts(), { kept: 5, new: 1 })
-})
+// Mutants: a state that stands at the number of the head (`known.seq = tail.seq` and `known.mark = null` in read());
+// `head` of the number alone in advice_tail(), where as much is told as was lost.
+for (const events of [2, 3])
+  test(`an outcome under the number of an event that was lost is counted, with ${events} events behind it`, async () => {
+    const { outcome, event, tell, attempts, keep } = await partnerOf(`between-${events}`)
+    await tell(...times(5, () => outcome('kept')))
+    const restore = await keep()
+    await tell(...times(3, event))
+    assert.deepEqual(await attempts(), { kept: 5 })
+    await restore()
+    await tell(outcome('new'), ...times(events, event))
+    assert.deepEqual(await attempts(), { kept: 5, new: 1 })
+  })
 
 // Mutant: isContinued() without `known.stored <= snapshotSeq`.
 test('what a lost snapshot had of each outcome is stored again, and can be taken back', async () => {

@@ -5,6 +5,8 @@ import { scopeKeyOf } from './scope.ts'
 
 /** Outcomes that a failure budget looks at, and from how many on it says anything. */
 export const BUDGET_OUTCOMES = 50
+/** They are among so many of the newest, whatever became of those. */
+export const BUDGET_LOOKS_MAX = 500
 const BUDGET_FROM = 10
 
 /** What a request says of a tool. */

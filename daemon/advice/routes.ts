@@ -22,11 +22,20 @@ import type { PartnerAccess } from '../access/partner.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import type { Due } from '../databases/store.ts'
 import { versionOf } from '../databases/versions.ts'
-import { answerOf, candidatesOf, judgedOf, requestOf } from './advice.ts'
+import { answerOf, boundedOutcomes, candidatesOf, type Evidence, judgedOf, requestOf } from './advice.ts'
+import { LOOKS_MAX, SHOWN_MAX } from './evidence.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
 import { wordsOf } from './fold/words.ts'
-import { BUDGET_OUTCOMES, boundedDenials, type Declared, denialOf, isBudgeted, rulesFor } from './policies.ts'
+import {
+  BUDGET_LOOKS_MAX,
+  BUDGET_OUTCOMES,
+  boundedDenials,
+  type Declared,
+  denialOf,
+  isBudgeted,
+  rulesFor,
+} from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
 import { type AdviceStates, catalogueOf, type Known } from './states.ts'
 import {
@@ -48,7 +57,6 @@ interface AdviceOptions {
 }
 
 const SHARED = { tag: 'advice', subservice: 'advice' }
-const EVIDENCE_MAX = 20
 const REFS_MAX = 1_000
 const POLICIES_MAX = 100
 /** Rules that are held against tools in the time of a row: .1 us each, a request of one unit .4 ms. */
@@ -172,7 +180,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     return shares.inTurn(place.instanceId, async () => {
       requireRate()
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const { known, policy, fallback } = await states.read(pool, place, policyNameOf(sourceRef))
+      const { known, policy, fallback, now } = await states.read(pool, place, policyNameOf(sourceRef))
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
@@ -185,15 +193,43 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       // What was told of since then was not held against the policy, and is not advised yet.
       const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
       // From here to the next await nobody folds on: what is told below is of one state.
-      const { judged, shown } = judge(known, request, candidates, allowed)
-      const evidence = await readEvidence(pool, place, {
-        ...{ ...shown, taskClass: request.taskClass, scopeKey: scopeKeyOf(request.scope), scope: request.scope },
-        ...{ limit: EVIDENCE_MAX, refsMax: REFS_MAX },
-      })
-      countRows(evidence.outcomes.length + evidence.refs.length / 10)
+      const judged = judge(known, request, candidates, allowed)
+      const evidence = await evidenceOf(place, known, request, judged, now)
+      countRows(evidence.shown + evidence.refs.length / 10)
       countRead(evidence.bytes)
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
+  }
+
+  /** What the state has kept of the tools' outcomes, and the rest as it is read. Until it is, nothing is awaited. */
+  async function evidenceOf(
+    place: Due,
+    known: Known,
+    { taskClass, scope }: AdviceRequest,
+    judged: ReturnType<typeof judgedOf>,
+    now: number,
+  ): Promise<Evidence & { shown: number; bytes: number }> {
+    const task = { taskClass, scope: scopeKeyOf(scope) }
+    const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
+    const { seq, through, evidence } = known
+    const kept = new Map(tools.map((tool) => [tool, evidence.find(task, tool, now)]))
+    const missing = tools.filter((tool) => kept.get(tool) === undefined)
+    const { tail, looked } = tailOf(known, { ...task, tools: missing, limit: SHOWN_MAX, looksMax: LOOKS_MAX })
+    const looks = looked.map((count) => LOOKS_MAX - count)
+    const read = await readEvidence(pool, place, {
+      ...{ taskClass, scopeKey: task.scope, scope, tools: missing, limit: SHOWN_MAX, looks, through, tail },
+      refsMax: REFS_MAX,
+    })
+    const outcomesOf = (tool: string) => kept.get(tool) ?? read.outcomes.get(tool) ?? []
+    // What was folded meanwhile is not in it.
+    if (known.seq === seq)
+      for (const [at, tool] of missing.entries()) {
+        const more = read.looked.get(tool)
+        if (more !== undefined) evidence.keep(task, tool, outcomesOf(tool), (looked[at] ?? 0) + more)
+      }
+    const { outcomes, isCut } = boundedOutcomes(tools, outcomesOf)
+    const shown = outcomes.values().reduce((sum, { length }) => sum + length, 0)
+    return { outcomes, refs: read.refs, isCut: isCut || read.isCut, shown, bytes: read.bytes }
   }
 
   /** How the tools did of late for which a rule has a budget. */
@@ -204,11 +240,13 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     tools: Declared[],
     { taskClass }: AdviceRequest,
   ) {
-    const looks = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
-    const budgeted = tools.flatMap(({ toolId }, at) => (looks[at] ? [toolId] : []))
+    const isFound = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
+    const budgeted = tools.flatMap(({ toolId }, at) => (isFound[at] ? [toolId] : []))
     const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
-    const tail = tailOf(known, { ...asked, scope: null })
-    const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, through: known.through, tail })
+    const { through } = known
+    const { tail, looked } = tailOf(known, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
+    const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
+    const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, looks, through, tail })
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
       const outcomes = byTool.get(toolId) ?? []
@@ -235,29 +273,34 @@ function judge(known: Known, request: AdviceRequest, candidates: Declared[] | nu
   const intent = wordsOf(taskIntent)
   const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
   const ranked = rank(known.state, catalogueOf(known, named), ask, (name) => allowed.has(name))
-  const judged = judgedOf(known.state, ranked, request, intent)
-  const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
-  const tail = tailOf(known, { taskClass, scope, tools, limit: EVIDENCE_MAX })
-  return { judged, shown: { through: known.through, tools, tail } }
+  return judgedOf(known.state, ranked, request, intent)
 }
 
-/** Of each tool the newest outcomes of the task that are in no snapshot yet, as many as may be shown. */
-function tailOf(
-  { ledger }: Known,
-  { taskClass, scope, tools, limit }: { taskClass: string; scope: string | null; tools: string[]; limit: number },
-): TailOutcome[] {
-  const left = new Map(tools.map((tool) => [tool, limit]))
+interface TailQuery {
+  taskClass: string
+  scope: string | null
+  tools: string[]
+  limit: number
+  looksMax: number
+}
+
+/** Of each tool the newest outcomes that are in no snapshot yet, those of the task in order; and how many it has. */
+function tailOf({ ledger }: Known, { taskClass, scope, tools, limit, looksMax }: TailQuery) {
   const tail: TailOutcome[] = []
-  for (const [id, { told, weights, isTakenBack }] of [...ledger].reverse()) {
-    if (isTakenBack || told === null || told.taskClass !== taskClass) continue
-    if (scope !== null && told.scope !== null && told.scope !== scope) continue
-    for (const { place, tool } of weights) {
-      const more = left.get(tool) ?? 0
-      if (more > 0) tail.push([Number(id), place, tool, told.tools[place]?.outcome ?? ''])
-      left.set(tool, more - 1)
+  const counts = new Map(tools.map((tool) => [tool, { looked: 0, left: limit }]))
+  for (const [id, { told, weights, isTakenBack }] of counts.size === 0 ? [] : [...ledger].reverse()) {
+    if (told === null || told.taskClass !== taskClass) continue
+    const isShown = !isTakenBack && (scope === null || told.scope === null || told.scope === scope)
+    for (const { place, tool } of weights.toReversed()) {
+      const count = counts.get(tool)
+      if (count === undefined || count.looked === looksMax) continue
+      count.looked += 1
+      if (!isShown || count.left === 0) continue
+      count.left -= 1
+      tail.push([Number(id), place, tool, told.tools[place]?.outcome ?? ''])
     }
   }
-  return tail
+  return { tail, looked: tools.map((tool) => counts.get(tool)?.looked ?? 0) }
 }
 
 function rulesOf(sent: string | null): PolicyRule[] {

@@ -6,6 +6,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
+import { KeptEvidence, type Shown } from './evidence.ts'
 import { type Candidate, Catalogue } from './fold/catalogue.ts'
 import { apply, type Ledger, type Told } from './fold/fold.ts'
 import { openSnapshot, type ToolRow, takeSnapshot } from './fold/snapshot.ts'
@@ -34,6 +35,8 @@ export interface Known {
   mark: string | null
   /** The number of the head when it was last read: what is shown as evidence goes up to it. */
   through: number
+  /** What the head said of its projections then; null: not read yet. */
+  head: string | null
   erasedAt: number
   state: AdviceState
   /** By seq: what was told behind the stored snapshot. */
@@ -43,11 +46,12 @@ export interface Known {
   /** The snapshot whose rows hold for the tools that have not changed; null: none. */
   base: number | null
   catalogues: Map<string, Catalogue>
+  evidence: KeptEvidence
   /** As it was counted last. */
   bytes: number
 }
 
-type Read = Pick<Tail, 'policy' | 'fallback'> & { known: Known }
+type Read = Pick<Tail, 'policy' | 'fallback' | 'now'> & { known: Known }
 
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
@@ -66,7 +70,8 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       const known = states.get(name)
       // As it is now: others fold on meanwhile, and what is read is no older than this.
       const before = known && { ...known }
-      const tail = await readTail(sql, place, { after: known?.seq ?? 0, limit: known ? PAGE : 0, policy })
+      const { seq: after = 0, head = null } = known ?? {}
+      const tail = await readTail(sql, place, { after, limit: known ? PAGE : 0, policy, head })
       if (tail.life === null) {
         drop(name)
         return { ...tail, known: unknown() }
@@ -75,8 +80,9 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       // others is still good.
       const isHeld = known !== undefined && (states.get(name) ?? known) === known
       if (isHeld && before && isContinued(before, tail) && fold(known, tail)) {
-        if (known.seq === before.seq) known.mark = tail.mark
+        if (known.seq === before.seq && !tail.isSame) known.mark = tail.mark
         if (tail.isCut) continue
+        known.head = tail.head
         known.through = Math.max(known.through, tail.seq)
         keep(name, known)
         return { ...tail, known }
@@ -141,8 +147,8 @@ export type AdviceStates = ReturnType<typeof createAdviceStates>
 
 /** Of a database that does not exist. */
 function unknown(): Known {
-  const empty = { life: '', seq: 0, mark: null, through: 0, erasedAt: 0, stored: 0, base: null, bytes: 0 }
-  return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map() }
+  const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null, bytes: 0 }
+  return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
 }
 
 async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; erasedAt: number }): Promise<Known> {
@@ -170,11 +176,11 @@ async function openInTurns(head: Buffer, tools: readonly ToolRow[]): Promise<Adv
  * last, or another one; and where the last is still there, perhaps an older snapshot, without the weights that the
  * ledger has let go of.
  */
-function isContinued(known: Known, { life, erasedAt, mark, snapshotSeq }: Tail): boolean {
+function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }: Tail): boolean {
   return (
     known.life === life &&
     known.erasedAt === erasedAt &&
-    (known.mark === null || known.mark === mark) &&
+    (isSame || known.mark === null || known.mark === mark) &&
     known.stored <= (snapshotSeq ?? 0)
   )
 }
@@ -186,7 +192,7 @@ function fold(known: Known, tail: Tail): boolean {
   // Also of what is told here and known already: the ledger may have let go of it since this was asked.
   const before = new Map([...taken, ...told].map((row) => [row[0], row]))
   for (const row of told) {
-    const [seq, , , , , tools, takesBack, isVoid, weights] = row
+    const [seq, , , , , tools, takesBack, isVoid, weights, shown] = row
     if (seq <= known.seq) continue
     const target = String(takesBack)
     if (takesBack !== null && !ledger.has(target)) {
@@ -196,7 +202,10 @@ function fold(known: Known, tail: Tail): boolean {
     }
     const isErased = tools.length === 0 && weights !== null
     if (isVoid || isErased) ledger.set(String(seq), { told: null, weights: [], isTakenBack: true })
-    apply(state, toldOf(row), ledger)
+    if (takesBack !== null) hide(known, target)
+    const told = toldOf(row)
+    apply(state, told, ledger)
+    show(known, seq, told, shown)
     known.seq = seq
   }
   if (known.seq === told.at(-1)?.[0]) known.mark = tail.lastMark
@@ -205,6 +214,23 @@ function fold(known: Known, tail: Tail): boolean {
   for (const id of ledger.keys()) if (Number(id) <= stored) ledger.delete(id)
   known.stored = Math.max(known.stored, stored)
   return true
+}
+
+/** What is taken back is evidence no longer. */
+function hide({ ledger, evidence }: Known, id: string): void {
+  const told = ledger.get(id)?.told
+  if (told)
+    evidence.takeBack(
+      told.taskClass,
+      told.tools.map(({ tool }) => tool),
+    )
+}
+
+function show({ ledger, evidence }: Known, seq: number, told: Told, shown: Shown | null): void {
+  const { weights = [], isTakenBack = true } = ledger.get(told.id) ?? {}
+  const { taskClass, scope, tools } = told
+  const outcomeAt = (place: number) => tools[place]?.outcome ?? ''
+  evidence.add({ seq, taskClass, scope, isTakenBack, weights, outcomeAt, shown })
 }
 
 function toldOf([seq, partner, taskClass, intent, scope, tools, takesBack, , weights]: ToldRow): Told {
@@ -265,7 +291,7 @@ export function catalogueOf(known: Known, candidates: readonly Candidate[] | nul
  * What a state takes at most. Counts of words are counted as they are once they are changed: those of a snapshot take a
  * third of that (200 tools, 10^5 outcomes: 13 MB opened of 21).
  */
-function bytesOf({ state: { tools, tallies, terms, pairs }, ledger, catalogues }: Known): number {
+function bytesOf({ state: { tools, tallies, terms, pairs }, ledger, catalogues, evidence }: Known): number {
   const candidates = catalogues.keys().reduce((sum, key) => sum + key.length, 0)
   return (
     tools.length * 1_300 +
@@ -274,6 +300,7 @@ function bytesOf({ state: { tools, tallies, terms, pairs }, ledger, catalogues }
     pairs.bytes +
     (terms.entries + pairs.entries) * 16 +
     ledger.size * 2_000 +
-    candidates * 30
+    candidates * 30 +
+    evidence.bytes
   )
 }

@@ -6,6 +6,7 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { type Due, withInstance } from '../databases/store.ts'
+import { EVIDENCE_BYTES_MAX, type Shown, type ShownOutcome } from './evidence.ts'
 import type { ToolRow } from './fold/snapshot.ts'
 
 /** A projection as the database tells it to the fold. */
@@ -19,6 +20,8 @@ export type ToldRow = [
   takesBack: number | null,
   isVoid: boolean,
   weights: WeightRow[] | null,
+  /** null: its content is gone, or it is no outcome. */
+  shown: Shown | null,
 ]
 type WeightRow = [place: number, tool: string, outcome: string, t: number, u: number, attempt: number, expected: number]
 
@@ -26,7 +29,12 @@ export interface Tail {
   /** Of this database of that name: numbers are of one life. null: there is no such database. */
   life: string | null
   seq: number
+  /** By the clock of the database, in milliseconds. */
+  now: number
   erasedAt: number
+  /** What the head says of all projections. isSame: what the caller knew, so nothing is told here. */
+  head: string
+  isSame: boolean
   /** Of the stored snapshot. */
   snapshotSeq: number | null
   snapshotErasedAt: number | null
@@ -57,14 +65,14 @@ const TAIL_BYTES_MAX = 2 * 1024 * 1024
 export async function readTail(
   sql: Sql,
   { instanceId, database }: Due,
-  { after, limit, policy }: { after: number; limit: number; policy: string | undefined },
+  { after, limit, policy, head }: { after: number; limit: number; policy?: string | undefined; head: string | null },
 ): Promise<Tail> {
   const { rows } = await sql
     .query<TailRow>({
       name: 'advice_tail',
-      text: `select life, seq, erased_at as "erasedAt", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", mark,
-          told, last_mark as "lastMark", taken, weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5, $6)`,
-      values: [instanceId, database, after, limit, TAIL_BYTES_MAX, policy ?? null],
+      text: `select life, seq, now, erased_at as "erasedAt", head, is_same as "isSame", snapshot_seq as "snapshotSeq", snapshot_erased_at as "snapshotErasedAt", mark,
+          told, last_mark as "lastMark", taken, weights, is_cut as "isCut", policy, fallback, is_damaged as "isDamaged" from loci.advice_tail($1, $2, $3, $4, $5, $6, $7)`,
+      values: [instanceId, database, after, limit, TAIL_BYTES_MAX, policy ?? null, head],
     })
     .catch(unreadable)
   const { told, taken, weights, isDamaged, ...row } = rows[0] as TailRow
@@ -82,20 +90,25 @@ type StoredRow = [
   body: string | null,
   takesBack: number | null,
   isVoid: boolean,
+  id: string,
+  toldAt: number,
+  expiresAt: number | null,
 ]
 
 function toldRowOf(
-  [seq, partner, taskClass, body, takesBack, isVoid]: StoredRow,
+  [seq, partner, taskClass, body, takesBack, isVoid, projectionId, toldAt, expiresAt]: StoredRow,
   stored: [seq: number, ...WeightRow][] | undefined,
 ): ToldRow {
   const {
     task_intent = null,
     scope = null,
     tools = [],
+    evidence_refs: refs = [],
   } = (body === null ? {} : JSON.parse(body)) as Partial<Projection>
   const told = tools.map(({ tool_id, outcome }): [string, string] => [tool_id, outcome])
   const weights = stored?.map(([, ...weight]) => weight) ?? null
-  return [seq, partner, taskClass, task_intent, scope, told, takesBack, isVoid, weights]
+  const shown = body === null ? null : { projectionId, refs, toldAt, expiresAt, bytes: Buffer.byteLength(body) }
+  return [seq, partner, taskClass, task_intent, scope, told, takesBack, isVoid, weights, shown]
 }
 
 export interface StoredSnapshot {
@@ -172,52 +185,77 @@ export interface EvidenceQuery {
   taskClass: string
   scopeKey: string | null
   scope: unknown
+  /** Those whose outcomes are to be read: the best first. */
   tools: string[]
   limit: number
+  /** By tool: how many of its outcomes of the snapshot are looked at. */
+  looks: number[]
   through: number
   tail: TailOutcome[]
   refsMax: number
 }
 
-export interface Evidence {
-  /** Newest first. */
-  outcomes: [tool: string, projectionId: string, outcome: string, refs: string[], toldAt: number][]
+/** What was read. */
+export interface EvidenceRead {
+  /** By tool, newest first. */
+  outcomes: Map<string, ShownOutcome[]>
+  /** By tool, how many outcomes were looked at; only those that were read to their end. */
+  looked: Map<string, number>
   refs: string[]
   isCut: boolean
-  /** Of what was read for it. */
   bytes: number
 }
 
-/** Of the projections that are read for their outcomes, and of those that are for their references. */
-const EVIDENCE_BYTES_MAX = 2 * 1024 * 1024
+type OutcomeRow = [
+  tool: string,
+  seq: number,
+  projectionId: string,
+  outcome: string,
+  refs: string[],
+  toldAt: number,
+  expiresAt: number | null,
+  bytes: number,
+]
 
-export async function readEvidence(sql: Sql, { instanceId, database }: Due, query: EvidenceQuery): Promise<Evidence> {
-  const { taskClass, scopeKey, scope, tools, limit, through, tail, refsMax } = query
+export async function readEvidence(
+  sql: Sql,
+  { instanceId, database }: Due,
+  query: EvidenceQuery,
+): Promise<EvidenceRead> {
+  const { taskClass, scopeKey, scope, tools, limit, looks, through, tail, refsMax } = query
   const { rows } = await sql
-    .query<{ evidence: string; refs: string; isCut: boolean; bytes: number }>({
+    .query<{ outcomes: string | null; looks: string | null; refs: string; isCut: boolean; bytes: number }>({
       name: 'advice_evidence',
-      text: 'select evidence, refs, is_cut as "isCut", bytes from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+      text: 'select outcomes, looks, refs, is_cut as "isCut", bytes from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
       values: [
         ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
-        ...[tools, limit, through, JSON.stringify(tail), refsMax, EVIDENCE_BYTES_MAX],
+        ...[tools, limit, looks, through, JSON.stringify(tail), refsMax, EVIDENCE_BYTES_MAX],
       ],
     })
     .catch(unreadable)
-  const { evidence = '[]', refs = '[]', isCut = false, bytes = 0 } = rows[0] ?? {}
-  return { outcomes: JSON.parse(evidence), refs: JSON.parse(refs), isCut, bytes }
+  const { outcomes, looks: looked, refs = '[]', isCut = false, bytes = 0 } = rows[0] ?? {}
+  const byTool = new Map<string, ShownOutcome[]>()
+  for (const row of JSON.parse(outcomes ?? '[]') as OutcomeRow[]) {
+    const [tool, seq, projectionId, outcome, shownRefs, toldAt, expiresAt, size] = row
+    const list = byTool.get(tool) ?? []
+    list.push({ seq, projectionId, outcome, refs: shownRefs, toldAt, expiresAt, bytes: size })
+    byTool.set(tool, list)
+  }
+  return { outcomes: byTool, looked: new Map(JSON.parse(looked ?? '[]')), refs: JSON.parse(refs), isCut, bytes }
 }
 
 /** By tool, the outcomes of its newest in the class: newest first. */
 export async function readRecent(
   sql: Sql,
   { instanceId, database }: Due,
-  { taskClass, tools, limit, through, tail }: Pick<EvidenceQuery, 'taskClass' | 'tools' | 'limit' | 'through' | 'tail'>,
+  query: Pick<EvidenceQuery, 'taskClass' | 'tools' | 'limit' | 'looks' | 'through' | 'tail'>,
 ): Promise<{ tool: string; outcome: string }[]> {
+  const { taskClass, tools, limit, looks, through, tail } = query
   const { rows } = await sql
     .query<{ tool: string; outcome: string }>({
-      name: 'advice_newest',
-      text: 'select tool, outcome from loci.advice_newest($1, $2, $3, null, $4, $5, $6, $7, null)',
-      values: [instanceId, database, taskClass, tools, limit, through, JSON.stringify(tail)],
+      name: 'advice_recent',
+      text: 'select tool, outcome from loci.advice_recent($1, $2, $3, $4, $5, $6, $7, $8)',
+      values: [instanceId, database, taskClass, tools, limit, looks, through, JSON.stringify(tail)],
     })
     .catch(unreadable)
   return rows

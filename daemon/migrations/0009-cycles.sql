@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 92ae929a2f00ebbc1ba570eec21ee31a72845508615ee0819f3127f096338b64
+-- functions: 4837943f0fed0fc7110e25d5b05a05af33781bce43605bd3c225ce7e73d6f6e8
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -1,0 +1,150 @@
+// The newest outcomes of tools as answers show them, kept beside a state by whoever folds it: a rank shows up to 2,000,
+// and to read them again took ten times what the ranking takes. Pure.
+//
+// What is kept of a tool in a task is what would be read now. It begins with a reading; the fold puts what is told in
+// front of it; and it is dropped, to be read again, when one of its outcomes is taken back or its time is over, or when
+// so many were told since that a reading would no longer look as far. An erasure or another history drops the state.
+
+import type { Weights } from './fold/fold.ts'
+
+/** Of a tool in one answer. */
+export const SHOWN_MAX = 20
+/** Of a tool in a class: among so many of the newest, whatever became of them, are those that are shown. */
+export const LOOKS_MAX = 200
+/** Of the projections that one answer shows for their outcomes, and of those that are read for their references. */
+export const EVIDENCE_BYTES_MAX = 2 * 1024 * 1024
+/** Of what one state keeps; what is used least goes first. */
+const BYTES_MAX = 4 * 1024 * 1024
+/** References of a tool that take more are read each time. */
+const LIST_BYTES_MAX = 256 * 1024
+
+/** What an answer shows of a projection. */
+export interface Shown {
+  projectionId: string
+  refs: readonly string[]
+  toldAt: number
+  expiresAt: number | null
+  /** Of its content. */
+  bytes: number
+}
+
+export interface ShownOutcome extends Shown {
+  seq: number
+  outcome: string
+}
+
+/** Which outcomes: those without a scope match each, and without a scope in the request every scope does. */
+export interface ShownTask {
+  taskClass: string
+  scope: string | null
+}
+
+interface List {
+  /** Newest first. */
+  outcomes: ShownOutcome[]
+  /** At most so many of the newest are these among. */
+  looked: number
+  bytes: number
+}
+
+interface ToldOutcome {
+  seq: number
+  taskClass: string | null
+  scope: string | null
+  isTakenBack: boolean
+  weights: readonly Weights[]
+  outcomeAt: (place: number) => string
+  shown: Shown | null
+}
+
+export class KeptEvidence {
+  /** By class and tool, then by scope. The least recently used first. */
+  readonly #lists = new Map<string, Map<string | null, List>>()
+  #bytes = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** undefined: to be read. `now`: by the clock of the database. */
+  find({ taskClass, scope }: ShownTask, tool: string, now: number): readonly ShownOutcome[] | undefined {
+    const key = keyOf(taskClass, tool)
+    const lists = this.#lists.get(key)
+    const list = lists?.get(scope)
+    if (lists === undefined || list === undefined) return undefined
+    if (list.outcomes.some(({ expiresAt }) => expiresAt !== null && expiresAt <= now)) {
+      this.#remove(key, scope)
+      return undefined
+    }
+    this.#lists.delete(key)
+    this.#lists.set(key, lists)
+    // Not the list itself: the fold goes on while whoever asked waits.
+    return list.outcomes.slice()
+  }
+
+  /** What was read of a state, while nothing was folded since. `looked`: among how many of the newest they are. */
+  keep({ taskClass, scope }: ShownTask, tool: string, outcomes: readonly ShownOutcome[], looked: number): void {
+    const key = keyOf(taskClass, tool)
+    this.#remove(key, scope)
+    const bytes = outcomes.reduce((sum, outcome) => sum + bytesOf(outcome), key.length + 200)
+    if (bytes > LIST_BYTES_MAX) return
+    const lists = this.#lists.get(key) ?? new Map<string | null, List>()
+    lists.set(scope, { outcomes: outcomes.slice(), looked, bytes })
+    this.#lists.delete(key)
+    this.#lists.set(key, lists)
+    this.#bytes += bytes
+    for (const oldest of this.#lists.keys()) {
+      if (this.#bytes <= BYTES_MAX) break
+      this.#drop(oldest)
+    }
+  }
+
+  /** What is folded behind all that was read. */
+  add({ seq, taskClass, scope, isTakenBack, weights, outcomeAt, shown }: ToldOutcome): void {
+    if (taskClass === null) return
+    for (const { place, tool } of weights) {
+      const key = keyOf(taskClass, tool)
+      for (const [asked, list] of this.#lists.get(key) ?? []) {
+        list.looked += 1
+        if (list.looked > LOOKS_MAX) this.#remove(key, asked)
+        else if (!isTakenBack && shown !== null && (asked === null || scope === null || asked === scope))
+          this.#put(key, asked, list, { ...shown, seq, outcome: outcomeAt(place) })
+      }
+    }
+  }
+
+  #put(key: string, scope: string | null, list: List, outcome: ShownOutcome): void {
+    list.outcomes.unshift(outcome)
+    const left = list.outcomes.length > SHOWN_MAX ? list.outcomes.pop() : undefined
+    const by = bytesOf(outcome) - (left ? bytesOf(left) : 0)
+    list.bytes += by
+    this.#bytes += by
+    if (list.bytes > LIST_BYTES_MAX) this.#remove(key, scope)
+  }
+
+  /** Whatever is shown of the tools in the class is to be read again. */
+  takeBack(taskClass: string | null, tools: readonly string[]): void {
+    if (taskClass !== null) for (const tool of tools) this.#drop(keyOf(taskClass, tool))
+  }
+
+  #drop(key: string): void {
+    for (const { bytes } of this.#lists.get(key)?.values() ?? []) this.#bytes -= bytes
+    this.#lists.delete(key)
+  }
+
+  #remove(key: string, scope: string | null): void {
+    const lists = this.#lists.get(key)
+    this.#bytes -= lists?.get(scope)?.bytes ?? 0
+    lists?.delete(scope)
+    if (lists?.size === 0) this.#lists.delete(key)
+  }
+}
+
+/** NUL stands in no name. */
+function keyOf(taskClass: string, tool: string): string {
+  return `${taskClass}\0${tool}`
+}
+
+function bytesOf({ projectionId, refs }: Shown): number {
+  return refs.reduce((sum, ref) => sum + 2 * ref.length + 24, 2 * projectionId.length + 160)
+}
