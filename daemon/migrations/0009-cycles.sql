@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 4837943f0fed0fc7110e25d5b05a05af33781bce43605bd3c225ce7e73d6f6e8
+-- functions: 1d08da4afecea8e211859b59c40e34f21024384a82fb7f005b5f092fc925e712
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

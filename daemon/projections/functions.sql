@@ -149,49 +149,51 @@ end
 $$;
 comment on function loci.prj_insert is 'without enter_database: called with the head that prj_write has entered';
 
--- Stores projections that take nothing back and become no record under the next numbers of the database p_head, which
--- is locked and awaits nothing: one statement for all of them, and one for the head. The result is that of prj_insert
--- for each. Null, and nothing is done, where one of them repeats another, stored or beside it: the indexes tell, so
--- nobody has to look before. Called by prj_write. Locks: rows, the head, totals.
-create or replace function loci.prj_write_plain(p_head loci.databases, p_now timestamptz, p_database text[], p_partner text[], p_id text[],
-  p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_ttl_ms float8[]) returns loci.databases
+-- Stores projections that take nothing back and become no record under the numbers after p_seq, the last of the
+-- database, whose head is locked and awaits nothing: one statement for all of them, and one for the head. The result is
+-- that of prj_insert for each. False, and nothing is done, where one of them repeats another, stored or beside it: the
+-- indexes tell, so nobody has to look before. Called by prj_write. Locks: rows, the head, totals.
+create or replace function loci.prj_write_plain(p_instance text, p_name text, p_seq bigint, p_now timestamptz, p_database text[], p_partner text[],
+  p_id text[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_ttl_ms float8[],
+  out is_done boolean, out pending bigint, out folded bigint)
 language plpgsql as $$
+#variable_conflict use_column
 declare
-  v_instance constant text := p_head.instance_id;
-  v_database constant text := p_head.name;
-  v_seq constant bigint := p_head.seq;
-  v_head loci.databases;
-  v_sum record;
+  v_rows bigint;
+  v_bytes bigint;
+  v_a bigint;
+  v_b bigint;
 begin
   begin
     with made as (
       insert into loci.projections as p (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
         created_at, expires_at, digest)
-      select v_instance, v_database, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.class = 'event', p_now, w.expires_at,
-        loci.prj_digest_of(v_instance, v_database, w.partner, w.class, w.seq, w.id, w.key, w.content, w.task_class, null, null, null, null,
+      select p_instance, p_name, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.class = 'event', p_now, w.expires_at,
+        loci.prj_digest_of(p_instance, p_name, w.partner, w.class, w.seq, w.id, w.key, w.content, w.task_class, null, null, null, null,
           w.class = 'event', p_now, w.expires_at, w.body)
       from (
         -- In the order of the arrays.
-        select v_seq + row_number() over () as seq, a.partner, a.id, a.class, decode(a.key, 'hex') as key, decode(a.content, 'hex') as content,
+        select p_seq + row_number() over () as seq, a.partner, a.id, a.class, decode(a.key, 'hex') as key, decode(a.content, 'hex') as content,
           a.task_class, a.body,
           case when a.body is not null then date_trunc('milliseconds', p_now + a.ttl_ms * interval '1 millisecond') end as expires_at
         from unnest(p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_ttl_ms)
-          as a(database, partner, id, class, key, content, task_class, body, ttl_ms) where a.database = v_database
+          as a(database, partner, id, class, key, content, task_class, body, ttl_ms) where a.database = p_name
       ) w
       returning p.class, p.digest, loci.prj_bytes_of(p.body, p.id, null, p.task_class) as bytes
     )
-    select count(*) as rows, sum(m.bytes)::bigint as bytes, bit_xor(loci.digest_part(m.digest, 1)) as a,
-      bit_xor(loci.digest_part(m.digest, 9)) as b, count(*) filter (where m.class = 'event') as pending,
-      count(*) filter (where m.class = 'tool_outcome') as folded into v_sum from made m;
+    select count(*), sum(m.bytes), bit_xor(loci.digest_part(m.digest, 1)), bit_xor(loci.digest_part(m.digest, 9)),
+      count(*) filter (where m.class = 'event'), count(*) filter (where m.class = 'tool_outcome')
+      into v_rows, v_bytes, v_a, v_b, pending, folded from made m;
   exception when unique_violation then
-    return null;
+    is_done := false;
+    return;
   end;
-  update loci.databases h set seq = h.seq + v_sum.rows, prj_rows = h.prj_rows + v_sum.rows, prj_bytes = h.prj_bytes + v_sum.bytes,
-      prj_set_a = h.prj_set_a # v_sum.a, prj_set_b = h.prj_set_b # v_sum.b, prj_pending = h.prj_pending + v_sum.pending,
-      prj_folded = h.prj_folded + v_sum.folded
-    where h.instance_id = v_instance and h.name = v_database returning * into v_head;
-  perform loci.add_totals(v_instance, v_sum.rows, v_sum.bytes);
-  return v_head;
+  update loci.databases h set seq = h.seq + v_rows, prj_rows = h.prj_rows + v_rows, prj_bytes = h.prj_bytes + v_bytes,
+      prj_set_a = h.prj_set_a # v_a, prj_set_b = h.prj_set_b # v_b, prj_pending = h.prj_pending + prj_write_plain.pending,
+      prj_folded = h.prj_folded + prj_write_plain.folded
+    where h.instance_id = p_instance and h.name = p_name;
+  perform loci.add_totals(p_instance, v_rows, v_bytes);
+  is_done := true;
 end
 $$;
 comment on function loci.prj_write_plain is 'without enter_database: called with the head that prj_write has entered';
@@ -215,6 +217,7 @@ declare
   v_saved loci.databases;
   v_new loci.projections;
   v_done record;
+  v_plain record;
   v_events jsonb := '[]';
   -- They only add: none takes anything back, becomes a record or is refused for the quota.
   v_is_plain constant boolean := p_target is null and p_record_id is null and true <> all (p_is_full);
@@ -224,22 +227,23 @@ begin
     v_soonest := (select min(v_now + t * interval '1 millisecond') from unnest(p_ttl_ms) t);
   end if;
   for v_entered in
-    select e.outcome, e.head, array(select w.n::int from unnest(p_database) with ordinality as w(d, n) where w.d = e.name order by w.n) as items
+    select e.outcome, e.head, array_positions(p_database, e.name) as items
     from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
   loop
     v_head := v_entered.head; v_saved := v_head;
     if v_is_plain and v_entered.outcome = 'open' and v_head.prj_awaited = 0 then
-      v_head := loci.prj_write_plain(v_head, v_now, p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_ttl_ms);
-      if v_head.name is not null then
-        seq := v_saved.seq; outcome := 'done';
+      select * into v_plain from loci.prj_write_plain(p_instance, v_head.name, v_head.seq, v_now, p_database, p_partner, p_id, p_class, p_key,
+        p_content, p_task_class, p_body, p_ttl_ms);
+      if v_plain.is_done then
+        seq := v_head.seq; outcome := 'done';
         foreach ord in array v_entered.items loop
           seq := seq + 1; id := p_id[ord];
           return next;
         end loop;
+        v_head.prj_pending := v_head.prj_pending + v_plain.pending; v_head.prj_folded := v_head.prj_folded + v_plain.folded;
         perform loci.prj_put_due(v_saved, v_head, v_soonest);
         continue;
       end if;
-      v_head := v_saved;
     end if;
     foreach ord in array v_entered.items loop
       outcome := v_entered.outcome; id := null; seq := null;
