@@ -1,7 +1,7 @@
 // One free instance that tries for an hour: what it can leave in the cell's database, and in the memory of a replica.
 // Its plan lets it do 20 small things a second, 72,000 in the hour; here each kind is done until it is refused, or
 // often enough to see that it leaves nothing more. Rows are found in the catalog, by every column that says whose they
-// are. docs/operations/organizations.md states the bounds.
+// are. docs/operations/left-behind.md states the bounds.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -10,17 +10,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { seal } from '@loci/capability/capability.ts'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { OPERATION_NAMES } from '@loci/contract/operations.ts'
 import { testAuthority } from './testing/authority.ts'
 import { type TestDaemon, testDaemon } from './testing/daemon.ts'
 
 const MIB = 2 ** 20
-/** Of docs/operations/organizations.md, "What one organization can leave behind". */
+/** Of docs/operations/left-behind.md. */
 const RECORD_BYTES_MAX = 500
 const INSTANCE_BYTES_MAX = 64 * 1024
 const REVOCATION_BYTES_MAX = 3_000
 const CONFIG_PUT_BYTES_MAX = 2_000
 const DELETED_BYTES_MAX = 3_000
+const EVENT_BYTES_MAX = 1_000
 const MEMORY_BYTES_MAX = 12 * MIB
 
 const LIMITS = { databases: 3, records: 600, bytes: 128 * 1024, requests_per_second: 5_000, burst: 10_000, streams: 2 }
@@ -106,7 +109,7 @@ test('what leaves a trace outside the bytes of the plan leaves little: a configu
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const instance = await authority.addInstance()
-  const token = instance.root({ ops: ['operator', 'memory:write', 'memory:delete'], ks: ['*/*'] })
+  const token = instance.root({ ops: ['operator', 'memory:write', 'memory:delete', 'wm:write'], ks: ['*/*'] })
   const call = async (line: string, body?: unknown) => {
     const answer = await instance.call(token, line, { body })
     assert.equal(answer.status, 200, answer.text)
@@ -127,6 +130,57 @@ test('what leaves a trace outside the bytes of the plan leaves little: a configu
     await call(`DELETE /v1/memory/records/${id}`)
   })
   assert.ok(deleted <= DELETED_BYTES_MAX, `${Math.round(deleted)} bytes for each record that was deleted`)
+  await call(`PUT /v1/working-memory/slots/${'k'.repeat(256)}`, { value: 1 })
+  const [event] = await daemon.sql<{ bytes: number }>(
+    'select max(2 * (pg_column_size(e.*) + 28))::int as bytes from loci.events e where e.instance_id = $1',
+    [instance.svc],
+  )
+  assert.ok((event?.bytes ?? 0) > 200 && (event?.bytes ?? 0) <= EVENT_BYTES_MAX, `${event?.bytes} bytes for an event`)
+})
+
+// Before, only the rate bounded them: 144 MB in an hour on the plan free. Mutants: requireRoom() left out of
+// replaceConfig(), or of a clear that finds nothing; the line of events or of acts left out of quota.ts; traces_today()
+// that never begins a new day.
+test('what is left behind in a day has a bound that follows the plan: then nothing is written until midnight, and deletions go on', async () => {
+  for (const [column, text] of [
+    ['traces_events', '10000 events'],
+    ['traces_acts', '1000 audited acts'],
+  ] as const) {
+    await using daemon = await testDaemon()
+    await using authority = await testAuthority(daemon)
+    const instance = await authority.addInstance({ limits: LIMITS, plan: 'free' })
+    const token = instance.root({ ops: [...OPERATION_NAMES], ks: ['*/*'] })
+    const call = (line: string, body?: unknown) => instance.call(token, line, { body })
+    const { id } = (await call('POST /v1/memory/records', { content: 'The door is green.' })).json<{ id: string }>()
+    assert.equal((await call('PUT /v1/working-memory/slots/a', { value: 'open' })).status, 200)
+
+    // As if it had done so much since midnight, and a replica reads it anew.
+    await daemon.sql(`update loci.instances set ${column} = ${column} - 10000 where id = $1`, [instance.svc])
+    await eventually(async () => (await call('PUT /v1/kv/entries/a', { value: 1 })).status === 403)
+    for (const [line, body] of [
+      ['PUT /v1/kv/entries/a', { value: 1 }],
+      ['PUT /v1/working-memory/slots/b', { value: 'open' }],
+      ['POST /v1/memory/records', { content: 'The door is red.' }],
+      ['PUT /v1/cognitive/config', { decay: 0.5 }],
+      ['PUT /v1/working-memory/config', { capacity: 5 }],
+      ['PUT /v1/advice/policies/p', { rules: [] }],
+      ['POST /v1/cognitive/cycles', {}],
+    ] as const) {
+      const answer = await call(line, body)
+      assert.deepEqual([line, answer.status], [line, 403], answer.text)
+      const { error } = answer.json<{ error: { code: string; message: string } }>()
+      assert.equal(error.code, 'QUOTA_EXCEEDED', line)
+      assert.match(error.message, new RegExp(`the ${text} .*after midnight UTC`))
+    }
+    assert.equal((await call(`GET /v1/memory/records/${id}`)).status, 200)
+    assert.equal((await call(`DELETE /v1/memory/records/${id}`)).status, 200)
+    assert.equal((await call('POST /v1/working-memory/slots/clear')).status, 200)
+    assert.equal((await call('POST /v1/working-memory/slots/clear')).status, 403, 'there was nothing to clear')
+
+    await daemon.sql('update loci.instances set traces_on = traces_on - 1 where id = $1', [instance.svc])
+    assert.equal((await call('PUT /v1/cognitive/config', { decay: 0.5 })).status, 200)
+    assert.equal((await call('PUT /v1/kv/entries/a', { value: 1 })).status, 200)
+  }
 })
 
 // Measured: 7 MiB. Mutant: keep() of cache.ts without its loop, so that every chain stays (18 MiB).

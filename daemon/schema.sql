@@ -490,6 +490,9 @@ CREATE TABLE loci.instances (
     keyed_bytes bigint DEFAULT 0 NOT NULL,
     keyed_since timestamp with time zone,
     databases bigint DEFAULT 0 NOT NULL,
+    traces_on date,
+    traces_events bigint DEFAULT 0 NOT NULL,
+    traces_acts bigint DEFAULT 0 NOT NULL,
     CONSTRAINT instances_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 

@@ -1,6 +1,6 @@
 // One free organization that tries for an hour: how much it can leave in the control database. The number of acts
 // follows from the rates, asked at simulated time; the bytes of an act are measured on the dearest acts there are, over
-// every table that has a row of the organization, found in the catalog. docs/operations/organizations.md states the
+// every table that has a row of the organization, found in the catalog. docs/operations/left-behind.md states the
 // bounds.
 
 import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ before(async () => {
 after(() => management?.[Symbol.asyncDispose]())
 
 const MIB = 2 ** 20
-/** Of docs/operations/organizations.md, "What one organization can leave behind". */
+/** Of docs/operations/left-behind.md. */
 const WRITE_BYTES_MAX = 5_000
 const HOUR_BYTES_MAX = 64 * MIB
 const SERVICE_BYTES_MAX = 12_000

@@ -5,6 +5,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
 import { layersOf, readConfig } from '../databases/config/store.ts'
+import type { Quota } from '../databases/quota.ts'
 import { cycleConfig, RULES } from './config.ts'
 import { attemptsOf, backlogOf, loopOf } from './health.ts'
 import { placeOf, SHARED } from './routes.ts'
@@ -13,7 +14,13 @@ import { setSchedule } from './upkeep/store.ts'
 
 const KIND = 'cognitive'
 
-export function cycleConfigRoutes({ access, pool }: { access: CapabilityAccess; pool: Pool }): Route[] {
+interface ConfigOptions {
+  access: CapabilityAccess
+  pool: Pool
+  quota: Quota
+}
+
+export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route[] {
   return [
     route(
       {
@@ -74,7 +81,7 @@ export function cycleConfigRoutes({ access, pool }: { access: CapabilityAccess; 
         errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
       },
       ({ caller, body, headers, requestId }) =>
-        replaceConfig(pool, caller, {
+        replaceConfig({ pool, quota }, caller, {
           ...{ kind: KIND, rules: RULES, body, ifMatch: headers['if-match'], requestId },
           action: 'cognitive.configure',
           detailOf: (layers) => ({ intervalMs: cycleConfig([], layers).run.intervalMs }),

@@ -103,6 +103,31 @@ end
 $$;
 comment on function loci.add_totals is 'without enter_database: called by functions that have entered';
 
+-- What an instance has left today, by the day of UTC, beside what it holds: events, and acts in its audit. Both are
+-- numbered already, so a day is its first numbers, kept in the instance's row when the first quota of the day is read.
+-- Called by readUsage(). Locks: that row, once a day, without waiting: who makes a database holds it. Cost: three reads
+-- by primary keys.
+create or replace function loci.traces_today(p_instance text, out events bigint, out acts bigint) language plpgsql as $$
+declare
+  v_today date := (clock_timestamp() at time zone 'UTC')::date;
+  v_from record;
+begin
+  events := coalesce((select h.seq from loci.event_heads h where h.instance_id = p_instance), 0);
+  acts := coalesce((select c.seq from loci.audit_chains c where c.chain = p_instance), 0);
+  select i.traces_on, i.traces_events, i.traces_acts into v_from from loci.instances i where i.id = p_instance;
+  if v_from.traces_on = v_today then
+    events := greatest(events - v_from.traces_events, 0);
+    acts := greatest(acts - v_from.traces_acts, 0);
+    return;
+  end if;
+  update loci.instances i set traces_on = v_today, traces_events = events, traces_acts = acts
+    where i.id = (select f.id from loci.instances f where f.id = p_instance and f.state <> 'deleted' for update skip locked);
+  events := 0;
+  acts := 0;
+end
+$$;
+comment on function loci.traces_today is 'without enter_database: writes numbers of a day into the row of the instance';
+
 -- The tables with rows of instances, from the catalog: a new one needs no entry anywhere. is_closed: row-level security
 -- is forced. is_kept: erasing an instance leaves its rows (the comment of the table says `kept after erasure: …`).
 -- Called by purge_some, open_tables and tests. Cost: a read of the catalog, about a millisecond.

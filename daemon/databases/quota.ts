@@ -1,6 +1,10 @@
 // The plan's records and bytes of an instance, over all domains. Its totals are read at most once a second while they
 // are far from the limit and at every write when it is near, so a quota is exact but for the writes that are on their
 // way at the same moment. What has expired uses up nothing, also before it is swept: nobody is refused because of it.
+//
+// Some of what an instance does stays behind outside its bytes: events for a day, acts in the audit for 400 days, a
+// tombstone for each value that was deleted, for ever. Their number in a day follows the plan too. Who has used it up
+// writes nothing more until midnight, UTC; deletions go on, because there are only as many as there were writes before.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
@@ -14,7 +18,19 @@ export interface Quota {
   requireRoom(instance: Instance, more: Totals, sql: Sql): Promise<void>
 }
 
-type ReadUsage = (sql: Sql, instanceId: string, room: Totals) => Promise<Totals>
+/** What it holds, and what it has left behind today: events, and acts in the audit. */
+export interface Usage extends Totals {
+  events: number
+  acts: number
+}
+
+type ReadUsage = (sql: Sql, instanceId: string, room: Totals) => Promise<Usage>
+
+/** One event in a day for so many bytes of the plan, and one act for each record: about as much as it may hold. */
+const EVENT_BYTES = 1_000
+/** However small the plan. */
+const EVENTS_MIN = 10_000
+const ACTS_MIN = 1_000
 
 const FRESH_MS = 1_000
 const NEAR = 0.9
@@ -22,13 +38,17 @@ const REMEMBERED_MAX = 20_000
 
 /** `read` is handed the caller's own connection: whoever holds one and waits for a second can wait for ever. */
 export function createQuota(read: ReadUsage): Quota {
-  const known = createCache<{ usage: Totals; at: number }>(REMEMBERED_MAX)
+  const known = createCache<{ usage: Usage; at: number }>(REMEMBERED_MAX)
   return {
     async requireRoom({ id, limits }, { records, bytes }, sql) {
       const last = known.find(id)
+      const traces = tracesMax(limits)
       const isNear =
         last !== undefined &&
-        (last.usage.bytes + bytes >= limits.bytes * NEAR || last.usage.records + records >= limits.records * NEAR)
+        (last.usage.bytes + bytes >= limits.bytes * NEAR ||
+          last.usage.records + records >= limits.records * NEAR ||
+          last.usage.events >= traces.events * NEAR ||
+          last.usage.acts >= traces.acts * NEAR)
       let usage = last?.usage
       if (!last || isNear || performance.now() - last.at > FRESH_MS) {
         // Who comes meanwhile goes by what is known; near the limit everybody reads.
@@ -39,6 +59,8 @@ export function createQuota(read: ReadUsage): Quota {
       if (!usage) return
       if (usage.bytes + bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
       if (usage.records + records > limits.records) throw exceeded('records', limits.records)
+      if (usage.events >= traces.events) throw usedUp('events', traces.events)
+      if (usage.acts >= traces.acts) throw usedUp('audited acts', traces.acts)
       // What is admitted counts at once, until the next reading knows it.
       usage.bytes += bytes
       usage.records += records
@@ -46,10 +68,22 @@ export function createQuota(read: ReadUsage): Quota {
   }
 }
 
+/** In a day. */
+function tracesMax({ bytes, records }: Totals): { events: number; acts: number } {
+  return { events: Math.max(EVENTS_MIN, Math.floor(bytes / EVENT_BYTES)), acts: Math.max(ACTS_MIN, records) }
+}
+
 function exceeded(what: string, limit: number): ApiError {
   return new ApiError(
     'QUOTA_EXCEEDED',
     `The instance has used up the ${limit} ${what} of its plan. Delete something or choose a larger plan; reads and deletions go on.`,
+  )
+}
+
+function usedUp(what: string, limit: number): ApiError {
+  return new ApiError(
+    'QUOTA_EXCEEDED',
+    `The instance has used up the ${limit} ${what} that its plan has for a day. Write again after midnight UTC, or choose a larger plan; reads and deletions go on.`,
   )
 }
 

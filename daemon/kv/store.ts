@@ -7,6 +7,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
+import type { Usage } from '../databases/quota.ts'
 import type { Due, Totals } from '../databases/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { claimValues } from '../idempotency/store.ts'
@@ -282,15 +283,16 @@ export async function digestsOf(
 
 /**
  * What the instance holds over all domains. Expired entries that are not swept yet are left out where it would be over
- * `room` with them: an answer within `room` may count some of them, one that is over counts none.
+ * `room` with them: an answer within `room` may count some of them, one that is over counts none. And what it has left
+ * today.
  */
-export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Totals> {
-  const { rows } = await sql.query<Totals>({
+export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Usage> {
+  const { rows } = await sql.query<Usage>({
     name: 'kv_usage_within',
-    text: 'select records, bytes from loci.kv_usage_within($1, $2, $3)',
+    text: 'select u.records, u.bytes, t.events, t.acts from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
     values: [instanceId, room.records, room.bytes],
   })
-  return rows[0] as Totals
+  return rows[0] as Usage
 }
 
 /** A commit each; a database with more is due again at once. */

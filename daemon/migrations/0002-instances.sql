@@ -23,7 +23,11 @@ create table loci.instances (
   keyed_bytes bigint not null default 0,
   keyed_since timestamptz,
   -- How many it has; changed under the row's lock.
-  databases bigint not null default 0
+  databases bigint not null default 0,
+  -- The day, in UTC, and the numbers of its last event and audit entry before it (loci.traces_today).
+  traces_on date,
+  traces_events bigint not null default 0,
+  traces_acts bigint not null default 0
 );
 create index instances_changed on loci.instances (change_seq);
 create index instances_to_purge on loci.instances (updated_at) where state = 'deleted' and purged_at is null;

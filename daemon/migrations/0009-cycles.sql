@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 1d08da4afecea8e211859b59c40e34f21024384a82fb7f005b5f092fc925e712
+-- functions: e9541d53265333d9173aa621d224ae66ab8859f0974eda569c0cfe64229b00b4
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

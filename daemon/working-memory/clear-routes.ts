@@ -41,7 +41,7 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         summary: 'Clear the slots that are not pinned; the answer has a token that brings them back within 24 hours.',
         query: slotClearQuery,
         answers: { 200: slotsCleared },
-        errors: ['INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
+        errors: ['QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
       },
       async (call) => {
         const { caller, query } = call
@@ -72,6 +72,9 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
             retained: body.retained,
             includePinned: query.includePinned === 'true',
           }
+          // A clear that finds something follows a write that was counted, and is not refused. This one could go on for
+          // ever.
+          if (!committed) await quota.requireRoom(instance, { records: 0, bytes: 0 }, sql)
           // Also of a clear that found nothing: who asked for one wanted something gone.
           const entry = { actor, requestId, chain: instance.id, action: 'slots.clear', subject: database, detail }
           await appendAudit(sql, entry)

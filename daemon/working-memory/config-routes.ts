@@ -4,13 +4,20 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
 import { layersOf, readConfig } from '../databases/config/store.ts'
+import type { Quota } from '../databases/quota.ts'
 import { configDamaged } from './commits.ts'
 import { RULES, resolveConfig } from './config.ts'
 import { SHARED } from './routes.ts'
 
 const KIND = 'working-memory'
 
-export function slotConfigRoutes({ access, pool }: { access: CapabilityAccess; pool: Pool }): Route[] {
+interface ConfigOptions {
+  access: CapabilityAccess
+  pool: Pool
+  quota: Quota
+}
+
+export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[] {
   return [
     route(
       {
@@ -43,7 +50,7 @@ export function slotConfigRoutes({ access, pool }: { access: CapabilityAccess; p
         errors: ['VERSION_CONFLICT', 'QUOTA_EXCEEDED', 'INVALID_STATE'],
       },
       ({ caller, body, headers, requestId }) =>
-        replaceConfig(pool, caller, {
+        replaceConfig({ pool, quota }, caller, {
           ...{ kind: KIND, rules: RULES, body, ifMatch: headers['if-match'], requestId },
           action: 'working_memory.configure',
           detailOf(layers) {

@@ -6,7 +6,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import type { Caller } from '../../access/capability-access.ts'
-import { entryRefusal } from '../quota.ts'
+import { entryRefusal, type Quota } from '../quota.ts'
 import { versionOf } from '../versions.ts'
 import type { ConfigRules } from './rules.ts'
 import { type ConfigKind, layersOf, readConfig, writeConfig } from './store.ts'
@@ -27,7 +27,7 @@ interface ConfigPut {
 }
 
 export async function replaceConfig(
-  pool: Pool,
+  { pool, quota }: { pool: Pool; quota: Quota },
   { instance, database, actor }: Pick<Caller, 'instance' | 'database' | 'actor'>,
   { kind, rules, body, ifMatch, action, requestId, detailOf, also }: ConfigPut,
 ) {
@@ -35,6 +35,8 @@ export async function replaceConfig(
   if (Buffer.byteLength(sent) > CONFIG_BYTES_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `A configuration may have at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
   const wanted = versionOf(ifMatch)
+  // It takes no bytes of the plan, but its entry of the audit stays.
+  await quota.requireRoom(instance, { records: 0, bytes: 0 }, pool)
   const where = { instanceId: instance.id, databasesMax: instance.limits.databases, database, kind }
   const { service } = await readConfig(pool, where)
   const layers = layersOf({ service, sent })
