@@ -41,7 +41,7 @@ const MESSAGES: Record<StateReason, string> = {
 export function instanceGone(): ApiError {
   return new ApiError(
     GONE,
-    'The capability is for an instance that this cell does not have. Ask management for its endpoint, or for a new capability.',
+    'The capability is for an instance that this cell does not have. If its service was just made, try again in a few seconds; else ask management for its endpoint, or for a new capability.',
   )
 }
 
