@@ -60,7 +60,7 @@ export interface Operation {
 const BATCH_PUTS = 16
 const REFUSED_PAUSE_MS = 25
 /** How long an ambiguous write is repeated before the test says that it cannot be. */
-const REPEAT_MS_MAX = 30_000
+const REPEAT_MS_MAX = 120_000
 
 export function startWriters(options: WritersOptions): Writers {
   const state = { isStopped: false, lastAckAt: 0, slowestMs: 0 }

@@ -7,7 +7,7 @@ import type { Report } from '../world/report.ts'
 
 const RSS_MB_MAX = 256
 /** A process that is dead never answers; one on a busy machine does, and so does the tester's own. */
-const SILENCE_MS_MAX = 30_000
+const SILENCE_MS_MAX = 120_000
 
 /** Asks each process four times a second whether it lives, and weighs it. */
 export function watchProcesses(targets: { name: string; process: LociProcess }[]) {

@@ -33,7 +33,7 @@ const STREAMS = isShort ? 5_000 : 100_000
 const EXAMPLES_MAX = isShort ? 20 : 200
 const SOCKETS = 64
 /** Told from an answer; how soon one comes is measured by slow and partition. */
-const HANG_MS = 30_000
+const HANG_MS = 120_000
 /** One in so many streams does not say that it has ended: the server must find out by its deadline. */
 const OPEN_ENDED = 300
 

@@ -17,6 +17,8 @@ const BUSY = /"code":"(OVERLOADED|STORE_UNAVAILABLE)"/
 const BUSY_SHARE_MAX = 0.02
 const CLIENTS = 24
 const PAUSE_MS = 2
+/** A request that was lost is never answered; on a busy machine some take long. */
+const HANG_MS = 60_000
 /** The default: longer than the balancer takes to notice, also when its process has a tenth of a core. */
 const GRACE_MS = '3000'
 
@@ -156,7 +158,7 @@ function send(agent: Agent, url: string, one: (typeof MIX)[number], token: strin
       'x-loci-admin-token': token,
       ...(one.body ? { 'content-type': 'application/json', 'content-length': String(one.body.length) } : {}),
     }
-    const request = httpRequest(url + one.path, { agent, method: one.method, headers, timeout: 10_000 }, (answer) => {
+    const request = httpRequest(url + one.path, { agent, method: one.method, headers, timeout: HANG_MS }, (answer) => {
       let body = ''
       answer.setEncoding('utf8')
       answer.on('data', (text: string) => {
@@ -165,7 +167,7 @@ function send(agent: Agent, url: string, one: (typeof MIX)[number], token: strin
       answer.on('error', (error) => resolve(`cut: ${error.message}`))
       answer.on('end', () => resolve(answer.statusCode === 200 ? '200' : `${answer.statusCode} ${body.slice(0, 160)}`))
     })
-    request.on('timeout', () => request.destroy(new Error('no answer within 10 s')))
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${HANG_MS} ms`)))
     request.on('error', (error) => resolve(error.message))
     request.end(one.body)
   })
