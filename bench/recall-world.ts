@@ -69,7 +69,8 @@ async function openBench(world: World, directory: string, machine: Machine): Pro
     ...{ world, directory, tenant: await newTenant('bench'), newTenant },
     daemon: () => world.daemons.at(-1) as LociProcess,
     async restart(meanwhile) {
-      await world.daemons.at(-1)?.stop()
+      // Out of the list: who counts replicas counts those that run.
+      await world.daemons.pop()?.stop()
       await meanwhile?.()
       await world.startDaemon()
     },
