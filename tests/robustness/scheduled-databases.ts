@@ -99,7 +99,7 @@ const TRIES_MAX = 50
 const WORDS = 'pump valve gauge harbour ledger meeting invoice window garden engine'.split(' ')
 
 /** By its source event, so that it can be sent again until it is known to be stored. Undefined: it is. */
-async function storeOne(
+export async function storeOne(
   world: World,
   connection: PlainClient,
   token: string,
