@@ -88,11 +88,51 @@ test('of records with the value of an observation one is read: that of its actor
   assert.equal(decisions.reinforced, 2)
   assert.equal((await dryRun(instance, { observations: [{ ...observation, kind: 'fact' }] })).decisions.reinforced, 0)
   const [known] = await daemon.sql<{ equal: { body: { actor: string } } }>(
-    `select loci.cycle_known(r.instance_id, r.database, now(), null, r.value_mac, null, null, null, '{') -> 'equal' as equal
+    `select loci.cycle_known(r.instance_id, r.database, now(), null, r.value_mac, null, null, null, '{')::json -> 'equal' as equal
      from loci.records r where r.instance_id = $1 limit 1`,
     [instance.svc],
   )
   assert.equal(known?.equal.body.actor, 'actor 39')
+})
+
+// Mutant: cycle_read() without `offset 0`.
+test('a session whose plans were made on an empty table reads one record for each slot, and not the database', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 100_000 } })
+  const client = await authority.pool.client()
+  const read = async (supersedes: string) => {
+    await client.query({ text: 'begin' })
+    const before = await fetched()
+    await client.query({
+      text: `select r.keys from loci.cycle_read($1, 'default', '{null}', array[repeat('00', 16)], '{null}', array[$2], '{null}', '{x}', 0, 0, 9, 9) r`,
+      values: [instance.svc, supersedes],
+    })
+    const after = await fetched()
+    await client.query({ text: 'commit' })
+    return after - before
+  }
+  const fetched = async () => {
+    const text = `select coalesce(sum(idx_tup_fetch), 0)::int as count from pg_stat_xact_all_tables where schemaname = 'loci' and relname = 'records'`
+    return (await client.query<{ count: number }>({ text })).rows[0]?.count ?? 0
+  }
+  assert.equal(await read('mem_none'), 0)
+  const observed = (n: number) => ({ content: `The ${n}th kettle is in shed ${n}.`, actor: `actor ${n}` })
+  const observations = Array.from({ length: 15 }, (_, n) => observed(n))
+  for (let status = 0; status !== 200; )
+    status = (await call(instance, 'POST /v1/cognitive/cycles', { observations })).status
+  const records = Array.from({ length: 100 }, (_, n) => observed(100 + n))
+  await store(instance, records)
+  const [record] = await daemon.sql<{ id: string }>('select id from loci.records where instance_id = $1 limit 1', [
+    instance.svc,
+  ])
+  const [{ slots } = { slots: 0 }] = await daemon.sql<{ slots: number }>(
+    'select cardinality(keys) as slots from loci.working_memory where instance_id = $1',
+    [instance.svc],
+  )
+  assert.ok(slots >= 10)
+  assert.equal(await read(record?.id ?? ''), slots + 1)
+  client.release()
 })
 
 // Mutant: isInDebt() of rates.ts that is always false.

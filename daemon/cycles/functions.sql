@@ -54,7 +54,7 @@ create or replace function loci.cycle_commit(p_instance text, p_databases_max bi
   p_answers_max bigint, p_route text, p_sealed_with text, p_claim_cycle int[], p_claim_database text[], p_claim_holder text[],
   p_claim_key text[], p_claim_fingerprint text[])
 returns table (claim int, ord int, outcome text, made loci.cycles)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_entered record;
@@ -82,10 +82,12 @@ begin
     if outcome = 'open' then
       v_head := v_entered.head; v_doc := null;
       v_taken := array_positions(p_event_cycle, ord);
-      v_events_in := array(select p_event[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n);
+      if v_taken <> '{}' then
+        v_events_in := array(select p_event[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n);
+      end if;
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord]
-          or not loci.prj_all_pending(p_instance, v_head.name, v_events_in) then
+          or (v_taken <> '{}' and not loci.prj_all_pending(p_instance, v_head.name, v_events_in)) then
         outcome := 'moved';
       else
         outcome := 'done';
@@ -104,11 +106,13 @@ begin
     end if;
     return next;
   end loop;
-  perform loci.keep_answers(p_instance, p_route, p_sealed_with, array_agg(c.database), array_agg(c.holder), array_agg(c.key),
-      array_agg(c.fingerprint), array_agg(json_build_object('cycle', p_id[c.cycle])::text))
-    from unnest(p_claim_cycle, p_claim_database, p_claim_holder, p_claim_key, p_claim_fingerprint) as c(cycle, database, holder, key, fingerprint)
-    where exists (select from loci.cycles y where y.instance_id = p_instance and y.database = c.database and y.id = p_id[c.cycle])
-    having count(*) > 0;
+  if cardinality(p_claim_key) > 0 then
+    perform loci.keep_answers(p_instance, p_route, p_sealed_with, array_agg(c.database), array_agg(c.holder), array_agg(c.key),
+        array_agg(c.fingerprint), array_agg(json_build_object('cycle', p_id[c.cycle])::text))
+      from unnest(p_claim_cycle, p_claim_database, p_claim_holder, p_claim_key, p_claim_fingerprint) as c(cycle, database, holder, key, fingerprint)
+      where exists (select from loci.cycles y where y.instance_id = p_instance and y.database = c.database and y.id = p_id[c.cycle])
+      having count(*) > 0;
+  end if;
   perform loci.append_events(p_instance, v_events);
 end
 $$;

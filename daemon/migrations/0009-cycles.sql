@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: e9541d53265333d9173aa621d224ae66ab8859f0974eda569c0cfe64229b00b4
+-- functions: 4f18cfd61ac38cc150b350dd54a54ae7929f18a0b449ca5b82690024ec688a73
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

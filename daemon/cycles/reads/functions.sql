@@ -9,36 +9,47 @@ create or replace function loci.cycle_record_text(r loci.records) returns text l
     || ',"presented":' || coalesce(r.presented, 'null') || ',"body":' || r.body || '}'
 $$;
 
-create or replace function loci.cycle_record(r loci.records) returns json language sql stable parallel safe as $$
-  select loci.cycle_record_text(r)::json
-$$;
-
 -- Of the records that hold, are intact and fit one of the observations: the newest whose body begins with p_same, of 64
 -- with its value, in its context where that has a name; those of its key; the one that it supersedes; and the number
--- of its context with the next position. JSON.
+-- of its context with the next position. JSON. What is not asked for is no statement: to begin one costs as much as
+-- the rows that it would not find.
 create or replace function loci.cycle_known(p_instance text, p_database text, p_now timestamptz, p_source_event text, p_value bytea, p_key text,
-  p_supersedes text, p_context bytea, p_same text) returns json language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+  p_supersedes text, p_context bytea, p_same text) returns text language plpgsql stable as $$
 declare
   v_context loci.contexts;
+  v_is_duplicate boolean := false;
+  v_is_forgotten boolean;
+  v_equal text;
+  v_current text;
+  v_superseded text;
 begin
   if p_context is not null then
     select * into v_context from loci.contexts c where c.instance_id = p_instance and c.database = p_database and c.name_mac = p_context;
   end if;
-  return json_build_object(
-    'isDuplicate', p_source_event is not null and exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.source_event_id = p_source_event and (r.expires_at is null or r.expires_at > p_now)),
-    'isForgotten', exists (select from loci.tombstones t where t.instance_id = p_instance and t.database = p_database and t.value_mac = p_value),
+  if p_source_event is not null then
+    v_is_duplicate := exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.source_event_id = p_source_event and (r.expires_at is null or r.expires_at > p_now));
+  end if;
+  v_is_forgotten := exists (select from loci.tombstones t where t.instance_id = p_instance and t.database = p_database and t.value_mac = p_value);
+  if exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database and r.value_mac = p_value and r.valid_to is null) then
     -- A value may stand in as many records as there are, each with a large body: a few are looked at.
-    'equal', (select loci.cycle_record(e.r) from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database
+    v_equal := (select loci.cycle_record_text(e.r) from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database
         and r.value_mac = p_value and r.valid_to is null and (p_context is null or r.context = v_context.number) limit 64) e
       where starts_with((e.r).body, p_same) and loci.record_holds(e.r, p_now, p_now) and loci.record_is_intact(e.r, p_instance, p_database)
-      order by (e.r).seq desc limit 1),
-    'current', (select json_agg(loci.cycle_record(r) order by r.seq desc) from loci.records r where p_key is not null and r.instance_id = p_instance
+      order by (e.r).seq desc limit 1);
+  end if;
+  if p_key is not null then
+    v_current := (select '[' || string_agg(loci.cycle_record_text(r), ',' order by r.seq desc) || ']' from loci.records r where r.instance_id = p_instance
       and r.database = p_database and r.key = p_key and r.valid_to is null and loci.record_holds(r, p_now, p_now)
-      and loci.record_is_intact(r, p_instance, p_database)),
-    'superseded', (select loci.cycle_record(r) from loci.records r where p_supersedes is not null and r.instance_id = p_instance
-      and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database)),
-    'context', case when v_context.number is not null then json_build_array(v_context.number, v_context.position) end);
+      and loci.record_is_intact(r, p_instance, p_database));
+  end if;
+  if p_supersedes is not null then
+    v_superseded := (select loci.cycle_record_text(r) from loci.records r where r.instance_id = p_instance
+      and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database));
+  end if;
+  return '{"isDuplicate":' || v_is_duplicate || ',"isForgotten":' || v_is_forgotten || ',"equal":' || coalesce(v_equal, 'null')
+    || ',"current":' || coalesce(v_current, 'null') || ',"superseded":' || coalesce(v_superseded, 'null')
+    || ',"context":' || coalesce('[' || v_context.number || ',' || v_context.position || ']', 'null') || '}';
 end
 $$;
 
@@ -55,11 +66,14 @@ create or replace function loci.cycle_read(p_instance text, p_database text, p_s
   out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean,
   out focus text, out focus_at timestamptz, out contexts bigint, out open_context bigint, out open_position int, out open_at timestamptz,
   out known text, out due text, out pending bigint)
-language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_doc loci.working_memory;
   v_focus loci.cycles;
   v_head loci.databases;
+  v_known text[] := '{}';
+  v_due_from timestamptz;
+  v_due_to timestamptz;
 begin
   perform set_config('loci.instance', p_instance, true);
   at := date_trunc('milliseconds', clock_timestamp());
@@ -76,9 +90,11 @@ begin
         array_agg(case when s.intact then s.text end order by s.n)
       into intact, versions, expires, metas, slot_texts from loci.wm_slots(v_doc) s;
   end if;
-  record_seqs := array(select coalesce((select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.id = m.meta::json #>> '{record,id}' and loci.record_holds(r, cycle_read.at, cycle_read.at)), 0)
-    from unnest(metas) with ordinality as m(meta, n) order by m.n);
+  -- Fenced (offset 0): a plan that is made while the table is empty else takes the primary key for a lookup by id, and
+  -- reads the whole database for each slot.
+  record_seqs := array(select coalesce((select f.seq from (select * from loci.records r where r.instance_id = p_instance and r.database = p_database
+      and r.id = m.id offset 0) f where loci.record_holds(f, cycle_read.at, cycle_read.at)), 0)
+    from (select s.meta::json #>> '{record,id}' as id, s.n from unnest(metas) with ordinality as s(meta, n) offset 0) m order by m.n);
   select c.service, c.sent, c.intact into wm_service, wm_sent, wm_intact from loci.config_layers(p_instance, p_database, 'working-memory') c;
   select c.version, c.intact into config_version, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
   if v_head.cyc_focus_seq is not null then
@@ -87,18 +103,21 @@ begin
       focus := v_focus.focus; focus_at := v_focus.started_at;
     end if;
   end if;
-  select coalesce(json_agg(loci.cycle_known(p_instance, p_database, cycle_read.at, o.source, decode(o.value, 'hex'), o.key, o.supersedes,
-      decode(o.context, 'hex'), o.same) order by o.n)::text, '[]') into known
-    from unnest(p_source_event, p_value, p_key, p_supersedes, p_context, p_same) with ordinality
-      as o(source, value, key, supersedes, context, same, n);
-  select coalesce(json_agg(loci.cycle_record(r) order by r.due_at, r.seq)::text, '[]') into due
-    from (select w.seq, sum(w.size) over (order by w.due_at, w.seq) - w.size as before from (
-      select d.seq, d.due_at, octet_length(d.body) as size from loci.records d where d.instance_id = p_instance and d.database = p_database
-        and d.valid_to is null
-        and d.due_at between cycle_read.at - p_grace_ms * interval '1 millisecond' and cycle_read.at + p_lead_ms * interval '1 millisecond'
-        order by d.due_at limit p_due_max) w) f
-    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
-    where f.before < p_bytes_max and loci.record_holds(r, cycle_read.at, cycle_read.at) and loci.record_is_intact(r, p_instance, p_database);
+  for i in 1 .. cardinality(p_value) loop
+    v_known := array_append(v_known, loci.cycle_known(p_instance, p_database, at, p_source_event[i], decode(p_value[i], 'hex'), p_key[i],
+      p_supersedes[i], decode(p_context[i], 'hex'), p_same[i]));
+  end loop;
+  known := '[' || array_to_string(v_known, ',') || ']'; due := '[]';
+  v_due_from := at - p_grace_ms * interval '1 millisecond'; v_due_to := at + p_lead_ms * interval '1 millisecond';
+  if exists (select from loci.records d where d.instance_id = p_instance and d.database = p_database and d.valid_to is null
+      and d.due_at between v_due_from and v_due_to) then
+    select '[' || coalesce(string_agg(loci.cycle_record_text(r), ',' order by r.due_at, r.seq), '') || ']' into due
+      from (select w.seq, sum(w.size) over (order by w.due_at, w.seq) - w.size as before from (
+        select d.seq, d.due_at, octet_length(d.body) as size from loci.records d where d.instance_id = p_instance and d.database = p_database
+          and d.valid_to is null and d.due_at between v_due_from and v_due_to order by d.due_at limit p_due_max) w) f
+      join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
+      where f.before < p_bytes_max and loci.record_holds(r, cycle_read.at, cycle_read.at) and loci.record_is_intact(r, p_instance, p_database);
+  end if;
 end
 $$;
 
@@ -106,7 +125,7 @@ $$;
 -- In the order of the numbers, until they have p_bytes_max. Called by readRecords(): what a cycle's recall has found.
 -- Cost: two reads by the primary key and one hash for each.
 create or replace function loci.cycle_records(p_instance text, p_database text, p_read bigint, p_now timestamptz, p_seqs bigint[], p_bytes_max bigint)
-returns text language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+returns text language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
   -- Sizes first, for which no body is read.
