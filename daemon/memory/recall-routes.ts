@@ -14,6 +14,7 @@ import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import type { Tails } from './tails.ts'
 import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
 import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
+import { readingSegments } from './upkeep/reading.ts'
 import { partsOf, segmentKey } from './upkeep/segments.ts'
 import type { IndexState } from './upkeep/store.ts'
 
@@ -75,6 +76,7 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
     const language = languageOf(state)
     const weights = weightsOf(state)
     const parts = partsOf(state, formatOf(language))
+    const readSegment = readingSegments(pool, place)
     const ranked = await index.search({
       instanceId: instance.id,
       database: `${database}@${state.life}`,
@@ -83,7 +85,7 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
         // What is read from the records is of this moment alone, and of these records.
         id: part.isUsable ? segmentKey(part) : `${part.from}-${part.through}@${state.seq}/${state.sums}`,
         async load() {
-          const body = await segmentBody(pool, index, place, part, language)
+          const body = await segmentBody(pool, index, place, part, language, readSegment)
           if (part.isUsable) read.bytes += body.byteLength
           else read.rows += itemsOfSegment(body)
           return body

@@ -3,7 +3,7 @@
 // from; who is overtaken begins again.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
-import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
+import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { type Due, postponeDue } from '../../databases/store.ts'
@@ -12,6 +12,7 @@ import type { Language, RecordText } from '../analysis/item.ts'
 import { FORMAT, openSegment, termsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { formatOf, languageOf } from './config.ts'
+import { type ReadSegment, readingSegments } from './reading.ts'
 import {
   fittingSegments,
   fittingTexts,
@@ -33,7 +34,6 @@ import {
   nextExpiry,
   type Replacement,
   readIndex,
-  readSegments,
   readTexts,
   type SegmentRow,
   type TextRow,
@@ -89,8 +89,8 @@ async function planIndex(
   const tail = texts.slice(0, fittingTexts(texts))
   const hasTail = state.tailRows > 0
   // What no longer holds is left out of the texts, and is covered all the same.
-  const read = state.tailRows < ITEMS_MAX ? state.seq : (state.tailThrough as number)
-  const taken = tail.length < texts.length ? (tail.at(-1)?.seq as number) : read
+  const seen = state.tailRows < ITEMS_MAX ? state.seq : (state.tailThrough as number)
+  const taken = tail.length < texts.length ? (tail.at(-1)?.seq as number) : seen
   const through = hasTail ? taken : state.through
   const replaced: number[] = []
   const segments: NewSegment[] = []
@@ -98,7 +98,8 @@ async function planIndex(
     const row = { from, through: to, items: openSegment(body).items, format }
     segments.push({ ...row, body, digest: segmentDigest(due, row, body) })
   }
-  const bodyOf = (part: Part) => segmentBody(pool, index, due, part, language)
+  const read = readingSegments(pool, due)
+  const bodyOf = (part: Part) => segmentBody(pool, index, due, part, language, read)
   const counts = parts.map((part) => (part.isUsable ? part.items : ITEMS_MAX))
   const tailBody = hasTail ? await index.build(tail, language) : undefined
   const mergeable = tailBody ? parts.slice(mergeFrom([...counts, tail.length])) : []
@@ -128,8 +129,9 @@ export async function segmentBody(
   due: Due,
   part: Part,
   language: Language,
+  read = readingSegments(pool, due),
 ): Promise<Uint8Array> {
-  const stored = part.isUsable ? await storedBody(pool, due, part) : undefined
+  const stored = part.isUsable ? await storedBody(read, due, part) : undefined
   if (stored) return stored
   if (part.isUsable) await dropSegments(pool, due.instanceId, due.database, [part.id])
   const texts = await readTexts(pool, due.instanceId, due.database, part)
@@ -137,14 +139,9 @@ export async function segmentBody(
 }
 
 /** Undefined when it does not fit its digest, or cannot be read. */
-async function storedBody(sql: Sql, due: Due, segment: SegmentRow): Promise<Uint8Array | undefined> {
-  try {
-    const [row] = await readSegments(sql, due.instanceId, due.database, [segment.id])
-    return row && segmentDigest(due, segment, row.body).equals(row.digest) ? row.body : undefined
-  } catch (error) {
-    if (!isUnreadable(error)) throw error
-    return undefined
-  }
+async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Promise<Uint8Array | undefined> {
+  const row = await read(segment)
+  return row && segmentDigest(due, segment, row.body).equals(row.digest) ? row.body : undefined
 }
 
 /** What is done in the transaction of the erasure; it appends the events, last. */
@@ -206,7 +203,7 @@ async function without(
   const dropped = seqs.filter((seq) => seq >= segment.from && seq <= segment.through)
   // Of another release: its layout may be another.
   const isReadable = Math.floor(segment.format / 65_536) === FORMAT
-  const stored = isReadable ? await storedBody(sql, due, segment) : undefined
+  const stored = isReadable ? await storedBody(readingSegments(sql, due), due, segment) : undefined
   const { from, through } = segment
   if (!stored) {
     const row = { from, through, items: 0, format: 0 }
