@@ -221,8 +221,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
 }
 
 export function overloaded(): ApiError {
-  return new ApiError('OVERLOADED', 'The process is at its limit of concurrent requests. Nothing was done; try again.')
+  return OVERLOADED
 }
+
+// One for all: thousands wait for theirs in a storm, and an error of its own keeps the stack of its making.
+const OVERLOADED = new ApiError(
+  'OVERLOADED',
+  'The process is at its limit of concurrent requests. Nothing was done; try again.',
+)
 
 /** Refuses at a rate, in the order of arrival. */
 function createPacer(): Pick<Limiter, 'refuse'> {
