@@ -17,7 +17,9 @@ import { type LociProcess, untilReady } from '../world/process.ts'
 import type { Report } from '../world/report.ts'
 import { addTenant, type WorldTenant } from '../world/tenants.ts'
 import type { World } from '../world/world.ts'
-import { setRate } from './cell-limits.ts'
+import { setLimits, setRate } from './cell-limits.ts'
+import { type CostlyKind, dearCosts, type Measured, unpaid } from './dear-costs.ts'
+import { dearMinds } from './dear-minds.ts'
 import { type LoadResult, runLoad } from './open-loop.ts'
 import { type PlainRequest, plainClient } from './plain-client.ts'
 import { startProbe } from './probe.ts'
@@ -48,13 +50,7 @@ interface Lengths {
   records: number
 }
 
-interface Kind {
-  name: string
-  method: string
-  path: string
-  body?: string
-  tokens: string[]
-}
+type Kind = CostlyKind
 
 interface Window {
   kind: Kind
@@ -79,6 +75,9 @@ export async function dearRequests(
   await setRate(world, [quiet], FILL_PER_SECOND)
   await fill(daemon, quiet, 1_000, 100)
   const kinds = await makeKinds(world, daemon, lengths.records)
+  const measured = await dearCosts(report, world, daemon, kinds, PLAN_PER_SECOND)
+  const list = measured.find(({ kind }) => kind.name === LISTS)
+  if (process.argv.includes('--costs')) return list && costMutant(report, world, list)
   const windows = await measure(daemon, quiet, kinds, lengths)
   const live = await report.within(LIVE_P99_MS_MAX)
   for (const kind of kinds) {
@@ -154,8 +153,8 @@ async function alone({ url }: LociProcess, quiet: WorldTenant, seconds: number):
 
 async function beside(daemon: LociProcess, quiet: WorldTenant, kind: Kind, seconds: number) {
   const { url, pid } = daemon
-  const { method, path, body, tokens } = kind
-  const load = { url, method, path, variants: 1, tokens, connections: 16, perSecond: PLAN_PER_SECOND }
+  const { method, path, body, tokens, variants = 1, isPartner = false } = kind
+  const load = { url, method, path, variants, tokens, isPartner, connections: 16, perSecond: PLAN_PER_SECOND }
   const noise = runLoad({
     ...load,
     ...(body === undefined ? {} : { body }),
@@ -169,12 +168,22 @@ async function beside(daemon: LociProcess, quiet: WorldTenant, kind: Kind, secon
   return { felt, live, greedy: await noise }
 }
 
-/** Each kind has a service of its own, all of one tenant: the debt of one would keep the next from being sent. */
+/** As many services as an organization of the free plan may have. */
+const SERVICES_MAX = 10
+
+/** Each kind has a service of its own: the debt of one would keep the next from being sent. */
 async function makeKinds(world: World, daemon: LociProcess, records: number): Promise<Kind[]> {
-  const owner = await addTenant(world, { name: 'greedy', plan: 'free' })
   const kinds: Kind[] = []
+  let owner: WorldTenant | undefined
+  const addService = async () => {
+    const isFirst = kinds.length % SERVICES_MAX === 0
+    const name = `greedy${Math.floor(kinds.length / SERVICES_MAX)}`
+    const service = await addTenant(world, { name, plan: 'free', ...(isFirst || !owner ? {} : { of: owner }) })
+    if (isFirst) owner = service
+    return service
+  }
   for (const wanted of wantedKinds().filter(({ name }) => name.includes(CHOSEN))) {
-    const service = kinds.length === 0 ? owner : await addTenant(world, { name: 'greedy', plan: 'free', of: owner })
+    const service = await addService()
     if (wanted.method === 'GET') {
       await setRate(world, [service], FILL_PER_SECOND)
       await fill(daemon, service, wanted.isLarge ? records : 1_000, 9_000)
@@ -182,12 +191,21 @@ async function makeKinds(world: World, daemon: LociProcess, records: number): Pr
     }
     const { token, delegation } = service.capability
     const chain = () => seal(attenuate(attenuate(attenuate(delegation))))
-    kinds.push({ ...wanted, tokens: wanted.isChained ? Array.from({ length: 500 }, chain) : [token] })
+    kinds.push({ ...wanted, tokens: wanted.isChained ? Array.from({ length: 500 }, chain) : [token], service })
+  }
+  for (const { fill: prepare, ...wanted } of dearMinds(records).filter(({ name }) => name.includes(CHOSEN))) {
+    const service = await addService()
+    // More records than its plan has, or what writes would be refused before it was measured.
+    const room = { records: 10_000_000, bytes: 100_000_000_000 }
+    await setLimits(world, [service], { ...room, requests_per_second: FILL_PER_SECOND, burst: FILL_PER_SECOND })
+    await prepare(daemon.url, service)
+    await setRate(world, [service], PLAN_PER_SECOND)
+    kinds.push({ ...wanted, service, tokens: [wanted.isPartner ? service.partner.token : service.capability.token] })
   }
   return kinds
 }
 
-interface WantedKind extends Omit<Kind, 'tokens'> {
+interface WantedKind extends Omit<Kind, 'tokens' | 'service'> {
   isLarge?: boolean
   isChained?: boolean
 }
@@ -247,15 +265,8 @@ async function fill({ url }: LociProcess, tenant: WorldTenant, records: number, 
 }
 
 /** As it was: a request is 1, whatever it costs. */
-async function mutants(
-  report: Report,
-  world: World,
-  quiet: WorldTenant,
-  lists: Kind[],
-  lengths: Lengths,
-): Promise<void> {
-  if (lists.length === 0) return
-  await using mutant = await plantMutant([
+const plantCounting = () =>
+  plantMutant([
     {
       file: 'daemon/access/rates.ts',
       from: 'requireRoom(instanceId, intervalMs, burst) + cost * intervalMs',
@@ -267,6 +278,24 @@ async function mutants(
       to: '',
     },
   ])
+
+async function costMutant(report: Report, world: World, list: Measured): Promise<void> {
+  await using mutant = await plantCounting()
+  const lax = await mutant.startProgram('daemon', world.daemonSettings())
+  await untilReady(lax.url)
+  report.mutant('the rate counts requests', await unpaid(world, lax, list, PLAN_PER_SECOND))
+  await lax.stop()
+}
+
+async function mutants(
+  report: Report,
+  world: World,
+  quiet: WorldTenant,
+  lists: Kind[],
+  lengths: Lengths,
+): Promise<void> {
+  if (lists.length === 0) return
+  await using mutant = await plantCounting()
   const lax = await mutant.startProgram('daemon', world.daemonSettings())
   await untilReady(lax.url)
   const windows = await measure(lax, quiet, lists, { ...lengths, roundsMax: lengths.rounds })

@@ -15,6 +15,9 @@ export interface LoadOptions {
   variants: number
   /** Each of them asks for every variant. */
   tokens: string[]
+  /** They are credentials of a partner, not capabilities. */
+  isPartner?: boolean
+  /** `{n}` as in the path. */
   body?: string
   /** How many requests can be outstanding at most. */
   connections: number
@@ -212,11 +215,13 @@ function answerReader(onAnswer: (answer: string) => void): (bytes: Buffer, lengt
   }
 }
 
-function requestBytes({ url, method, path, body }: LoadOptions, token: string, n: number): Buffer {
+function requestBytes(options: LoadOptions, token: string, n: number): Buffer {
+  const { url, method, path, isPartner } = options
+  const body = options.body?.replaceAll('{n}', String(n))
   const lines = [
     `${method} ${path.replaceAll('{n}', String(n))} HTTP/1.1`,
     `host: ${new URL(url).host}`,
-    `x-loci-capability: ${token}`,
+    isPartner ? `authorization: Bearer ${token}` : `x-loci-capability: ${token}`,
     ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ]
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`)

@@ -22,8 +22,8 @@ import { addTenant, type WorldTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
-/** Only the part of dear requests, which takes longest and is a ratio; only the storms, which need a quiet machine. */
-const isDear = process.argv.includes('--dear')
+/** Only the part of dear requests, which takes longest and is a ratio, or only what they cost; only the storms. */
+const isDear = ['--dear', '--costs'].some((flag) => process.argv.includes(flag))
 const isStorms = process.argv.includes('--storms')
 const ROUNDS = isShort ? 3 : 9
 const CAPACITY_S = isShort ? 1 : 2
