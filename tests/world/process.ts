@@ -24,7 +24,7 @@ export type ProgramName = 'daemon' | 'management'
  * when it may only double. Both have more to begin with by now and may grow by half: in the fuzz management had 271 MB
  * when it might double, the daemon 249 to 251 MB, and 235 MB so.
  */
-const NODE_FLAGS: Record<ProgramName, string[]> = {
+export const NODE_FLAGS: Record<ProgramName, string[]> = {
   daemon: ['--max-semi-space-size=8', '--heap-growing-percent=50'],
   management: ['--max-semi-space-size=8', '--heap-growing-percent=50'],
 }
@@ -102,13 +102,16 @@ export async function startProgram(
   }
 }
 
-/** Runs a program's command to its end. */
+/**
+ * Runs a program's command to its end, with the flags of a program that serves: what V8 has compiled under others it
+ * does not take, and `migrate` would compile for nobody.
+ */
 export async function runCommand(
   program: ProgramName,
   args: string[],
   settings: Record<string, string>,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [`${program}/main.ts`, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS[program], `${program}/main.ts`, ...args], {
     cwd: ROOT,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
