@@ -57,7 +57,7 @@ const kettles = (count: number) =>
     return `The kettle ${own.join(' ')}.`
   })
 
-// Mutants: RECORDS_BYTES_MAX of store.ts = 1e9; count() of routes.ts that does nothing.
+// Mutants: RECORDS_BYTES_MAX of reads/store.ts = 1e9; count() of routes.ts that does nothing.
 test('a cycle reads a mebibyte of what it finds, the best first, and what it reads is charged, dry or not', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)

@@ -5,8 +5,9 @@ import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
 import { restOf, sizeOf } from '../working-memory/slots.ts'
+import type { CycleState, KnownRow, Lookup, RecordRow } from './reads/store.ts'
 import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
-import type { CycleState, KnownRow, Lookup, NewCycle, RecordRow } from './store.ts'
+import type { NewCycle } from './store.ts'
 
 /** A gap between two moments that closes the open context (loci.mem_place). */
 const CONTEXT_GAP_MS = 1_800_000

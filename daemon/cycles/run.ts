@@ -35,18 +35,12 @@ import {
   stepsOf,
   type WaitingEvent,
 } from './plan.ts'
+import { type CycleState, readRecords } from './reads/store.ts'
+import { createReads } from './reads/together.ts'
 import { recallFor } from './recall.ts'
 import { type CycleBody, countsOf, cycleOf, decisionsUrl, digestText } from './records.ts'
 import type { CycleConfig, CycleInput, CycleResult, Phase } from './shapes.ts'
-import {
-  type CommitOutcome,
-  type CycleState,
-  commitCycles,
-  countFailure,
-  type NewCycle,
-  readRecords,
-  readState,
-} from './store.ts'
+import { type CommitOutcome, commitCycles, countFailure, type NewCycle } from './store.ts'
 import { createTurns } from './turns.ts'
 
 interface CyclesOptions {
@@ -95,6 +89,7 @@ const METADATA_BYTES_MAX = 16 * 1024
 
 export function createCycles({ pool, index, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
+  const read = createReads(pool)
   const commits = createBatches<NewCycle, CommitOutcome>({
     run: (instanceId, batch) => commitCycles(pool, instanceId, batch),
     runningMax: 1,
@@ -132,7 +127,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     for (;;) {
       const window = { ...config.cycle.due, max: poolSize(config.cycle) }
       const { state, tail: texts } = await tails.readWith(place, ({ have }) =>
-        readState(pool, place, { have, lookups: incoming.map(({ lookup }) => lookup), due: window }),
+        read(place, { have, lookups: incoming.map(({ lookup }) => lookup), due: window }),
       )
       const newTexts = state.texts.reduce((sum, { body }) => sum + body.content.length, 0)
       request.count(

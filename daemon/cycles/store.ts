@@ -1,174 +1,20 @@
-// All SQL of cycles. Reads and writes are calls of one function each, which sets the row-level security context itself.
+// SQL of cycles, beside what one is computed on (reads/store.ts). Reads and writes are calls of one function each,
+// which sets the row-level security context itself.
 
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
-import type { ConfigLayers } from '../databases/config/store.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { claimValues } from '../idempotency/store.ts'
-import type { RecordBody } from '../memory/records.ts'
 import { type NewRecord, unreadable } from '../memory/store.ts'
-import { INDEX_COLUMNS, type IndexRow, type IndexState, indexOf, TAIL_MAX } from '../memory/upkeep/store.ts'
 import type { Presentations } from '../working-memory/activation.ts'
-import type { Resident, Step } from '../working-memory/document.ts'
-import { SLOTS_BYTES_MAX } from '../working-memory/slots.ts'
-import { residentOf, stepColumns } from '../working-memory/store.ts'
+import type { Step } from '../working-memory/document.ts'
+import { stepColumns } from '../working-memory/store.ts'
+import type { CycleState } from './reads/store.ts'
 import type { CycleHead, CyclePage, CycleRow, LinkRow } from './rows.ts'
-
-/** A record as a cycle reads it. */
-export interface RecordRow {
-  id: string
-  seq: number
-  key: string | null
-  storedAt: number
-  expiresAt: number | null
-  presented: Presentations | null
-  body: RecordBody
-}
-
-/** What the store has about an observation. */
-export interface KnownRow {
-  isDuplicate: boolean
-  isForgotten: boolean
-  /** The newest that says the same. */
-  equal: RecordRow | null
-  current: RecordRow[] | null
-  superseded: RecordRow | null
-  context: [number: number, position: number] | null
-}
-
-/** What is asked about an observation: HMACs in hex; how the body of a record begins that says the same. */
-export interface Lookup {
-  sourceEventId: string | null
-  value: string
-  key: string | null
-  supersedes: string | null
-  context: string | null
-  same: string
-}
-
-/** Everything that a cycle is computed on, of one moment. */
-export interface CycleState extends IndexState {
-  at: Date
-  /** Of the last cycle. */
-  number: number
-  /** Of the document of working memory. */
-  version: number
-  documentDigest: Buffer
-  slots: Resident[]
-  /** Of the record that each slot stands for; 0: it has none, or one that no longer holds. */
-  recordSeqs: number[]
-  slotConfig: ConfigLayers
-  configVersion: number
-  configIntact: boolean
-  focus: string | null
-  focusAt: Date | null
-  contexts: number
-  openContext: number | null
-  openPosition: number | null
-  openAt: Date | null
-  known: KnownRow[]
-  due: RecordRow[]
-  /** Events that wait. */
-  pending: number
-  /** Of all this but the index. */
-  readBytes: number
-}
-
-interface StateRow extends IndexRow {
-  at: Date
-  number: number
-  version: number
-  documentDigest: Buffer
-  keys: (string | null)[]
-  versions: number[]
-  expires: (Date | null)[]
-  /** JSON, as the texts of the slots: an array of text takes thirty times as long to parse. */
-  metas: string | null
-  slotTexts: string | null
-  intact: boolean[] | null
-  recordSeqs: number[]
-  wmService: string | null
-  wmSent: string | null
-  wmIntact: boolean
-  configVersion: number
-  configIntact: boolean
-  focus: string | null
-  focusAt: Date | null
-  contexts: number
-  openContext: number | null
-  openPosition: number | null
-  openAt: Date | null
-  known: string
-  due: string
-  pending: number
-}
-
-/**
- * Of the records that are found, and of those that are due: four times what slots may have. Bodies have up to 60 KB,
- * so a thousand of them would take the replica's memory, and seconds to parse.
- */
-const RECORDS_BYTES_MAX = 4 * SLOTS_BYTES_MAX
-
-export async function readState(
-  sql: Sql,
-  { instanceId, database }: Due,
-  { have, lookups, due }: { have: number; lookups: Lookup[]; due: { leadMs: number; graceMs: number; max: number } },
-): Promise<CycleState> {
-  const { rows } = await sql.query<StateRow>({
-    name: 'cycle_read',
-    text: `select ${INDEX_COLUMNS}, at, number, version, document_digest as "documentDigest", keys, versions, expires,
-        array_to_json(metas)::text as metas, array_to_json(slot_texts)::text as "slotTexts", intact,
-        record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
-        wm_intact as "wmIntact", config_version as "configVersion", r.config_intact as "configIntact", focus, focus_at as "focusAt",
-        contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due, pending
-      from loci.cycle_read($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) r, loci.mem_index($1, $2, $13, null, $14) i`,
-    values: [
-      instanceId,
-      database,
-      lookups.map(({ sourceEventId }) => sourceEventId),
-      lookups.map(({ value }) => value),
-      lookups.map(({ key }) => key),
-      lookups.map(({ supersedes }) => supersedes),
-      lookups.map(({ context }) => context),
-      lookups.map(({ same }) => same),
-      ...[due.leadMs, due.graceMs, due.max, RECORDS_BYTES_MAX, have, TAIL_MAX],
-    ],
-  })
-  const { keys, versions, expires, intact, ...row } = rows[0] as StateRow
-  const listOf = (json: string | null) => JSON.parse(json ?? '[]') as (string | null)[]
-  const [metas, texts] = [listOf(row.metas), listOf(row.slotTexts)]
-  const slots = { keys, versions, expires, metas, texts, intact }
-  return {
-    ...row,
-    ...indexOf(row),
-    slots: keys.map((_, at) => residentOf(slots, at)),
-    recordSeqs: row.recordSeqs.map(Number),
-    readBytes: [row.known, row.due, ...texts].reduce((sum, text) => sum + (text?.length ?? 0), 0),
-    slotConfig: { service: row.wmService, sent: row.wmSent, configIntact: row.wmIntact },
-    known: JSON.parse(row.known) as KnownRow[],
-    due: JSON.parse(row.due) as RecordRow[],
-  }
-}
-
-/** Those of the numbers that hold, as of the number that everything else was read at. */
-export async function readRecords(
-  sql: Sql,
-  { instanceId, database }: Due,
-  { seq, at, seqs }: { seq: number; at: Date; seqs: number[] },
-): Promise<{ rows: RecordRow[]; bytes: number }> {
-  if (seqs.length === 0) return { rows: [], bytes: 0 }
-  const { rows } = await sql.query<{ records: string }>({
-    name: 'cycle_records',
-    text: 'select loci.cycle_records($1, $2, $3, $4, $5, $6) as records',
-    values: [instanceId, database, seq, at, seqs, RECORDS_BYTES_MAX],
-  })
-  const { records = '[]' } = rows[0] ?? {}
-  return { rows: JSON.parse(records) as RecordRow[], bytes: records.length }
-}
 
 /** A cycle that was computed, as it is committed. */
 export interface NewCycle {
