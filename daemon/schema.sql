@@ -19,53 +19,6 @@ CREATE TYPE loci.walked AS (
 	version bigint
 );
 
-CREATE TABLE loci.projections (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    seq bigint NOT NULL,
-    partner text NOT NULL COLLATE pg_catalog."C",
-    id text NOT NULL COLLATE pg_catalog."C",
-    class text NOT NULL,
-    key_mac bytea NOT NULL,
-    content_mac bytea NOT NULL,
-    task_class text COLLATE pg_catalog."C",
-    body text,
-    target text COLLATE pg_catalog."C",
-    takes_back bigint,
-    taken_by bigint,
-    record_id text,
-    is_pending boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone,
-    digest bytea NOT NULL
-);
-
-ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE loci.cycles (
-    instance_id text NOT NULL,
-    database text NOT NULL,
-    seq bigint NOT NULL,
-    id text NOT NULL COLLATE pg_catalog."C",
-    started_at timestamp with time zone NOT NULL,
-    completed_at timestamp with time zone NOT NULL,
-    duration_ms integer NOT NULL,
-    focus text,
-    focus_salt bytea,
-    focus_hash bytea,
-    focus_mac bytea,
-    metadata text,
-    metadata_salt bytea,
-    metadata_hash bytea,
-    after_digest bytea NOT NULL,
-    decisions_hash bytea NOT NULL,
-    body text NOT NULL,
-    prev_hash bytea,
-    hash bytea NOT NULL
-);
-
-ALTER TABLE ONLY loci.cycles FORCE ROW LEVEL SECURITY;
-
 CREATE TABLE loci.databases (
     instance_id text NOT NULL,
     name text NOT NULL,
@@ -139,6 +92,53 @@ CREATE TABLE loci.databases (
 );
 
 ALTER TABLE ONLY loci.databases FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.projections (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    partner text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    class text NOT NULL,
+    key_mac bytea NOT NULL,
+    content_mac bytea NOT NULL,
+    task_class text COLLATE pg_catalog."C",
+    body text,
+    target text COLLATE pg_catalog."C",
+    takes_back bigint,
+    taken_by bigint,
+    record_id text,
+    is_pending boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    digest bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.cycles (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    seq bigint NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone NOT NULL,
+    completed_at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    focus text,
+    focus_salt bytea,
+    focus_hash bytea,
+    focus_mac bytea,
+    metadata text,
+    metadata_salt bytea,
+    metadata_hash bytea,
+    after_digest bytea NOT NULL,
+    decisions_hash bytea NOT NULL,
+    body text NOT NULL,
+    prev_hash bytea,
+    hash bytea NOT NULL
+);
+
+ALTER TABLE ONLY loci.cycles FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.working_memory (
     instance_id text NOT NULL,
@@ -908,11 +908,11 @@ ALTER TABLE loci.working_memory ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.projections TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cycles TO loci_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.databases TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.working_memory TO loci_app;
 

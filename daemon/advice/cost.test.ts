@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testAuthority } from '../testing/authority.ts'
-import { testDaemon } from '../testing/daemon.ts'
+import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
+import { partnerToken } from '../testing/credentials.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 
 /** So slow a rate that nothing is refilled while the test runs. */
 const LIMITS = { databases: 10, records: 1e4, bytes: 1e8, streams: 1, requests_per_second: 0.001, burst: 100 }
@@ -30,4 +31,55 @@ test('rules that are held against tools are charged: many of both cost more than
     // 400,000 matches are 100 units.
     assert.equal(await call('GET /v1/kv/entries?limit=1'), count === RULES ? 429 : 200)
   }
+})
+
+/** What is left of the burst, in small reads. */
+async function left(instance: TestInstance): Promise<number> {
+  const token = instance.root({ ops: ['kv:read'], ks: ['*/*'] })
+  for (let count = 0; ; count += 1)
+    if ((await instance.call(token, 'GET /v1/kv/entries?limit=1')).status === 429) return count
+}
+
+const TOLD = Array.from({ length: 200 }, (_, n) => ({
+  ...{ projection_class: 'tool_outcome', source_event_id: `evt-${n}`, task_class: 'support' },
+  tools: [{ tool_id: `tool-${n % 10}`, outcome: 'success' }],
+}))
+const named = (count: number) => Array.from({ length: count }, (_, n) => `candidate-${n}`)
+
+/** An instance that was told 200 outcomes of ten tools, and then asked; where a busy machine refused, another one. */
+async function asked(authority: TestAuthority, daemon: TestDaemon, requests: object[]): Promise<number> {
+  for (;;) {
+    const instance = await authority.addInstance({ limits: LIMITS })
+    const token = await partnerToken(authority, instance, ['tool_outcome'], { partner: 'crm' })
+    const send = (line: string, body: unknown) =>
+      daemon.ask(line, { body, headers: { authorization: `Bearer ${token}` } })
+    const ask = { task_class: 'support', task_intent: 'refund', source_event_id: 'ask', run_id: 'run', scope: null }
+    const answers = [await send('POST /v1/partner/projections', TOLD)]
+    for (const fields of requests) answers.push(await send('POST /v1/advice/tools:rank', { ...ask, ...fields }))
+    if (answers.every(({ status }) => status < 500)) {
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+      return left(instance)
+    }
+  }
+}
+
+// Mutants: ROWS.read or ROWS.named left out of what is counted; find() that never finds anything.
+test('a rank is charged for the outcomes that it reads, not again while they are kept, and for new candidates', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const [none = 0, once = 0, twice = 0, few = 0, many = 0, again = 0] = [
+    await asked(authority, daemon, []),
+    await asked(authority, daemon, [{}]),
+    await asked(authority, daemon, [{}, {}]),
+    await asked(authority, daemon, [{ candidate_tools: named(10) }]),
+    await asked(authority, daemon, [{ candidate_tools: named(1_000) }]),
+    await asked(authority, daemon, [{ candidate_tools: named(1_000) }, { candidate_tools: named(1_000) }]),
+  ]
+  // 200 outcomes are 20 units, and the request one.
+  assert.ok(none - once >= 20 && none - once <= 24, `the first cost ${none - once}`)
+  assert.ok(once - twice >= 1 && once - twice <= 3, `the second cost ${once - twice}`)
+  // 1,000 members of the body are 4 units, their words 15 and their ranking 1.
+  assert.equal(none - few, 1)
+  assert.ok(none - many >= 19 && none - many <= 24, `new candidates cost ${none - many}`)
+  assert.ok(many - again >= 5 && many - again <= 8, `the same again cost ${many - again}`)
 })

@@ -57,9 +57,22 @@ interface ToldOutcome {
   shown: Shown | null
 }
 
+/** References of the events of a task. */
+interface Refs {
+  /** What the head said of its projections when they were read. */
+  head: string
+  refs: readonly string[]
+  isCut: boolean
+  overAt: number | null
+}
+
+/** Tasks of which references are kept. */
+const REFS_MAX = 16
+
 export class KeptEvidence {
   /** By class and tool, then by scope. The least recently used first. */
   readonly #lists = new Map<string, Map<string | null, List>>()
+  readonly #refs = new Map<string, Refs>()
   #bytes = 0
 
   get bytes(): number {
@@ -127,6 +140,30 @@ export class KeptEvidence {
     if (taskClass !== null) for (const tool of tools) this.#drop(keyOf(taskClass, tool))
   }
 
+  /** As long as nothing is told, taken back or erased, and nothing is over. */
+  findRefs(task: ShownTask, head: string, now: number): Pick<Refs, 'refs' | 'isCut'> | undefined {
+    const kept = this.#refs.get(refsKeyOf(task))
+    return kept?.head === head && (kept.overAt === null || kept.overAt > now) ? kept : undefined
+  }
+
+  keepRefs(task: ShownTask, read: Refs): void {
+    const key = refsKeyOf(task)
+    this.#dropRefs(key)
+    const bytes = refsBytes(read.refs)
+    if (bytes > LIST_BYTES_MAX) return
+    this.#refs.set(key, read)
+    this.#bytes += bytes
+    for (const oldest of this.#refs.keys()) {
+      if (this.#refs.size <= REFS_MAX) break
+      this.#dropRefs(oldest)
+    }
+  }
+
+  #dropRefs(key: string): void {
+    this.#bytes -= refsBytes(this.#refs.get(key)?.refs ?? [])
+    this.#refs.delete(key)
+  }
+
   #drop(key: string): void {
     for (const { bytes } of this.#lists.get(key)?.values() ?? []) this.#bytes -= bytes
     this.#lists.delete(key)
@@ -145,6 +182,14 @@ function keyOf(taskClass: string, tool: string): string {
   return `${taskClass}\0${tool}`
 }
 
+function refsKeyOf({ taskClass, scope }: ShownTask): string {
+  return `${taskClass}\0${scope ?? ''}`
+}
+
 function bytesOf({ projectionId, refs }: Shown): number {
-  return refs.reduce((sum, ref) => sum + 2 * ref.length + 24, 2 * projectionId.length + 160)
+  return refsBytes(refs) + 2 * projectionId.length + 160
+}
+
+function refsBytes(refs: readonly string[]): number {
+  return refs.reduce((sum, ref) => sum + 2 * ref.length + 24, 0)
 }

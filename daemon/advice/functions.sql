@@ -22,6 +22,11 @@ create or replace function loci.advice_mark(p loci.projections) returns text lan
   select encode(p.key_mac || p.content_mac, 'hex') || extract(epoch from p.created_at)
 $$;
 
+-- What the head says of all projections: another one whenever one of them is added or changed.
+create or replace function loci.advice_head(h loci.databases) returns text language sql immutable parallel safe as $$
+  select h.prj_rows || ' ' || h.prj_set_a || ' ' || h.prj_set_b
+$$;
+
 -- What a replica needs to go on folding behind the projection p_after, of one moment: the database's life and number,
 -- the number of its last erasure of an outcome, which snapshot is stored, what the head says of the projections
 -- (p_head: what it said when the caller last read; is_same: still, so nothing was told, taken back or erased since),
@@ -44,7 +49,7 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   now := loci.advice_ms(clock_timestamp());
-  select extract(epoch from h.created_at)::text, h.seq, h.prj_erased_at, h.prj_rows || ' ' || h.prj_set_a || ' ' || h.prj_set_b
+  select extract(epoch from h.created_at)::text, h.seq, h.prj_erased_at, loci.advice_head(h)
     into life, seq, erased_at, head from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
@@ -255,24 +260,25 @@ $$;
 
 -- What an answer shows beside its numbers, as JSON. outcomes: the rows of advice_newest, [[tool, seq, id, outcome,
 -- refs, told at, expires at, bytes]], of each tool newest first, and looks [[tool, looked]] of those that were read to
--- their end. refs: the references of the events of the class, oldest first: of the newest 5,000 events as many as have
--- p_refs_max references; is_cut: there are more. p_scope_json: the scope itself, compared as JSON; null matches each.
--- Of outcomes and of events each only as many are read as have p_bytes_max; bytes: what was read. Called by
--- readEvidence(). No locks. Cost: advice_newest, and one index range.
+-- their end. p_has_refs: the caller has the references, and only outcomes are read. refs: the references of the events
+-- of the class, oldest first: of the newest 5,000 events as many as have p_refs_max references; is_cut: there are more;
+-- over_at: when the time of one of them is over; head: what the head says as this is read. p_scope_json: the scope
+-- itself, compared as JSON; null matches each. Of outcomes and of events each only as many are read as have
+-- p_bytes_max; bytes: what was read; events: how many. Called by readEvidence(). No locks. Cost: advice_newest, and one
+-- index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
-  p_looks int[], p_through bigint, p_tail json, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text, out refs text, out is_cut boolean,
-  out bytes bigint)
+  p_looks int[], p_through bigint, p_tail json, p_has_refs boolean, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text, out refs text,
+  out is_cut boolean, out over_at float8, out head text, out bytes bigint, out events int)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_event loci.projections;
   v_scope jsonb := p_scope_json::jsonb;
   v_body jsonb;
   v_refs text[] := '{}';
-  v_seen int := 0;
   v_bytes bigint := 0;
 begin
   perform set_config('loci.instance', p_instance, true);
-  bytes := 0; is_cut := false;
+  bytes := 0; is_cut := false; events := 0;
   if cardinality(p_tools) > 0 then
     select json_agg(json_build_array(e.tool, e.seq, (e.projection).id, e.outcome, coalesce((e.projection).body::jsonb -> 'evidence_refs', '[]'),
         loci.advice_ms((e.projection).created_at)::bigint, loci.advice_ms((e.projection).expires_at), octet_length((e.projection).body)))
@@ -281,15 +287,19 @@ begin
       into outcomes, looks, bytes
       from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_looks, p_through, p_tail, p_bytes_max) e;
   end if;
+  if p_has_refs then
+    return;
+  end if;
+  select loci.advice_head(h) into head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
   for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.task_class = p_class
     and p.class = 'event' and p.seq <= p_through order by p.seq desc limit 5001
   loop
-    v_seen := v_seen + 1;
-    is_cut := v_seen > 5000 or cardinality(v_refs) > p_refs_max or v_bytes >= p_bytes_max;
+    is_cut := events = 5000 or cardinality(v_refs) > p_refs_max or v_bytes >= p_bytes_max;
     exit when is_cut;
-    v_bytes := v_bytes + coalesce(octet_length(v_event.body), 0);
+    events := events + 1; v_bytes := v_bytes + coalesce(octet_length(v_event.body), 0);
     if v_event.taken_by is null and v_event.body is not null and (v_event.expires_at is null or v_event.expires_at > clock_timestamp())
       and loci.prj_is_intact(v_event, p_instance, p_database) then
+      over_at := least(over_at, loci.advice_ms(v_event.expires_at));
       v_body := v_event.body::jsonb;
       if v_body ? 'evidence_refs' and (v_scope is null or coalesce(nullif(v_body -> 'scope', 'null'), v_scope) = v_scope) then
         v_refs := array(select jsonb_array_elements_text(v_body -> 'evidence_refs')) || v_refs;

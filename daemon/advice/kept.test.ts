@@ -23,6 +23,7 @@ after(async () => {
 })
 
 interface Answer {
+  evidenceRefs: string[]
   rankedTools: { toolId: string; stats: { lastOutcomeAt: string | null }; evidence: { projectionId: string }[] }[]
 }
 
@@ -86,6 +87,38 @@ test('what is told comes first, what is taken back or superseded is shown no lon
   assert.deepEqual((await shown()).get('a'), left.slice(0, 20))
   const [instead] = await tell(outcome('a', { supersedes: ids[29] }))
   assert.deepEqual((await shown()).get('a'), [instead, ...left.slice(1, 20)])
+})
+
+// Mutant: findRefs() that does not compare heads.
+test('references of events are those of the events that are there, also when nobody told anything new', async () => {
+  const { outcome, retraction, tell, text, shown } = await partnerOf('refs')
+  const event = (ref: string, fields: object = {}) => {
+    return { ...outcome('a'), projection_class: 'event', tools: [], evidence_refs: [ref], ...fields }
+  }
+  const refs = async (scope: unknown = null) => {
+    await text(scope)
+    await shown(scope)
+    return (JSON.parse(await text(scope)) as Answer).evidenceRefs
+  }
+  const [first] = await tell(event('one'), event('two', { scope: 'eu' }), outcome('a'))
+  assert.deepEqual(await refs(), ['one', 'two', 'ask'])
+  assert.deepEqual(await refs('us'), ['one', 'ask'])
+  await tell(event('three'))
+  assert.deepEqual(await refs(), ['one', 'two', 'three', 'ask'])
+  await tell(retraction(first))
+  assert.deepEqual(
+    [await refs(), await refs('us')],
+    [
+      ['two', 'three', 'ask'],
+      ['three', 'ask'],
+    ],
+  )
+  await tell(event('over', { ttl_ms: 3_000 }))
+  await daemon.sql(
+    `update loci.due set at = now() + interval '1 hour' where database = 'refs' and kind = 'projections'`,
+  )
+  await eventually(async () => !(JSON.parse(await text()) as Answer).evidenceRefs.includes('over'))
+  assert.deepEqual(await refs(), ['two', 'three', 'ask'])
 })
 
 // Mutant: find() that does not look at the time: it shows the outcome until its content is erased.

@@ -39,6 +39,7 @@ import {
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
 import { type AdviceStates, catalogueOf, type Known } from './states.ts'
 import {
+  type EvidenceRead,
   findPolicy,
   listPolicies,
   policyDamaged,
@@ -59,8 +60,13 @@ interface AdviceOptions {
 const SHARED = { tag: 'advice', subservice: 'advice' }
 const REFS_MAX = 1_000
 const POLICIES_MAX = 100
-/** Rules that are held against tools in the time of a row: .1 us each, a request of one unit .4 ms. */
-const MATCHES_PER_ROW = 40
+/**
+ * What a rank is charged for, in rows: a request of one unit takes .4 ms of processor and a row a hundredth of that.
+ * Measured as multiples of a small rank. Read: an outcome or an event, found by keys and verified; shown: one that was
+ * kept, or a reference; named: a candidate whose words are not kept; judged: a tool that is ranked; recent: an outcome
+ * that a budget counts; match: a rule that is held against a tool.
+ */
+const ROWS = { read: 10, shown: 0.2, named: 1.5, judged: 0.1, recent: 2, match: 1 / 40 }
 /** And between two looks at other requests. */
 const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
@@ -180,25 +186,38 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     return shares.inTurn(place.instanceId, async () => {
       requireRate()
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const { known, policy, fallback, now } = await states.read(pool, place, policyNameOf(sourceRef))
+      const { known, policy, fallback, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
       const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
       const held = rulesFor(rules, request)
-      countRows((asked.length * held.length) / MATCHES_PER_ROW)
-      const recent = await recentOf(place, known, held, asked, request)
-      const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
-      const denied = boundedDenials(denials.flatMap((denial) => denial ?? []))
-      // What was told of since then was not held against the policy, and is not advised yet.
-      const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
+      countRows(asked.length * held.length * ROWS.match + asked.length * ROWS.judged)
+      const { denied, allowed } = isFree(held, request)
+        ? { denied: [], allowed: null }
+        : await judgePolicy(place, known, held, asked, request, countRows)
       // From here to the next await nobody folds on: what is told below is of one state.
-      const judged = judge(known, request, candidates, allowed)
-      const evidence = await evidenceOf(place, known, request, judged, now)
-      countRows(evidence.shown + evidence.refs.length / 10)
+      const judged = judge(known, request, candidates, allowed, countRows)
+      const evidence = await evidenceOf(place, known, request, judged, moment)
+      countRows(evidence.read * ROWS.read + (evidence.shown + evidence.refs.length) * ROWS.shown)
       countRead(evidence.bytes)
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
+  }
+
+  /** `allowed`: what was told of since then was not held against the policy, and is not advised yet. */
+  async function judgePolicy(
+    place: Due,
+    known: Known,
+    held: ReturnType<typeof rulesFor>,
+    asked: Declared[],
+    request: AdviceRequest,
+    countRows: (rows: number) => void,
+  ) {
+    const recent = await recentOf(place, known, held, asked, request, countRows)
+    const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
+    const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
+    return { denied: boundedDenials(denials.flatMap((denial) => denial ?? [])), allowed }
   }
 
   /** What the state has kept of the tools' outcomes, and the rest as it is read. Until it is, nothing is awaited. */
@@ -207,8 +226,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     known: Known,
     { taskClass, scope }: AdviceRequest,
     judged: ReturnType<typeof judgedOf>,
-    now: number,
-  ): Promise<Evidence & { shown: number; bytes: number }> {
+    { now, head }: { now: number; head: string },
+  ): Promise<Evidence & { read: number; shown: number; bytes: number }> {
     const task = { taskClass, scope: scopeKeyOf(scope) }
     const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
     const { seq, through, evidence } = known
@@ -216,10 +235,15 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const missing = tools.filter((tool) => kept.get(tool) === undefined)
     const { tail, looked } = tailOf(known, { ...task, tools: missing, limit: SHOWN_MAX, looksMax: LOOKS_MAX })
     const looks = looked.map((count) => LOOKS_MAX - count)
-    const read = await readEvidence(pool, place, {
-      ...{ taskClass, scopeKey: task.scope, scope, tools: missing, limit: SHOWN_MAX, looks, through, tail },
-      refsMax: REFS_MAX,
-    })
+    const keptRefs = evidence.findRefs(task, head, now)
+    const hasRefs = keptRefs !== undefined
+    const read =
+      missing.length === 0 && hasRefs
+        ? NOTHING_READ
+        : await readEvidence(pool, place, {
+            ...{ taskClass, scopeKey: task.scope, scope, tools: missing, limit: SHOWN_MAX, looks, through, tail },
+            ...{ hasRefs, refsMax: REFS_MAX },
+          })
     const outcomesOf = (tool: string) => kept.get(tool) ?? read.outcomes.get(tool) ?? []
     // What was folded meanwhile is not in it.
     if (known.seq === seq)
@@ -227,9 +251,15 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         const more = read.looked.get(tool)
         if (more !== undefined) evidence.keep(task, tool, outcomesOf(tool), (looked[at] ?? 0) + more)
       }
+    if (read.head === head) evidence.keepRefs(task, { ...read, head })
     const { outcomes, isCut } = boundedOutcomes(tools, outcomesOf)
-    const shown = outcomes.values().reduce((sum, { length }) => sum + length, 0)
-    return { outcomes, refs: read.refs, isCut: isCut || read.isCut, shown, bytes: read.bytes }
+    const { refs, isCut: isRefsCut } = keptRefs ?? read
+    const count = (sum: number, { length }: readonly unknown[]) => sum + length
+    return {
+      ...{ outcomes, refs, isCut: isCut || isRefsCut, bytes: read.bytes },
+      read: read.outcomes.values().reduce(count, read.events),
+      shown: outcomes.values().reduce(count, 0),
+    }
   }
 
   /** How the tools did of late for which a rule has a budget. */
@@ -239,6 +269,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     rules: ReturnType<typeof rulesFor>,
     tools: Declared[],
     { taskClass }: AdviceRequest,
+    countRows: (rows: number) => void,
   ) {
     const isFound = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
     const budgeted = tools.flatMap(({ toolId }, at) => (isFound[at] ? [toolId] : []))
@@ -247,12 +278,18 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const { tail, looked } = tailOf(known, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
     const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
     const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, looks, through, tail })
+    countRows((budgeted.length + rows.length) * ROWS.recent)
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
       const outcomes = byTool.get(toolId) ?? []
       return { attempts: outcomes.length, failures: outcomes.filter(({ outcome }) => outcome === 'failure').length }
     }
   }
+}
+
+/** Nothing can be denied: no tool is looked at for it. */
+function isFree(held: ReturnType<typeof rulesFor>, { constraints = {} }: AdviceRequest): boolean {
+  return held.length === 0 && Object.values(constraints).every((constraint) => constraint === undefined)
 }
 
 /** For each of the tools, with others served in between where there are many rules. */
@@ -266,14 +303,25 @@ async function inTurns<Result>(tools: Declared[], rules: number, look: (tool: De
   return results
 }
 
-function judge(known: Known, request: AdviceRequest, candidates: Declared[] | null, allowed: ReadonlySet<string>) {
+function judge(
+  known: Known,
+  request: AdviceRequest,
+  candidates: Declared[] | null,
+  allowed: ReadonlySet<string> | null,
+  countRows: (rows: number) => void,
+) {
   const { taskClass, taskIntent, sourceEventId: seed, limit } = request
   const named = candidates?.map(({ toolId: name, description = '' }) => ({ name, description })) ?? null
   const scope = scopeKeyOf(request.scope)
   const intent = wordsOf(taskIntent)
   const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
-  const ranked = rank(known.state, catalogueOf(known, named), ask, (name) => allowed.has(name))
+  const catalogue = catalogueOf(known, named, (tools) => countRows(tools * ROWS.named))
+  const ranked = rank(known.state, catalogue, ask, allowed ? (name) => allowed.has(name) : undefined)
   return judgedOf(known.state, ranked, request, intent)
+}
+
+const NOTHING_READ: EvidenceRead = {
+  ...{ outcomes: new Map(), looked: new Map(), refs: [], isCut: false, overAt: null, head: null, bytes: 0, events: 0 },
 }
 
 interface TailQuery {

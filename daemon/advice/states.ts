@@ -51,7 +51,7 @@ export interface Known {
   bytes: number
 }
 
-type Read = Pick<Tail, 'policy' | 'fallback' | 'now'> & { known: Known }
+type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known }
 
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
@@ -277,11 +277,16 @@ function snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
 }
 
 /** What a request says of tools, kept while the same is said of the same tools. */
-export function catalogueOf(known: Known, candidates: readonly Candidate[] | null): Catalogue {
+export function catalogueOf(
+  known: Known,
+  candidates: readonly Candidate[] | null,
+  onMade: (tools: number) => void,
+): Catalogue {
   const key = `${known.state.tools.length} ${JSON.stringify(candidates)}`
   const kept = known.catalogues.get(key)
   if (kept) return kept
   const made = new Catalogue(known.state, candidates)
+  onMade(candidates?.length ?? 0)
   if (known.catalogues.size >= CATALOGUES_MAX) known.catalogues.clear()
   known.catalogues.set(key, made)
   return made

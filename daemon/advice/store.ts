@@ -192,6 +192,8 @@ export interface EvidenceQuery {
   looks: number[]
   through: number
   tail: TailOutcome[]
+  /** The references are not to be read. */
+  hasRefs: boolean
   refsMax: number
 }
 
@@ -203,7 +205,19 @@ export interface EvidenceRead {
   looked: Map<string, number>
   refs: string[]
   isCut: boolean
+  /** When the time of an event is over that is referred to; null: never. */
+  overAt: number | null
+  /** What the head says of its projections as this was read; null: the references were not. */
+  head: string | null
   bytes: number
+  /** Events that were read. */
+  events: number
+}
+
+interface EvidenceRow extends Pick<EvidenceRead, 'isCut' | 'overAt' | 'head' | 'bytes' | 'events'> {
+  outcomes: string | null
+  looks: string | null
+  refs: string | null
 }
 
 type OutcomeRow = [
@@ -222,18 +236,19 @@ export async function readEvidence(
   { instanceId, database }: Due,
   query: EvidenceQuery,
 ): Promise<EvidenceRead> {
-  const { taskClass, scopeKey, scope, tools, limit, looks, through, tail, refsMax } = query
+  const { taskClass, scopeKey, scope, tools, limit, looks, through, tail, hasRefs, refsMax } = query
   const { rows } = await sql
-    .query<{ outcomes: string | null; looks: string | null; refs: string; isCut: boolean; bytes: number }>({
+    .query<EvidenceRow>({
       name: 'advice_evidence',
-      text: 'select outcomes, looks, refs, is_cut as "isCut", bytes from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+      text: `select outcomes, looks, refs, is_cut as "isCut", over_at as "overAt", head, bytes, events
+        from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
       values: [
         ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
-        ...[tools, limit, looks, through, JSON.stringify(tail), refsMax, EVIDENCE_BYTES_MAX],
+        ...[tools, limit, looks, through, JSON.stringify(tail), hasRefs, refsMax, EVIDENCE_BYTES_MAX],
       ],
     })
     .catch(unreadable)
-  const { outcomes, looks: looked, refs = '[]', isCut = false, bytes = 0 } = rows[0] ?? {}
+  const { outcomes, looks: looked, refs, ...row } = rows[0] as EvidenceRow
   const byTool = new Map<string, ShownOutcome[]>()
   for (const row of JSON.parse(outcomes ?? '[]') as OutcomeRow[]) {
     const [tool, seq, projectionId, outcome, shownRefs, toldAt, expiresAt, size] = row
@@ -241,7 +256,7 @@ export async function readEvidence(
     list.push({ seq, projectionId, outcome, refs: shownRefs, toldAt, expiresAt, bytes: size })
     byTool.set(tool, list)
   }
-  return { outcomes: byTool, looked: new Map(JSON.parse(looked ?? '[]')), refs: JSON.parse(refs), isCut, bytes }
+  return { outcomes: byTool, looked: new Map(JSON.parse(looked ?? '[]')), refs: JSON.parse(refs ?? '[]'), ...row }
 }
 
 /** By tool, the outcomes of its newest in the class: newest first. */

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 4f18cfd61ac38cc150b350dd54a54ae7929f18a0b449ca5b82690024ec688a73
+-- functions: 651b5edd7a01daa4bbbd4840b21c1a3f03b4eec5e2da7ce780d2b3788046d3d7
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
