@@ -85,7 +85,7 @@ test('a rank shows two megabytes of evidence and of references, the best tools f
   // Asked again, when some of it is kept.
   assert.equal((await rank()).text, text)
   const [read] = await daemon.sql<{ length: number }>(
-    `select octet_length(outcomes) as length from loci.advice_evidence($1, 'evidence', 'support', null, null, $2, 20, array_fill(200, array[64]), 1000,
+    `select octet_length(outcomes) as length from loci.advice_evidence($1, 'evidence', 'support', null, null, $2, 20, array_fill(200, array[64]), 1000, 1000,
       (select json_agg(json_build_array(p.seq, 0, t, 'success') order by p.seq desc) from loci.projections p, unnest($2::text[]) t
         where p.database = 'evidence' and p.class = 'tool_outcome'), false, 1000, 2097152)`,
     [own.svc, TOOLS],

@@ -77,7 +77,8 @@ test('what is kept is what a reading would find, whatever is told, taken back or
   assert.ok(found > asked / 2, `${found} of ${asked}`)
 })
 
-// Mutants: keep() without its loop; #drop() or #put() that leaves the bytes as they were; LIST_BYTES_MAX not looked at.
+// Mutants: #makeRoom() without its loop, or called by keep() alone; #drop() or #put() that leaves the bytes as they
+// were; LIST_BYTES_MAX not looked at.
 test('what is kept has a bound in bytes: what was asked for least lately goes, and what is too large is never kept', () => {
   const kept = new KeptEvidence()
   const task = { taskClass: 'support', scope: null }
@@ -98,6 +99,13 @@ test('what is kept has a bound in bytes: what was asked for least lately goes, a
   kept.keep(task, 'x', [shownOf(one(1, 100_000))], 1)
   add(kept, one(2, 100_000))
   assert.deepEqual([kept.find(task, 'x', 0), kept.bytes], [undefined, 0])
+  // Told of many tools that were asked for.
+  for (let n = 0; n < 200; n += 1) kept.keep(task, `tool-${n}`, [], 0)
+  for (let n = 0; n < 200; n += 1) {
+    add(kept, { ...one(n + 10, 50_000), tools: [`tool-${n}`] })
+    assert.ok(kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
+  }
+  assert.equal(kept.find(task, 'tool-199', 0)?.length, 1)
 })
 
 // Mutants: boundedOutcomes() that goes on with the next tool, or without the outcome that fills it.

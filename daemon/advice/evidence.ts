@@ -106,6 +106,10 @@ export class KeptEvidence {
     this.#lists.delete(key)
     this.#lists.set(key, lists)
     this.#bytes += bytes
+    this.#makeRoom()
+  }
+
+  #makeRoom(): void {
     for (const oldest of this.#lists.keys()) {
       if (this.#bytes <= BYTES_MAX) break
       this.#drop(oldest)
@@ -123,6 +127,7 @@ export class KeptEvidence {
         else if (!isTakenBack && shown !== null && (asked === null || scope === null || asked === scope))
           this.#put(key, asked, list, { ...shown, seq, outcome: outcomeAt(place) })
       }
+      this.#makeRoom()
     }
   }
 
@@ -157,6 +162,7 @@ export class KeptEvidence {
       if (this.#refs.size <= REFS_MAX) break
       this.#dropRefs(oldest)
     }
+    this.#makeRoom()
   }
 
   #dropRefs(key: string): void {

@@ -263,12 +263,13 @@ $$;
 -- their end. p_has_refs: the caller has the references, and only outcomes are read. refs: the references of the events
 -- of the class, oldest first: of the newest 5,000 events as many as have p_refs_max references; is_cut: there are more;
 -- over_at: when the time of one of them is over; head: what the head says as this is read. p_scope_json: the scope
--- itself, compared as JSON; null matches each. Of outcomes and of events each only as many are read as have
--- p_bytes_max; bytes: what was read; events: how many. Called by readEvidence(). No locks. Cost: advice_newest, and one
--- index range.
+-- itself, compared as JSON; null matches each. p_stored: what the caller's state took from a snapshot; outcomes behind
+-- it are in p_tail, and weights that another replica has stored of them since would take the looks of older ones.
+-- Events are read up to p_through. Of outcomes and of events each only as many are read as have p_bytes_max; bytes:
+-- what was read; events: how many. Called by readEvidence(). No locks. Cost: advice_newest, and one index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
-  p_looks int[], p_through bigint, p_tail json, p_has_refs boolean, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text, out refs text,
-  out is_cut boolean, out over_at float8, out head text, out bytes bigint, out events int)
+  p_looks int[], p_through bigint, p_stored bigint, p_tail json, p_has_refs boolean, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text,
+  out refs text, out is_cut boolean, out over_at float8, out head text, out bytes bigint, out events int)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_event loci.projections;
@@ -285,7 +286,7 @@ begin
         filter (where e.seq is not null)::text,
         json_agg(json_build_array(e.tool, e.looked)) filter (where e.seq is null)::text, coalesce(sum(octet_length((e.projection).body)), 0)
       into outcomes, looks, bytes
-      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_looks, p_through, p_tail, p_bytes_max) e;
+      from loci.advice_newest(p_instance, p_database, p_class, p_scope, p_tools, p_limit, p_looks, p_stored, p_tail, p_bytes_max) e;
   end if;
   if p_has_refs then
     return;

@@ -137,3 +137,23 @@ test('what a lost snapshot had of each outcome is stored again, and can be taken
   assert.deepEqual(await attempts(begun), { kept: 19 })
   assert.equal(await rank(), await rank(begun))
 })
+
+// Mutant: p_through in place of p_stored in advice_evidence().
+test('a snapshot that is stored between the reading of the tail and of the evidence hides no older outcome', async () => {
+  const { outcome, tell, snapshot } = await partnerOf('between')
+  await tell(...times(12, () => outcome('a')))
+  const [{ seqs } = { seqs: [] as number[] }] = await daemon.sql<{ seqs: number[] }>(
+    `select array_agg(seq::int order by seq desc) as seqs from loci.projections where database = 'between'`,
+  )
+  await snapshot()
+  // The state had eight of a snapshot, and the newest four in its tail; six looks are left of ten.
+  const tail = seqs.slice(0, 4).map((seq) => [seq, 0, 'a', 'success'])
+  const [read] = await daemon.sql<{ outcomes: [string, number][] }>(
+    `select outcomes::json from loci.advice_evidence($1, 'between', 'support', null, null, '{a}', 20, '{6}', $2, $3, $4, false, 10, 100000)`,
+    [own.svc, seqs[0], seqs[4], JSON.stringify(tail)],
+  )
+  assert.deepEqual(
+    read?.outcomes.map(([, seq]) => seq),
+    seqs.slice(0, 10),
+  )
+})

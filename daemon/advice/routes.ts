@@ -230,7 +230,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
   ): Promise<Evidence & { read: number; shown: number; bytes: number }> {
     const task = { taskClass, scope: scopeKeyOf(scope) }
     const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
-    const { seq, through, evidence } = known
+    const { seq, through, stored, evidence } = known
     const kept = new Map(tools.map((tool) => [tool, evidence.find(task, tool, now)]))
     const missing = tools.filter((tool) => kept.get(tool) === undefined)
     const { tail, looked } = tailOf(known, { ...task, tools: missing, limit: SHOWN_MAX, looksMax: LOOKS_MAX })
@@ -242,7 +242,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         ? NOTHING_READ
         : await readEvidence(pool, place, {
             ...{ taskClass, scopeKey: task.scope, scope, tools: missing, limit: SHOWN_MAX, looks, through, tail },
-            ...{ hasRefs, refsMax: REFS_MAX },
+            ...{ stored, hasRefs, refsMax: REFS_MAX },
           })
     const outcomesOf = (tool: string) => kept.get(tool) ?? read.outcomes.get(tool) ?? []
     // What was folded meanwhile is not in it.

@@ -191,6 +191,8 @@ export interface EvidenceQuery {
   /** By tool: how many of its outcomes of the snapshot are looked at. */
   looks: number[]
   through: number
+  /** Up to here outcomes are read from the snapshot's weights; behind it they are in the tail. */
+  stored: number
   tail: TailOutcome[]
   /** The references are not to be read. */
   hasRefs: boolean
@@ -236,15 +238,15 @@ export async function readEvidence(
   { instanceId, database }: Due,
   query: EvidenceQuery,
 ): Promise<EvidenceRead> {
-  const { taskClass, scopeKey, scope, tools, limit, looks, through, tail, hasRefs, refsMax } = query
+  const { taskClass, scopeKey, scope, tools, limit, looks, through, stored, tail, hasRefs, refsMax } = query
   const { rows } = await sql
     .query<EvidenceRow>({
       name: 'advice_evidence',
       text: `select outcomes, looks, refs, is_cut as "isCut", over_at as "overAt", head, bytes, events
-        from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
       values: [
         ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
-        ...[tools, limit, looks, through, JSON.stringify(tail), hasRefs, refsMax, EVIDENCE_BYTES_MAX],
+        ...[tools, limit, looks, through, stored, JSON.stringify(tail), hasRefs, refsMax, EVIDENCE_BYTES_MAX],
       ],
     })
     .catch(unreadable)

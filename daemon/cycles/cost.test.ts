@@ -95,19 +95,18 @@ test('of records with the value of an observation one is read: that of its actor
   assert.equal(known?.equal.body.actor, 'actor 39')
 })
 
-// Mutant: cycle_read() without `offset 0`.
-test('a session whose plans were made on an empty table reads one record for each slot, and not the database', async () => {
+// Mutants: cycle_read() without `offset 0`; cycle_records() without one of them.
+test('a session whose plans were made on an empty table reads what it is asked for, and not the database', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 100_000 } })
   const client = await authority.pool.client()
-  const read = async (supersedes: string) => {
+  const RECORDS = `select loci.cycle_records($1, 'default', 1000, now(), $2::bigint[], 100000)`
+  const SNAPSHOT = `select r.keys from loci.cycle_read($1, 'default', '{null}', array[repeat('00', 16)], '{null}', array[$2], '{null}', '{x}', 0, 0, 9, 9) r`
+  const read = async (asked: string, text = SNAPSHOT) => {
     await client.query({ text: 'begin' })
     const before = await fetched()
-    await client.query({
-      text: `select r.keys from loci.cycle_read($1, 'default', '{null}', array[repeat('00', 16)], '{null}', array[$2], '{null}', '{x}', 0, 0, 9, 9) r`,
-      values: [instance.svc, supersedes],
-    })
+    await client.query({ text, values: [instance.svc, asked] })
     const after = await fetched()
     await client.query({ text: 'commit' })
     return after - before
@@ -116,7 +115,7 @@ test('a session whose plans were made on an empty table reads one record for eac
     const text = `select coalesce(sum(idx_tup_fetch), 0)::int as count from pg_stat_xact_all_tables where schemaname = 'loci' and relname = 'records'`
     return (await client.query<{ count: number }>({ text })).rows[0]?.count ?? 0
   }
-  assert.equal(await read('mem_none'), 0)
+  assert.deepEqual([await read('mem_none'), await read('{1,2}', RECORDS)], [0, 0])
   const observed = (n: number) => ({ content: `The ${n}th kettle is in shed ${n}.`, actor: `actor ${n}` })
   const observations = Array.from({ length: 15 }, (_, n) => observed(n))
   for (let status = 0; status !== 200; )
@@ -132,6 +131,11 @@ test('a session whose plans were made on an empty table reads one record for eac
   )
   assert.ok(slots >= 10)
   assert.equal(await read(record?.id ?? ''), slots + 1)
+  const seqs = await daemon.sql<{ seq: string }>('select seq from loci.records where instance_id = $1 limit 2', [
+    instance.svc,
+  ])
+  // Its size, and then it.
+  assert.equal(await read(`{${seqs.map(({ seq }) => seq).join()}}`, RECORDS), 4)
   client.release()
 })
 

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 651b5edd7a01daa4bbbd4840b21c1a3f03b4eec5e2da7ce780d2b3788046d3d7
+-- functions: deab864500e7ca1deeeba6ef90ac7046179d2c7c845fe27ea5cc8a511204e878
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

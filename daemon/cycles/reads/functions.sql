@@ -57,7 +57,7 @@ $$;
 -- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
 -- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
 -- records that are due within the window, at most p_due_max and until they have p_bytes_max. pending: how many events
--- wait. Called by readState(): every cycle. Cost: the document, one index read for each slot with a record, and some
+-- wait. Called by readStates(): every cycle. Cost: the document, one index read for each slot with a record, and some
 -- for each observation.
 create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
   p_supersedes text[], p_context text[], p_same text[], p_lead_ms float8, p_grace_ms float8, p_due_max int, p_bytes_max bigint,
@@ -128,12 +128,13 @@ create or replace function loci.cycle_records(p_instance text, p_database text, 
 returns text language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
-  -- Sizes first, for which no body is read.
+  -- Sizes first, for which no body is read. Fenced (offset 0) as in cycle_read: joined, a plan that is made while the
+  -- table is empty reads the whole database.
   return (select '[' || coalesce(string_agg(loci.cycle_record_text(r), ',' order by f.n), '') || ']'
     from (select q.seq, q.n, sum(octet_length(s.body)) over (order by q.n) - octet_length(s.body) as before
-      from unnest(p_seqs) with ordinality as q(seq, n)
-      join loci.records s on s.instance_id = p_instance and s.database = p_database and s.seq = q.seq) f
-    join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
+      from unnest(p_seqs) with ordinality as q(seq, n), lateral (select i.body from loci.records i
+        where i.instance_id = p_instance and i.database = p_database and i.seq = q.seq offset 0) s) f,
+      lateral (select * from loci.records i where i.instance_id = p_instance and i.database = p_database and i.seq = f.seq offset 0) r
     where f.before < p_bytes_max and (r.changed_seq > p_read or loci.record_holds(r, p_now, p_now)) and loci.record_is_intact(r, p_instance, p_database));
 end
 $$;
