@@ -108,6 +108,14 @@ test('what is kept has a bound in bytes: what was asked for least lately goes, a
   assert.equal(kept.find(task, 'tool-199', 0)?.length, 1)
 })
 
+// Mutant: keepRefs() that keeps what it is handed: 16 tasks held 25 MB of outcomes that nobody counted.
+test('beside the references of a task nothing of their reading is kept', () => {
+  const kept = new KeptEvidence()
+  const refs = { head: 'h', refs: ['a'], isCut: false, overAt: null }
+  kept.keepRefs({ taskClass: 'support', scope: null }, { ...refs, ...{ outcomes: new Map([['tool', ['large']]]) } })
+  assert.deepEqual(kept.findRefs({ taskClass: 'support', scope: null }, 'h', 0), refs)
+})
+
 // Mutants: boundedOutcomes() that goes on with the next tool, or without the outcome that fills it.
 test('an answer shows the outcomes of the best tools, up to the one that fills its bytes', () => {
   const large = (tool: string) =>

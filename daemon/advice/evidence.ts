@@ -151,12 +151,13 @@ export class KeptEvidence {
     return kept?.head === head && (kept.overAt === null || kept.overAt > now) ? kept : undefined
   }
 
-  keepRefs(task: ShownTask, read: Refs): void {
+  keepRefs(task: ShownTask, { head, refs, isCut, overAt }: Refs): void {
     const key = refsKeyOf(task)
     this.#dropRefs(key)
-    const bytes = refsBytes(read.refs)
+    const bytes = refsBytes(refs)
     if (bytes > LIST_BYTES_MAX) return
-    this.#refs.set(key, read)
+    // These alone: what is handed has the outcomes of the same reading too, which nobody would count.
+    this.#refs.set(key, { head, refs, isCut, overAt })
     this.#bytes += bytes
     for (const oldest of this.#refs.keys()) {
       if (this.#refs.size <= REFS_MAX) break
