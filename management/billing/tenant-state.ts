@@ -70,19 +70,32 @@ export function tenantStateAt(all: TenantFold, now: Date): TenantState {
 }
 
 /**
- * Of subscriptions that cover nothing only those can make a difference that could be shown, and the one that lapses
- * first. Anybody can make any number of them with a declined card: a thousand took 74 s without this.
+ * Of subscriptions that cover nothing only those can make a difference that could be shown, and the ones that lapse
+ * first: of all, which may begin a suspension, and of those that are looked at before the first one that was ever paid.
+ * Anybody can make any number of them with a declined card: a thousand took 74 s without this.
  */
 function withoutIdle({ by, records }: TenantFold): TenantFold {
   const idle = records.filter(({ coveredPlan }) => coveredPlan === null)
   const lapsing = idle.filter(({ status }) => status !== 'cancelled')
   const shown = (some: SubscriptionRecord[]) => (by === 'arrival' ? idle[0] : findMostFavourable(some, 0))
+  const paid = records.filter(({ coveredPlan }) => coveredPlan !== null)
+  // When none of them entitles any longer.
+  const firstPaid = findMostFavourable(paid, Number.POSITIVE_INFINITY)
+  const isBefore = (one: SubscriptionRecord) =>
+    firstPaid === undefined || findMostFavourable([one, firstPaid], Number.POSITIVE_INFINITY) === one
   const kept = new Set([
     shown(idle.filter(({ closed }) => !closed)),
     shown(idle.filter(({ closed }) => closed)),
-    lapsing.reduce((one, other) => (lapsedAt(other) < lapsedAt(one) ? other : one), lapsing[0] as SubscriptionRecord),
+    firstLapsing(lapsing),
+    by === 'favour' ? firstLapsing(lapsing.filter(isBefore)) : undefined,
   ])
   return { by, records: records.filter((record) => record.coveredPlan !== null || kept.has(record)) }
+}
+
+function firstLapsing(records: readonly SubscriptionRecord[]): SubscriptionRecord | undefined {
+  let first = records[0]
+  for (const record of records) if (first && lapsedAt(record) < lapsedAt(first)) first = record
+  return first
 }
 
 function answerAt(fold: TenantFold, at: number): Answer {
