@@ -142,10 +142,18 @@ test('what leaves a trace outside the bytes of the plan leaves little: a configu
 // replaceConfig(), or of a clear that finds nothing; the line of events or of acts left out of quota.ts; traces_today()
 // that never begins a new day.
 test('what is left behind in a day has a bound that follows the plan: then nothing is written until midnight, and deletions go on', async () => {
+  const today = () => new Date().toISOString().slice(0, 10)
   for (const [column, text] of [
     ['traces_events', '10000 events'],
     ['traces_acts', '1000 audited acts'],
-  ] as const) {
+  ] as const)
+    for (let began = ''; began !== today(); ) {
+      began = today()
+      // At midnight it begins again.
+      await usesUpDay(column, text).catch((error) => assert.notEqual(today(), began, error))
+    }
+
+  async function usesUpDay(column: string, text: string): Promise<void> {
     await using daemon = await testDaemon()
     await using authority = await testAuthority(daemon)
     const instance = await authority.addInstance({ limits: LIMITS, plan: 'free' })

@@ -134,7 +134,7 @@ test('an answer names every tool that a policy denies, and does not repeat the r
   assert.ok(Buffer.byteLength(text) < 2 * MIB, `${Buffer.byteLength(text)} bytes`)
 })
 
-// Mutant: advice_shown() that reads for a budget (the tools behind the bytes are then judged by nothing, or by all).
+// Mutant: advice_recent() with the bytes of advice_newest(): tools behind the bytes are judged by nothing, or by all.
 test('a failure budget counts the outcomes of every tool, however large what was told with them is', async () => {
   const { rank, tell } = await fresh('budget')
   const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
