@@ -76,6 +76,20 @@ test('a cycle reads a mebibyte of what it finds, the best first, and what it rea
   }
 })
 
+// Mutant: TAKEN_IN of run.ts = 1.
+test('what a cycle takes in is charged by its length, dry or not', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const instance = await authority.addInstance({ limits: LIMITS })
+  const observations = Array.from({ length: 8 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_333)}` }))
+  // Of 128 KB: 9 for the body, 31 for what is taken in. 1,000 are enough for 24, and for 100 that cost 10.
+  let answered = 0
+  for (let status = 200; status !== 429; answered += status === 200 ? 1 : 0) {
+    status = (await call(instance, 'POST /v1/cognitive/cycles', { observations, dryRun: true })).status
+    assert.ok(answered < 40, 'what they take in cost nothing')
+  }
+})
+
 // Mutants: `limit 1` of cycle_known() left out; starts_with() left out.
 test('of records with the value of an observation one is read: that of its actor, context and kind', async () => {
   await using daemon = await testDaemon()

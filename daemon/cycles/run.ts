@@ -86,6 +86,11 @@ const BATCH_MAX = 256
 const COMMIT_LANES = 2
 const ENGINE = 'cycle-1'
 const METADATA_BYTES_MAX = 16 * 1024
+/**
+ * A byte of what comes in is charged as so many that were read. Analysing it, looking for what is like it, storing it
+ * and indexing it took 449 ms for 200 KB of 100 observations, about 2 µs a byte; reading one takes a twentieth of that.
+ */
+const TAKEN_IN = 16
 
 export function createCycles({ pool, index, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
@@ -107,6 +112,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const perceived = perceive(input, phases.end)
     phases.end('cue')
     const { count } = request
+    count(0, TAKEN_IN * input.observations.reduce((sum, { write }) => sum + Buffer.byteLength(write.content), 0))
     const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, count)
     const seqs = recordsFor(perceived, answer)
     const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
