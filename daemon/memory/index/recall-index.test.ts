@@ -203,6 +203,17 @@ test('a body is fetched once, and again after it was forgotten', async () => {
   })
 })
 
+// Mutant: warmTexts() with one context for all: a segment with two items at one place is damaged, so nothing is warmed,
+// and a daemon says so in its log alone.
+test('warming up is done, and what it made is gone', async () => {
+  await withIndex({ threadItemsMin: 0 }, async (index) => {
+    await index.warm()
+    assert.equal(index.cachedBytes, 0)
+    const request = requestOf(BODIES, { tail: TAIL })
+    assert.deepEqual(await index.search(request), await freshAnswer(request))
+  })
+})
+
 // Mutant: close() of thread.ts that does not wait.
 test('a search that waits is answered when the index is closed, and none after it', async () => {
   const index = createRecallIndex({ bytesMax: MIB, log, threadItemsMin: 0, threads: patientThreads() })
