@@ -137,6 +137,7 @@ CREATE TABLE loci.cycles (
     prev_hash bytea,
     hash bytea NOT NULL
 );
+ALTER TABLE ONLY loci.cycles ALTER COLUMN body SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.cycles FORCE ROW LEVEL SECURITY;
 
@@ -369,6 +370,7 @@ CREATE TABLE loci.cycle_decisions (
     body text NOT NULL
 )
 PARTITION BY RANGE (at);
+ALTER TABLE ONLY loci.cycle_decisions ALTER COLUMN body SET COMPRESSION lz4;
 
 ALTER TABLE ONLY loci.cycle_decisions FORCE ROW LEVEL SECURITY;
 

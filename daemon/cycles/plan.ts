@@ -5,7 +5,7 @@ import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
 import { restOf, sizeOf } from '../working-memory/slots.ts'
-import type { CycleState, KnownRow, Lookup, RecordRow } from './reads/store.ts'
+import type { CycleState, KnownRow, Lookup, RecordRow, SaidSlot } from './reads/store.ts'
 import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
 import type { NewCycle } from './store.ts'
 
@@ -112,9 +112,9 @@ function createPlaces({ at, contexts, openContext, openPosition, openAt }: Cycle
 
 /** What is held, as the document has it. A damaged slot takes no part, and stays. */
 export function slotsOf({ slots, recordSeqs, at }: CycleState, unstorable: ReadonlySet<string>): Slot[] {
-  return slots.flatMap(({ key, version, expiresAt, meta, text }, n): Slot[] => {
-    if (!meta || text === null) return []
-    const { value, ephemeral } = JSON.parse(text) as { value: unknown; ephemeral?: boolean }
+  return slots.flatMap(({ key, version, expiresAt, meta, said }, n): Slot[] => {
+    if (!meta || said === null) return []
+    const { value, ephemeral } = said
     const record = meta.record && { ...meta.record, seq: recordSeqs[n] as number }
     // What its record said no longer holds: its time is over.
     const isOver = record !== null && record.seq === 0
@@ -145,20 +145,14 @@ interface Written {
   cycleId: string
 }
 
-/** What is kept of a slot beside what a cycle decides: as it is sent. */
-interface SlotText {
-  kind: string
-  tags: string[]
-  evidenceRefs: string[]
-  ttlMs: number | null
-  updatedAt: string
-  source: Parameters<typeof restOf>[0]['source']
-}
+/** What is kept of a slot beside what a cycle decides. */
+type SlotText = Pick<SaidSlot, 'kind' | 'tags' | 'evidenceRefs' | 'ttlMs' | 'updatedAt' | 'source'>
 
 /** What working memory does, in order: who leaves, then who is new or was seen. */
 export function stepsOf({ input, result, state, rows, incoming, source, cycleId }: Written): Step[] {
   const { now } = input
   const residents = new Map(state.slots.map((slot) => [slot.key, slot]))
+  const places = new Map(state.slots.map(({ key }, at) => [key, at]))
   const leaving = result.rows.evict.map(({ slot: { key }, decision }): Step => {
     const { reasonCode, reason, displacedBy, score, parts } = result.decisions[
       decision
@@ -173,7 +167,7 @@ export function stepsOf({ input, result, state, rows, incoming, source, cycleId 
     .flatMap((slot): Step[] => {
       const before = residents.get(slot.key)
       if (slot.from === 'slot' && before && slot.version !== null && !isChanged(slot, before.meta)) return []
-      const text = textOf(slot, before?.text ?? null)
+      const text = textOf(slot, before?.said ?? null)
       const { record } = slot
       const meta = {
         ...{ id: slot.id, pinned: slot.pinned, sizeBytes: slot.sizeBytes, createdAt: slot.createdAt },
@@ -203,13 +197,12 @@ export function stepsOf({ input, result, state, rows, incoming, source, cycleId 
   return [...leaving, ...staying]
 
   function placeOf({ key }: NextSlot): number {
-    const at = state.slots.findIndex((slot) => slot.key === key)
-    return at < 0 ? state.slots.length : at
+    return places.get(key) ?? places.size
   }
 
-  function textOf(slot: NextSlot, text: string | null): SlotText {
+  function textOf(slot: NextSlot, said: SaidSlot | null): SlotText {
     const own = (by: Source) => ({ type: 'cycle' as const, ref: cycleId, actor: by.actor, trust: by.trust })
-    if (slot.from === 'slot') return JSON.parse(text as string) as SlotText
+    if (slot.from === 'slot') return said as SaidSlot
     if ('observation' in slot.from) {
       const { write, source: by } = incoming[slot.from.observation] as Incoming
       const { kind = 'observation', tags = [], evidenceRefs = [], ttlMs = null } = write

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: deab864500e7ca1deeeba6ef90ac7046179d2c7c845fe27ea5cc8a511204e878
+-- functions: bab81d1f930a08fb4438b71ae370bb7df5a4255cf20cff9e32ded5b66cd4736c
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
@@ -85,6 +85,16 @@ create table loci.cycle_decisions (
   body text not null,
   primary key (instance_id, database, seq, at)
 ) partition by range (at);
+
+-- Every cycle compresses them: see working_memory.
+do $$
+begin
+  if 'lz4' = any (select unnest(enumvals) from pg_settings where name = 'default_toast_compression') then
+    alter table loci.cycles alter column body set compression lz4;
+    alter table loci.cycle_decisions alter column body set compression lz4;
+  end if;
+end
+$$;
 
 -- presented: when, beyond the moment that a record is about: what its slot has learned, written when it leaves, as
 -- JSON. due_at: of the body, to be found by.

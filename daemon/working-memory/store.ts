@@ -100,7 +100,7 @@ export async function readDocuments(
   }))
 }
 
-export function residentOf(
+function residentOf(
   row: Pick<SnapshotRow, 'keys' | 'versions' | 'expires' | 'metas' | 'texts' | 'intact'>,
   at: number,
 ): Resident {

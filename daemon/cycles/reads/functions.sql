@@ -57,8 +57,9 @@ $$;
 -- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
 -- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
 -- records that are due within the window, at most p_due_max and until they have p_bytes_max. pending: how many events
--- wait. Called by readStates(): every cycle. Cost: the document, one index read for each slot with a record, and some
--- for each observation.
+-- wait. What is not there is null. Called by readStates(): every cycle. Cost: the document, one index read for each
+-- slot with a record, and some for each observation. What is read goes straight to where it is answered: an expression
+-- that is evaluated once in a transaction costs what it takes to set it up.
 create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
   p_supersedes text[], p_context text[], p_same text[], p_lead_ms float8, p_grace_ms float8, p_due_max int, p_bytes_max bigint,
   out at timestamptz, out number bigint, out version bigint, out document_digest bytea, out keys text[], out versions bigint[],
@@ -68,37 +69,48 @@ create or replace function loci.cycle_read(p_instance text, p_database text, p_s
   out known text, out due text, out pending bigint)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-  v_doc loci.working_memory;
+  v_focus_seq bigint;
   v_focus loci.cycles;
-  v_head loci.databases;
+  v_wm_config bigint;
+  v_config bigint;
+  v_is_whole boolean;
   v_known text[] := '{}';
   v_due_from timestamptz;
   v_due_to timestamptz;
 begin
   perform set_config('loci.instance', p_instance, true);
   at := date_trunc('milliseconds', clock_timestamp());
-  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
-  number := coalesce(v_head.cyc_total, 0); pending := coalesce(v_head.prj_pending, 0); contexts := coalesce(v_head.mem_contexts, 0); open_context := v_head.mem_open_context;
-  open_position := v_head.mem_open_position; open_at := v_head.mem_open_at;
-  select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
-  version := coalesce(v_doc.version, 0); document_digest := coalesce(v_doc.digest, ''); keys := coalesce(v_doc.keys, '{}');
-  versions := coalesce(v_doc.versions, '{}'); expires := coalesce(v_doc.expires, '{}'); metas := coalesce(v_doc.metas, '{}');
-  slot_texts := coalesce(v_doc.texts, '{}');
-  if v_doc.digest <> loci.wm_digest(v_doc) or v_doc.database <> p_database then
+  select h.cyc_total, h.prj_pending, h.mem_contexts, h.mem_open_context, h.mem_open_position, h.mem_open_at, h.cyc_focus_seq, h.wm_config, h.cyc_config
+    into number, pending, contexts, open_context, open_position, open_at, v_focus_seq, v_wm_config, v_config
+    from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
+  select w.version, w.digest, w.keys, w.versions, w.expires, w.metas, w.texts, w.digest = loci.wm_digest(w) and w.database = p_database
+    into version, document_digest, keys, versions, expires, metas, slot_texts, v_is_whole
+    from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
+  if not v_is_whole then
     select array_agg(s.intact order by s.n), array_agg(case when s.intact then s.version else 0 end order by s.n),
         array_agg(case when s.intact then s.expires end order by s.n), array_agg(case when s.intact then s.meta end order by s.n),
         array_agg(case when s.intact then s.text end order by s.n)
-      into intact, versions, expires, metas, slot_texts from loci.wm_slots(v_doc) s;
+      into intact, versions, expires, metas, slot_texts
+      from loci.working_memory w, lateral loci.wm_slots(w) s where w.instance_id = p_instance and w.database = p_database;
   end if;
   -- Fenced (offset 0): a plan that is made while the table is empty else takes the primary key for a lookup by id, and
-  -- reads the whole database for each slot.
+  -- reads the whole database for each slot. The id is cut out of the text: to parse it costs more than the lookup. In a
+  -- string of JSON each quote has a backslash before it, so what is looked for stands in none.
   record_seqs := array(select coalesce((select f.seq from (select * from loci.records r where r.instance_id = p_instance and r.database = p_database
       and r.id = m.id offset 0) f where loci.record_holds(f, cycle_read.at, cycle_read.at)), 0)
-    from (select s.meta::json #>> '{record,id}' as id, s.n from unnest(metas) with ordinality as s(meta, n) offset 0) m order by m.n);
-  select c.service, c.sent, c.intact into wm_service, wm_sent, wm_intact from loci.config_layers(p_instance, p_database, 'working-memory') c;
-  select c.version, c.intact into config_version, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
-  if v_head.cyc_focus_seq is not null then
-    select * into v_focus from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq = v_head.cyc_focus_seq;
+    from (select split_part(split_part(s.meta, '"record":{"id":"', 2), '"', 1) as id, s.n from unnest(metas) with ordinality as s(meta, n) offset 0) m
+    order by m.n);
+  -- The head knows whether a configuration was put: mostly none was.
+  wm_service := (select (i.config -> 'working_memory')::text from loci.instances i where i.id = p_instance);
+  wm_intact := true; config_intact := true;
+  if v_wm_config is not null then
+    select c.sent, c.intact into wm_sent, wm_intact from loci.config_layers(p_instance, p_database, 'working-memory') c;
+  end if;
+  if v_config is not null then
+    select c.version, c.intact into config_version, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
+  end if;
+  if v_focus_seq is not null then
+    select * into v_focus from loci.cycles c where c.instance_id = p_instance and c.database = p_database and c.seq = v_focus_seq;
     if loci.cycle_is_intact(v_focus, p_instance, p_database) then
       focus := v_focus.focus; focus_at := v_focus.started_at;
     end if;

@@ -7,8 +7,7 @@ import type { RecordBody } from '../../memory/records.ts'
 import { INDEX_COLUMNS, type IndexRow, type IndexState, indexOf, TAIL_MAX } from '../../memory/upkeep/store.ts'
 import type { Presentations } from '../../working-memory/activation.ts'
 import type { Resident } from '../../working-memory/document.ts'
-import { SLOTS_BYTES_MAX } from '../../working-memory/slots.ts'
-import { residentOf } from '../../working-memory/store.ts'
+import { type restOf, SLOTS_BYTES_MAX } from '../../working-memory/slots.ts'
 
 /** A record as a cycle reads it. */
 export interface RecordRow {
@@ -42,6 +41,22 @@ export interface Lookup {
   same: string
 }
 
+/** A slot as a cycle reads it: with what it says, as it is sent. */
+export interface HeldSlot extends Omit<Resident, 'text'> {
+  said: SaidSlot | null
+}
+
+export interface SaidSlot {
+  value: unknown
+  ephemeral?: boolean
+  kind: string
+  tags: string[]
+  evidenceRefs: string[]
+  ttlMs: number | null
+  updatedAt: string
+  source: Parameters<typeof restOf>[0]['source']
+}
+
 /** Everything that a cycle is computed on, of one moment. */
 export interface CycleState extends IndexState {
   at: Date
@@ -50,7 +65,7 @@ export interface CycleState extends IndexState {
   /** Of the document of working memory. */
   version: number
   documentDigest: Buffer
-  slots: Resident[]
+  slots: HeldSlot[]
   /** Of the record that each slot stands for; 0: it has none, or one that no longer holds. */
   recordSeqs: number[]
   slotConfig: ConfigLayers
@@ -70,15 +85,16 @@ export interface CycleState extends IndexState {
   readBytes: number
 }
 
+/** Null is what is not there: the database, or its document. */
 interface StateRow extends IndexRow {
   at: Date
-  number: number
-  version: number
-  documentDigest: Buffer
-  keys: (string | null)[]
-  versions: number[]
-  expires: (Date | null)[]
-  /** JSON, as the texts of the slots: an array of text takes thirty times as long to parse. */
+  number: number | null
+  version: number | null
+  documentDigest: Buffer | null
+  keys: (string | null)[] | null
+  versions: number[] | null
+  expires: (Date | null)[] | null
+  /** JSON, as the slots: what was verified is put together as it is and parsed once. */
   metas: string | null
   slotTexts: string | null
   intact: boolean[] | null
@@ -86,17 +102,17 @@ interface StateRow extends IndexRow {
   wmService: string | null
   wmSent: string | null
   wmIntact: boolean
-  configVersion: number
+  configVersion: number | null
   configIntact: boolean
   focus: string | null
   focusAt: Date | null
-  contexts: number
+  contexts: number | null
   openContext: number | null
   openPosition: number | null
   openAt: Date | null
   known: string
   due: string
-  pending: number
+  pending: number | null
 }
 
 /**
@@ -126,7 +142,7 @@ export async function readStates(sql: Sql, instanceId: string, asks: readonly St
   const { rows } = await sql.query<StateRow>({
     name: 'cycle_read',
     text: `select ${INDEX_COLUMNS}, at, number, version, document_digest as "documentDigest", keys, versions, expires,
-        array_to_json(metas)::text as metas, array_to_json(slot_texts)::text as "slotTexts", intact,
+        '[' || array_to_string(metas, ',', 'null') || ']' as metas, '[' || array_to_string(slot_texts, ',', 'null') || ']' as "slotTexts", intact,
         record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
         wm_intact as "wmIntact", config_version as "configVersion", r.config_intact as "configIntact", focus, focus_at as "focusAt",
         contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due, pending
@@ -152,20 +168,39 @@ export async function readStates(sql: Sql, instanceId: string, asks: readonly St
   return rows.map(stateOf)
 }
 
-function stateOf({ keys, versions, expires, intact, ...row }: StateRow): CycleState {
-  const listOf = (json: string | null) => JSON.parse(json ?? '[]') as (string | null)[]
-  const [metas, texts] = [listOf(row.metas), listOf(row.slotTexts)]
-  const slots = { keys, versions, expires, metas, texts, intact }
+function stateOf(row: StateRow): CycleState {
   return {
     ...row,
     ...indexOf(row),
-    slots: keys.map((_, at) => residentOf(slots, at)),
+    number: row.number ?? 0,
+    version: row.version ?? 0,
+    documentDigest: row.documentDigest ?? Buffer.alloc(0),
+    slots: slotsOf(row),
     recordSeqs: row.recordSeqs.map(Number),
-    readBytes: [row.known, row.due, ...texts].reduce((sum, text) => sum + (text?.length ?? 0), 0),
+    readBytes: [row.known, row.due, row.slotTexts].reduce((sum, text) => sum + (text?.length ?? 0), 0),
     slotConfig: { service: row.wmService, sent: row.wmSent, configIntact: row.wmIntact },
+    configVersion: row.configVersion ?? 0,
+    contexts: row.contexts ?? 0,
     known: JSON.parse(row.known) as KnownRow[],
     due: JSON.parse(row.due) as RecordRow[],
+    pending: row.pending ?? 0,
   }
+}
+
+function slotsOf({ keys, versions, expires, intact, metas, slotTexts }: StateRow): HeldSlot[] {
+  if (keys === null) return []
+  const metasOf = JSON.parse(metas ?? '[]') as HeldSlot['meta'][]
+  const said = JSON.parse(slotTexts ?? '[]') as (SaidSlot | null)[]
+  return keys.map((key, at) => {
+    const isIntact = intact === null || intact[at] === true
+    return {
+      key: key ?? '',
+      version: versions?.[at] ?? 0,
+      expiresAt: expires?.[at]?.getTime() ?? null,
+      meta: isIntact ? metasOf[at] : undefined,
+      said: isIntact ? (said[at] ?? null) : null,
+    }
+  })
 }
 
 /** Those of the numbers that hold, as of the number that everything else was read at. */

@@ -70,7 +70,8 @@ test('a database that takes too long to read fails its own cycle and no other th
   testReads(async ({ read, owner }) => {
     // As a statement that is cancelled at its deadline, without the wait.
     await owner.query({
-      text: `alter function loci.config_layers rename to real_config_layers;
+      text: `update loci.databases set wm_config = 1;
+        alter function loci.config_layers rename to real_config_layers;
         create function loci.config_layers(p_instance text, p_database text, p_kind text, out service text, out sent text, out version bigint,
           out intact boolean) language plpgsql stable as $$
         begin

@@ -41,11 +41,12 @@ declare
   -- As of a page of the list: all of them could have what the plan has.
   v_bytes_max constant bigint := 4194304;
   v_closed bigint[];
+  v_config bigint;
 begin
   now := v_now;
   perform set_config('loci.instance', p_instance, true);
-  select extract(epoch from h.created_at)::text, h.mem_set_a || '.' || h.mem_set_b, h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at
-    into life, sums, seq, through, indexed_at, erased_at from loci.databases h
+  select extract(epoch from h.created_at)::text, h.mem_set_a || '.' || h.mem_set_b, h.seq, h.mem_indexed_through, h.mem_indexed_at, h.mem_erased_at, h.cyc_config
+    into life, sums, seq, through, indexed_at, erased_at, v_config from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
     return;
@@ -78,7 +79,13 @@ begin
       from unnest(v_closed) c join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = c
       where r.valid_from <= p_as_of and loci.record_holds(r, p_as_of, v_now) and loci.record_is_intact(r, p_instance, p_database);
   end if;
-  select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
+  -- The head knows whether a configuration was put: mostly none was.
+  config_intact := true;
+  if v_config is null then
+    service := (select (i.config -> 'cognitive')::text from loci.instances i where i.id = p_instance);
+  else
+    select c.service, c.sent, c.intact into service, sent, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
+  end if;
 end
 $$;
 
