@@ -219,7 +219,7 @@ test('an operator puts any object as the configuration of one database, and read
 })
 
 // Mutants: no put_cycle in mem_write_acts, or in wm_store (the first, or the second, never comes); cycle_fresh that is
-// always true (two cycles for one record); `due` not touched in cycle_append (the row stays).
+// always true (two cycles for one record); `due` not touched in cycle_put_due (the row stays).
 test('a schedule runs a cycle where something came in since the last one, and none is due where nothing did', async () => {
   const { operator, call, get } = cyclesOf(ada, 'scheduled')
   const due = () => daemon.sql(`select from loci.due where kind = 'cycle' and database = 'scheduled'`)

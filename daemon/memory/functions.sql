@@ -89,94 +89,110 @@ end
 $$;
 comment on function loci.mem_close is 'without enter_database: called with the head that mem_write_acts has entered';
 
--- The records p_items of one database, whose head is locked, one after the other. Called by mem_write_each, prj_write
--- and cycle_store_records. Cost: three index reads, one insert and one write of a context for each, and one update of
--- the head.
+-- The records p_items of one database, whose head is locked, one after the other. Called by mem_write_each and
+-- prj_write. Cost: mem_store for each, and one update of the head.
 create or replace function loci.mem_write_open(p_head loci.databases, p_items int[], p_id text[], p_key text[], p_source_event text[],
   p_context text[], p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[])
 returns table (ord int, outcome text, record loci.records, events jsonb)
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_head loci.databases := p_head;
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_former loci.records;
-  v_placed record;
+  v_stored record;
   v_soonest timestamptz;
 begin
   foreach ord in array p_items loop
-    record := null; events := '[]'; v_former := null;
-    if p_source_event[ord] is not null then
-      -- Ordered outside: ordered inside, the first plan of a new table reads the whole database (64 ms of 15,000).
-      select * into record from (select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
-        and r.source_event_id = p_source_event[ord] and (r.expires_at is null or r.expires_at > v_now) offset 0) r order by r.seq limit 1;
-      if found then
-        outcome := case when loci.record_is_intact(record, p_head.instance_id, p_head.name) then 'known' else 'damaged' end;
-        return next;
-        continue;
-      end if;
+    v_stored := loci.mem_store(v_head, v_now, p_id[ord], p_key[ord], p_source_event[ord], p_context[ord], p_value[ord], p_override[ord],
+      p_supersedes[ord], p_body[ord], p_occurred[ord], p_ttl_ms[ord]);
+    v_head := v_stored.head; outcome := v_stored.outcome; record := v_stored.record; events := v_stored.events;
+    if outcome = 'done' then
+      v_soonest := least(v_soonest, record.expires_at);
     end if;
-    if p_supersedes[ord] is not null then
-      select * into v_former from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
-        and r.id = p_supersedes[ord] and (r.expires_at is null or r.expires_at > v_now);
-    end if;
-    outcome := case when p_supersedes[ord] is not null and v_former.id is null then 'missing'
-      when v_former.id is not null and not loci.record_is_intact(v_former, p_head.instance_id, p_head.name) then 'damaged'
-      when not p_override[ord] and exists (select from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name
-        and t.value_mac = decode(p_value[ord], 'hex')) then 'forgotten' else 'done' end;
-    if outcome <> 'done' then
-      return next;
-      continue;
-    end if;
-    if p_override[ord] then
-      delete from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name and t.value_mac = decode(p_value[ord], 'hex');
-      v_head.mem_index_bytes := v_head.mem_index_bytes - case when found then 150 else 0 end;
-    end if;
-    record.instance_id := p_head.instance_id; record.database := p_head.name; record.id := p_id[ord];
-    record.key := p_key[ord]; record.source_event_id := p_source_event[ord]; record.value_mac := decode(p_value[ord], 'hex');
-    record.body := p_body[ord]; record.created_at := v_now; record.valid_from := least(coalesce(p_occurred[ord], v_now), v_now);
-    record.expires_at := date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond');
-    -- In what was said every quote has a backslash before it.
-    if p_body[ord] like '%"dueAt":"%' then
-      record.due_at := (p_body[ord]::json ->> 'dueAt')::timestamptz;
-    end if;
-    if v_former.id is not null then
-      v_head := loci.mem_close(v_head, v_former, record.valid_from);
-      events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
-    end if;
-    if p_key[ord] is not null then
-      for v_former in select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
-        and r.key = p_key[ord] and r.valid_to is null
-      loop
-        v_head := loci.mem_close(v_head, v_former, record.valid_from);
-        events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, v_head.seq, p_id[ord]);
-      end loop;
-    end if;
-    -- The usual one here, without a call that hands the head over and back.
-    update loci.contexts c set position = c.position + 1, records = c.records + 1
-      where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = decode(p_context[ord], 'hex')
-      returning c.number, c.position - 1 into record.context, record.position;
-    if not found then
-      select * into v_placed from loci.mem_place(v_head, decode(p_context[ord], 'hex'), coalesce(p_occurred[ord], v_now));
-      v_head := v_placed.head; record.context := v_placed.context; record.position := v_placed.position;
-    end if;
-    v_head.seq := v_head.seq + 1;
-    record.seq := v_head.seq; record.changed_seq := v_head.seq;
-    record.digest := loci.record_digest(record);
-    insert into loci.records select (record).*;
-    v_head.mem_records := v_head.mem_records + 1;
-    v_head.mem_bytes := v_head.mem_bytes + loci.record_bytes(record);
-    v_head.mem_set_a := v_head.mem_set_a # loci.digest_part(record.digest, 1);
-    v_head.mem_set_b := v_head.mem_set_b # loci.digest_part(record.digest, 9);
-    v_head.mem_tail := v_head.mem_tail + loci.mem_tail_weight(record.body);
-    v_soonest := least(v_soonest, record.expires_at);
-    events := events || loci.mem_event(p_head.name, 'stored', p_id[ord], v_head.seq, null);
     return next;
   end loop;
   perform loci.mem_save_head(p_head, v_head, v_soonest);
 end
 $$;
 comment on function loci.mem_write_open is 'without enter_database: called with the head that mem_write_acts has entered';
+
+-- One record of a database whose head is locked; head: as it is then, which whoever calls writes. outcome and record:
+-- as mem_write_acts says them. Called by mem_write_open and cycle_write_records. Cost: one to four index reads, one
+-- insert, one write of a context, and one for each record that it ends.
+create or replace function loci.mem_store(p_head loci.databases, p_now timestamptz, p_id text, p_key text, p_source_event text, p_context text,
+  p_value text, p_override boolean, p_supersedes text, p_body text, p_occurred timestamptz, p_ttl_ms float8,
+  out head loci.databases, out outcome text, out record loci.records, out events jsonb)
+language plpgsql as $$
+declare
+  v_value bytea := decode(p_value, 'hex');
+  v_former loci.records;
+  v_placed record;
+begin
+  head := p_head; events := '[]';
+  if p_source_event is not null then
+    -- Ordered outside: ordered inside, the first plan of a new table reads the whole database (64 ms of 15,000).
+    select * into record from (select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+      and r.source_event_id = p_source_event and (r.expires_at is null or r.expires_at > p_now) offset 0) r order by r.seq limit 1;
+    if found then
+      outcome := case when loci.record_is_intact(record, p_head.instance_id, p_head.name) then 'known' else 'damaged' end;
+      return;
+    end if;
+  end if;
+  if p_supersedes is not null then
+    select * into v_former from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+      and r.id = p_supersedes and (r.expires_at is null or r.expires_at > p_now);
+  end if;
+  outcome := case when p_supersedes is not null and v_former.id is null then 'missing'
+    when v_former.id is not null and not loci.record_is_intact(v_former, p_head.instance_id, p_head.name) then 'damaged'
+    when not p_override and exists (select from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name
+      and t.value_mac = v_value) then 'forgotten' else 'done' end;
+  if outcome <> 'done' then
+    return;
+  end if;
+  if p_override then
+    delete from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name and t.value_mac = v_value;
+    head.mem_index_bytes := head.mem_index_bytes - case when found then 150 else 0 end;
+  end if;
+  record.instance_id := p_head.instance_id; record.database := p_head.name; record.id := p_id;
+  record.key := p_key; record.source_event_id := p_source_event; record.value_mac := v_value;
+  record.body := p_body; record.created_at := p_now; record.valid_from := least(coalesce(p_occurred, p_now), p_now);
+  record.expires_at := date_trunc('milliseconds', p_now + p_ttl_ms * interval '1 millisecond');
+  -- In what was said every quote has a backslash before it.
+  if p_body like '%"dueAt":"%' then
+    record.due_at := (p_body::json ->> 'dueAt')::timestamptz;
+  end if;
+  if v_former.id is not null then
+    head := loci.mem_close(head, v_former, record.valid_from);
+    events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, head.seq, p_id);
+  end if;
+  if p_key is not null then
+    for v_former in select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
+      and r.key = p_key and r.valid_to is null
+    loop
+      head := loci.mem_close(head, v_former, record.valid_from);
+      events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, head.seq, p_id);
+    end loop;
+  end if;
+  -- The usual one here, without a call that hands the head over and back.
+  update loci.contexts c set position = c.position + 1, records = c.records + 1
+    where c.instance_id = p_head.instance_id and c.database = p_head.name and c.name_mac = decode(p_context, 'hex')
+    returning c.number, c.position - 1 into record.context, record.position;
+  if not found then
+    v_placed := loci.mem_place(head, decode(p_context, 'hex'), coalesce(p_occurred, p_now));
+    head := v_placed.head; record.context := v_placed.context; record.position := v_placed.position;
+  end if;
+  head.seq := head.seq + 1;
+  record.seq := head.seq; record.changed_seq := head.seq;
+  record.digest := loci.record_digest(record);
+  insert into loci.records select (record).*;
+  head.mem_records := head.mem_records + 1;
+  head.mem_bytes := head.mem_bytes + loci.record_bytes(record);
+  head.mem_set_a := head.mem_set_a # loci.digest_part(record.digest, 1);
+  head.mem_set_b := head.mem_set_b # loci.digest_part(record.digest, 9);
+  head.mem_tail := head.mem_tail + loci.mem_tail_weight(p_body);
+  events := events || loci.mem_event(p_head.name, 'stored', p_id, head.seq, null);
+end
+$$;
+comment on function loci.mem_store is 'without enter_database: called with a head that was entered';
 
 -- Takes a record back: from now on it is not to be seen by anybody, and the sweep of what has expired removes it from
 -- records and segments. One that is gone, or is damaged, stays as it is. Called by prj_write, which has entered the
@@ -209,30 +225,25 @@ $$;
 comment on function loci.mem_withdraw is 'without enter_database: called by functions that have entered';
 
 -- Writes down when records were presented. No new version, and nothing for the index: a record says what it said. One
--- that is gone or damaged stays so. Called by cycle_store_records, with the head locked. Cost: one write for each.
-create or replace function loci.mem_present(p_instance text, p_database text, p_id text[], p_presented text[]) returns void
+-- that is gone or damaged stays so. Answers the head as it is then, which whoever calls writes. Called by
+-- cycle_write_records, with the head locked. Cost: one write for each.
+create or replace function loci.mem_present(p_head loci.databases, p_id text[], p_presented text[]) returns loci.databases
 language plpgsql as $$
 declare
-  v_before loci.databases;
-  v_head loci.databases;
+  v_head loci.databases := p_head;
   v_record loci.records;
 begin
-  if p_id = '{}' then
-    return;
-  end if;
-  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
-  v_head := v_before;
   for i in 1 .. cardinality(p_id) loop
-    select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id[i];
-    continue when not found or not loci.record_is_intact(v_record, p_instance, p_database);
+    select * into v_record from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name and r.id = p_id[i];
+    continue when not found or not loci.record_is_intact(v_record, p_head.instance_id, p_head.name);
     v_head := loci.mem_count(v_head, v_record, -1);
     v_record.presented := p_presented[i];
     v_record.digest := loci.record_digest(v_record);
     update loci.records r set presented = v_record.presented, digest = v_record.digest
-      where r.instance_id = p_instance and r.database = p_database and r.seq = v_record.seq;
+      where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq = v_record.seq;
     v_head := loci.mem_count(v_head, v_record, 1);
   end loop;
-  perform loci.mem_save_head(v_before, v_head, null);
+  return v_head;
 end
 $$;
 comment on function loci.mem_present is 'without enter_database: called by functions that have entered';

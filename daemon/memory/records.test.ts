@@ -111,7 +111,7 @@ test('a batch is stored in order, or not at all', async () => {
   assert.equal(second.nextCursor, null)
 })
 
-// Mutant: mem_write_open without its lookup of the source event: two records.
+// Mutant: mem_store without its lookup of the source event: two records.
 test('the same source event is the same record, alone, in a batch and at once', async () => {
   const memory = fresh()
   const sent = { content: 'Ada prefers Dutch', sourceEventId: 'evt-1' }
@@ -168,7 +168,7 @@ test('keys of both routes that arrive together are each known to their own', asy
     assert.throws(() => claimValues([claim('POST /a', '1'), other]), /different routes or keys/)
 })
 
-// Mutant: mem_write_open that does not look for the key's current record: all three hold.
+// Mutant: mem_store that does not look for the key's current record: all three hold.
 test('a record that supersedes another ends it, and a key names one current fact', async () => {
   const memory = fresh()
   const monday = await memory.store({ content: 'on Monday', occurredAt: '2026-03-01T10:00:00Z' })

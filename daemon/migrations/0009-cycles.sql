@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: bab81d1f930a08fb4438b71ae370bb7df5a4255cf20cff9e32ded5b66cd4736c
+-- functions: 866fb93e81b54d131b9b9365f65fd84928b77dd6e8ed9e427645254eff12c80a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -152,7 +152,7 @@ begin
       else
         outcome := 'done';
         -- A call in an assignment: as a table in a query it costs four times as much.
-        v_applied := loci.wm_apply(v_entered.head, v_doc, v_is_whole, p_now[v_n], v_steps, p_op, p_key, p_rest, p_meta, p_expires, p_why);
+        v_applied := loci.wm_apply(v_entered.head, v_doc, v_is_whole, p_now[v_n], v_steps, p_op, p_key, p_rest, p_meta, p_expires, p_why, true);
         versions := v_applied.versions; digests := v_applied.digests; digest := v_applied.digest; events := v_applied.events;
         v_bytes := v_bytes + v_applied.bytes;
         v_done := v_done || v_steps; v_versions := v_versions || versions;
@@ -182,10 +182,11 @@ $$;
 
 -- The steps p_steps on one document, whose head is locked; `touch`: what a cycle has seen of a slot that stays, under
 -- the version that it has, without history or event. texts: of the steps that put. bytes: what the instance holds more.
--- Called by wm_write and cycle_append, which append the versions. Cost: one write of the document and of the head.
+-- p_saves_head: false where the caller writes the head, which it is then handed. Called by wm_write, wm_erase and
+-- cycle_append, which append the versions. Cost: one write of the document and of the head.
 create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_is_whole boolean, p_now timestamptz,
-  p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
-  out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[])
+  p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[], p_saves_head boolean,
+  out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[], out head loci.databases)
 language plpgsql as $$
 declare
   v_head loci.databases := p_head;
@@ -238,8 +239,11 @@ begin
       events := events || loci.slot_event(p_head.name, p_op[v_i], p_key[v_i], v_version, p_why[v_i]);
     end if;
   end loop;
-  digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole);
+  digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole, p_saves_head);
   bytes := v_head.wm_bytes - p_head.wm_bytes + v_history;
+  if not p_saves_head then
+    head := v_head;
+  end if;
 end
 $$;
 comment on function loci.wm_apply is 'without enter_database: called with the head that wm_write has entered';
@@ -308,10 +312,10 @@ language sql stable parallel safe as $$
 $$;
 
 -- Writes document and head after their change, and puts the next expiry on the list; the digest of the document.
--- p_history: bytes of what was appended beside the document. Called by wm_apply and wm_expire. Cost: one write each,
--- and two of indexes.
+-- p_history: bytes of what was appended beside the document. p_saves_head: false where the caller writes the head, and
+-- knows when the next cycle is due. Called by wm_apply and wm_expire. Cost: one write each, and two of indexes.
 create or replace function loci.wm_store(p_head loci.databases, p_doc loci.working_memory, p_now timestamptz, p_history bigint,
-  p_is_whole boolean) returns bytea language plpgsql as $$
+  p_is_whole boolean, p_saves_head boolean) returns bytea language plpgsql as $$
 declare
   v_doc loci.working_memory := p_doc;
   v_is_whole boolean := p_is_whole;
@@ -347,14 +351,16 @@ begin
   if not found then
     insert into loci.working_memory select (v_doc).*;
   end if;
-  update loci.databases h set seq = p_head.seq, wm_slots = p_head.wm_slots, wm_bytes = p_head.wm_bytes, wm_set_a = p_head.wm_set_a,
-      wm_set_b = p_head.wm_set_b, wm_unsettled = p_head.wm_unsettled
-    where h.instance_id = p_head.instance_id and h.name = p_head.name;
   if v_doc.soonest is not null then
     perform loci.put_due(v_doc.instance_id, v_doc.database, 'slots', v_doc.soonest);
   end if;
-  if p_head.cyc_interval_ms is not null then
-    perform loci.put_cycle(p_head);
+  if p_saves_head then
+    update loci.databases h set seq = p_head.seq, wm_slots = p_head.wm_slots, wm_bytes = p_head.wm_bytes, wm_set_a = p_head.wm_set_a,
+        wm_set_b = p_head.wm_set_b, wm_unsettled = p_head.wm_unsettled
+      where h.instance_id = p_head.instance_id and h.name = p_head.name;
+    if p_head.cyc_interval_ms is not null then
+      perform loci.put_cycle(p_head);
+    end if;
   end if;
   return v_doc.digest;
 end

@@ -1,17 +1,24 @@
-// Commits of cycles that are wrong: edits of the daemon's source, and of the function of the server that appends them.
+// Commits of cycles that are wrong: edits of the daemon's source, and of the functions of the server that do them.
 
 import type { Edit } from '../world/mutant.ts'
 
 /** What a commit could leave out, in place, for the functions are the server's. No crash is needed to show it. */
-export const TORN: { name: string; from: RegExp | string; to: string }[] = [
+export const TORN: { name: string; of: 'cycle_commit' | 'cycle_append'; from: RegExp | string; to: string }[] = [
   {
     name: 'a commit without the decisions of every third cycle',
-    from: /(insert into loci\.cycle_decisions [^;]*;)/,
-    to: 'if made.seq % 3 > 0 then $1 end if;',
+    of: 'cycle_commit',
+    from: /(insert into loci\.cycle_decisions [^;]*);/,
+    to: '$1 where c.seq % 3 > 0;',
   },
-  { name: 'statistics that count no durations', from: 'cyc_ms = h.cyc_ms + made.duration_ms', to: 'cyc_ms = h.cyc_ms' },
+  {
+    name: 'statistics that count no durations',
+    of: 'cycle_append',
+    from: 'cyc_ms = h.cyc_ms + made.duration_ms',
+    to: 'cyc_ms = h.cyc_ms',
+  },
   {
     name: 'a commit without the event of every third cycle',
+    of: 'cycle_append',
     from: /(events := events \|\| jsonb_build_object\('type', 'cycle\.completed'[^;]*;)/,
     to: 'if made.seq % 3 > 0 then $1 end if;',
   },

@@ -124,10 +124,10 @@ async function killDaemon(world: World): Promise<void> {
 
 async function tornCommits(report: Report, world: World, parties: Party[]): Promise<void> {
   const admin = world.postgres.adminUrl('loci_cell')
-  const whole = await cycleAppend(world)
-  for (const [at, { name, from, to }] of TORN.entries()) {
+  for (const [at, { name, of, from, to }] of TORN.entries()) {
+    const whole = await textOf(world, of)
     const torn = whole.replace(from, to)
-    if (torn === whole) throw new Error(`the mutant of cycle_append no longer applies: ${name}`)
+    if (torn === whole) throw new Error(`the mutant of ${of} no longer applies: ${name}`)
     await runSql(admin, torn)
     await write(world, parties, `torn${at}`, MUTANT_MIN, async () => {})
     await runSql(admin, whole)
@@ -194,9 +194,9 @@ async function startMutant(world: World, edits: Edit[]): Promise<MutantDaemon> {
 /** The rows of cycles go to a table beside, until somebody moves them; tells whether there are any. */
 async function tornInTwo(world: World): Promise<() => Promise<boolean>> {
   const admin = world.postgres.adminUrl('loci_cell')
-  const whole = await cycleAppend(world)
+  const whole = await textOf(world, 'cycle_commit')
   const torn = whole.replace('insert into loci.cycles select', 'insert into public.late select')
-  if (torn === whole) throw new Error('the mutant of cycle_append no longer applies')
+  if (torn === whole) throw new Error('the mutant of cycle_commit no longer applies')
   await runSql(admin, 'create table public.late (like loci.cycles)')
   await runSql(admin, 'grant all on public.late to public')
   await runSql(
@@ -208,9 +208,9 @@ async function tornInTwo(world: World): Promise<() => Promise<boolean>> {
   return async () => (await runSql(admin, 'select 1 from public.late limit 1')).length > 0
 }
 
-async function cycleAppend({ postgres }: World): Promise<string> {
+async function textOf({ postgres }: World, name: string): Promise<string> {
   const admin = postgres.adminUrl('loci_cell')
-  const [row] = await runSql<{ text: string }>(admin, `select pg_get_functiondef('loci.cycle_append'::regproc) as text`)
+  const [row] = await runSql<{ text: string }>(admin, `select pg_get_functiondef('loci.${name}'::regproc) as text`)
   return row?.text as string
 }
 

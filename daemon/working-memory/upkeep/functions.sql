@@ -49,7 +49,7 @@ begin
   if v_removed > 0 or v_dropped > 0 then
     select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_doc.weeks, v_doc.week_bytes
       from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
-    perform loci.wm_store(v_head, v_doc, v_now, v_history, v_is_whole);
+    perform loci.wm_store(v_head, v_doc, v_now, v_history, v_is_whole, true);
     perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped);
   end if;
   select least((select min(e) from unnest(v_doc.expires) e where e > v_now), (select min(loci.week_dropped(d)) from unnest(v_doc.weeks) d))
@@ -108,7 +108,7 @@ begin
       where not exists (select from unnest(p_version_keys, p_versions) as p(key, version) where p.key = k.key and p.version = k.version))
     where c.instance_id = p_instance and c.database = p_database and c.at > now() - interval '24 hours' and c.keys && p_version_keys;
   v_applied := loci.wm_apply(v_head, v_doc, v_is_whole, date_trunc('milliseconds', clock_timestamp()),
-    array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}', '{}');
+    array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}', '{}', true);
   events := to_jsonb(v_applied.events);
   perform loci.add_totals(p_instance, 0, v_applied.bytes - v_bytes);
 end
