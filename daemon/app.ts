@@ -155,7 +155,7 @@ export async function createDaemon(options: DaemonOptions) {
   const tails = createTails()
   const cycles = createCycles({ pool, index, tails, keys, quota, listEvents })
   const runDueCycle = dueCycles({
-    ...{ cycles, rates, requireServed, findInstance: authority.findInstance },
+    ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),
   })
   const walkers = [

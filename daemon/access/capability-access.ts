@@ -264,8 +264,8 @@ export function capabilityAccess({
       ...(demand.kind.scope === 'database' ? { domains: demand.kind.domains } : {}),
       effect: demand.kind.effect,
       shareOf: ({ instance }) => instance.id,
-      charge: ({ instance: { id, limits } }, units, isDone) =>
-        rates.charge(id, limits.requests_per_second, limits.burst, units, isDone),
+      charge: ({ instance: { id, limits } }, units, isDone, own) =>
+        rates.charge(id, limits.requests_per_second, limits.burst, units, isDone, own),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],

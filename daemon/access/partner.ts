@@ -51,8 +51,8 @@ export function partnerAccess({
     effect: PARTNER_ROUTES[route].effect,
     schemes: [['partner']],
     shareOf: ({ instance }) => instance.id,
-    charge: ({ instance: { id, limits } }, units, isDone) =>
-      rates.charge(id, limits.requests_per_second, limits.burst, units, isDone),
+    charge: ({ instance: { id, limits } }, units, isDone, own) =>
+      rates.charge(id, limits.requests_per_second, limits.burst, units, isDone, own),
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

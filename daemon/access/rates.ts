@@ -26,8 +26,11 @@ export interface Rates {
     of: { instanceId: string; root: string; perSecond: number; burst: number },
     verify: () => Value,
   ): Value
-  /** What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. */
-  charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean): void
+  /**
+   * What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. `own`:
+   * what this request was charged before, which is no reason to refuse it.
+   */
+  charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean, own?: number): void
   /** Whether it has begun more than its burst and its rate pay for. */
   isInDebt(instanceId: string, perSecond: number, burst: number): boolean
   /** Requests of each instance at this replica since the last call, refused ones included. */
@@ -82,12 +85,13 @@ export function createRates(now: () => number = () => performance.now()): Rates 
         throw error
       }
     },
-    charge(instanceId, perSecond, burst, units, isDone) {
+    charge(instanceId, perSecond, burst, units, isDone, own = 0) {
       const intervalMs = intervalMsOf(instanceId, perSecond)
       const at = now()
       const due = Math.max(arrivals.find(instanceId) ?? 0, at)
       // Of many large bodies at once the first is accepted; the next ones find its debt.
-      if (!isDone && due - at > burst * intervalMs) throw limited(due - at - burst * intervalMs)
+      const overMs = due - at - (burst + own) * intervalMs
+      if (!isDone && overMs > 0) throw limited(overMs)
       arrivals.keep(instanceId, due + units * intervalMs)
     },
     isInDebt(instanceId, perSecond, burst) {

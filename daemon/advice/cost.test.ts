@@ -46,15 +46,21 @@ const TOLD = Array.from({ length: 200 }, (_, n) => ({
 }))
 const named = (count: number) => Array.from({ length: count }, (_, n) => `candidate-${n}`)
 
-/** An instance that was told 200 outcomes of ten tools, and then asked; where a busy machine refused, another one. */
-async function asked(authority: TestAuthority, daemon: TestDaemon, requests: object[]): Promise<number> {
+/** An instance that was told so much (200 outcomes of ten tools), then asked; where a busy machine refused, another. */
+async function asked(
+  authority: TestAuthority,
+  daemon: TestDaemon,
+  requests: object[],
+  told = [TOLD] as object[][],
+): Promise<number> {
   for (;;) {
     const instance = await authority.addInstance({ limits: LIMITS })
-    const token = await partnerToken(authority, instance, ['tool_outcome'], { partner: 'crm' })
+    const token = await partnerToken(authority, instance, ['tool_outcome', 'event'], { partner: 'crm' })
     const send = (line: string, body: unknown) =>
       daemon.ask(line, { body, headers: { authorization: `Bearer ${token}` } })
     const ask = { task_class: 'support', task_intent: 'refund', source_event_id: 'ask', run_id: 'run', scope: null }
-    const answers = [await send('POST /v1/partner/projections', TOLD)]
+    const answers = []
+    for (const array of told) answers.push(await send('POST /v1/partner/projections', array))
     for (const fields of requests) answers.push(await send('POST /v1/advice/tools:rank', { ...ask, ...fields }))
     if (answers.every(({ status }) => status < 500)) {
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
@@ -82,4 +88,18 @@ test('a rank is charged for the outcomes that it reads, not again while they are
   assert.equal(none - few, 1)
   assert.ok(none - many >= 19 && none - many <= 24, `new candidates cost ${none - many}`)
   assert.ok(many - again >= 5 && many - again <= 8, `the same again cost ${many - again}`)
+})
+
+// Mutant: ROWS.event = ROWS.read (nothing is left).
+test('events that are looked at for references, and have none, cost a tenth of an outcome', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const eventsOf = (from: number) =>
+    Array.from({ length: 500 }, (_, n) => ({
+      ...{ projection_class: 'event', source_event_id: `said-${from + n}`, task_class: 'support' },
+      payload: { content: 'The customer asked for a refund.' },
+    }))
+  const told = [TOLD.slice(0, 10), eventsOf(0), eventsOf(500)]
+  const [none = 0, once = 0] = [await asked(authority, daemon, [], told), await asked(authority, daemon, [{}], told)]
+  assert.ok(none - once >= 10 && none - once <= 15, `beside 1,000 events it cost ${none - once}`)
 })

@@ -62,11 +62,11 @@ const REFS_MAX = 1_000
 const POLICIES_MAX = 100
 /**
  * What a rank is charged for, in rows: a request of one unit takes .4 ms of processor and a row a hundredth of that.
- * Measured as multiples of a small rank. Read: an outcome or an event, found by keys and verified; shown: one that was
- * kept, or a reference; named: a candidate whose words are not kept; judged: a tool that is ranked; recent: an outcome
- * that a budget counts; match: a rule that is held against a tool.
+ * Measured as multiples of a small rank. Read: an outcome, found by keys and verified; event: one that is looked at for
+ * references; shown: an outcome that was kept, or a reference; named: a candidate whose words are not kept; judged: a
+ * tool that is ranked; recent: an outcome that a budget counts; match: a rule that is held against a tool.
  */
-const ROWS = { read: 10, shown: 0.2, named: 1.5, judged: 0.1, recent: 2, match: 1 / 40 }
+const ROWS = { read: 10, event: 1, shown: 0.2, named: 1.5, judged: 0.1, recent: 2, match: 1 / 40 }
 /** And between two looks at other requests. */
 const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
@@ -199,7 +199,9 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       // From here to the next await nobody folds on: what is told below is of one state.
       const judged = judge(known, request, candidates, allowed, countRows)
       const evidence = await evidenceOf(place, known, request, judged, moment)
-      countRows(evidence.read * ROWS.read + (evidence.shown + evidence.refs.length) * ROWS.shown)
+      countRows(
+        evidence.read * ROWS.read + evidence.events * ROWS.event + (evidence.shown + evidence.refs.length) * ROWS.shown,
+      )
       countRead(evidence.bytes)
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
@@ -227,7 +229,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     { taskClass, scope }: AdviceRequest,
     judged: ReturnType<typeof judgedOf>,
     { now, head }: { now: number; head: string },
-  ): Promise<Evidence & { read: number; shown: number; bytes: number }> {
+  ): Promise<Evidence & { read: number; events: number; shown: number; bytes: number }> {
     const task = { taskClass, scope: scopeKeyOf(scope) }
     const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
     const { seq, through, stored, evidence } = known
@@ -257,7 +259,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const count = (sum: number, { length }: readonly unknown[]) => sum + length
     return {
       ...{ outcomes, refs, isCut: isCut || isRefsCut, bytes: read.bytes },
-      read: read.outcomes.values().reduce(count, read.events),
+      ...{ read: read.outcomes.values().reduce(count, 0), events: read.events },
       shown: outcomes.values().reduce(count, 0),
     }
   }

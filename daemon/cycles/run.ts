@@ -104,7 +104,12 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     groupOf: ({ database }) => database,
   })
 
-  async function attempt(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>): Promise<Attempt> {
+  async function attempt(
+    request: RunRequest,
+    macs: Macs,
+    unstorable: ReadonlySet<string>,
+    isFirst: boolean,
+  ): Promise<Attempt> {
     const place = { instanceId: request.instance.id, database: request.database }
     const startedAt = performance.now()
     const { state, texts, config, input, ...taken } = await stateOf(request, macs, unstorable, place)
@@ -112,7 +117,9 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const perceived = perceive(input, phases.end)
     phases.end('cue')
     const { count } = request
-    count(0, TAKEN_IN * input.observations.reduce((sum, { write }) => sum + Buffer.byteLength(write.content), 0))
+    // Once, however often others come first.
+    if (isFirst)
+      count(0, TAKEN_IN * input.observations.reduce((sum, { write }) => sum + Buffer.byteLength(write.content), 0))
     const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, count)
     const seqs = recordsFor(perceived, answer)
     const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
@@ -182,8 +189,8 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const { instance, database, run, claim } = request
     const unstorable = new Set<string>()
     let isPaid = false
-    for (;;) {
-      const attempted = await attempt(request, macs, unstorable)
+    for (let isFirst = true; ; isFirst = false) {
+      const attempted = await attempt(request, macs, unstorable, isFirst)
       if (after !== undefined && attempted.state.number !== after) return 'passed'
       const limitMs = run.limits?.maxDurationMs ?? attempted.config.run.maxDurationMs
       if (performance.now() - attempted.startedAt > limitMs) throw tooLong(limitMs)

@@ -16,6 +16,8 @@ import type { Totals } from './store.ts'
 export interface Quota {
   /** Throws 403 QUOTA_EXCEEDED when nothing more may be put. */
   requireRoom(instance: Instance, more: Totals, sql: Sql): Promise<void>
+  /** Throws it when as much was left behind today as the plan has; whoever holds too much is let in. */
+  requireTraces(instance: Instance, sql: Sql): Promise<void>
 }
 
 /** What it holds, and what it has left behind today: events, and acts in the audit. */
@@ -39,33 +41,44 @@ const REMEMBERED_MAX = 20_000
 /** `read` is handed the caller's own connection: whoever holds one and waits for a second can wait for ever. */
 export function createQuota(read: ReadUsage): Quota {
   const known = createCache<{ usage: Usage; at: number }>(REMEMBERED_MAX)
+  async function usageOf({ id, limits }: Instance, { records, bytes }: Totals, sql: Sql): Promise<Usage> {
+    const last = known.find(id)
+    const traces = tracesMax(limits)
+    const isNear =
+      last !== undefined &&
+      (last.usage.bytes + bytes >= limits.bytes * NEAR ||
+        last.usage.records + records >= limits.records * NEAR ||
+        last.usage.events >= traces.events * NEAR ||
+        last.usage.acts >= traces.acts * NEAR)
+    if (last && !isNear && performance.now() - last.at <= FRESH_MS) return last.usage
+    // Who comes meanwhile goes by what is known; near the limit everybody reads.
+    if (last) last.at = performance.now()
+    const usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
+    known.keep(id, { usage, at: performance.now() })
+    return usage
+  }
+
   return {
-    async requireRoom({ id, limits }, { records, bytes }, sql) {
-      const last = known.find(id)
-      const traces = tracesMax(limits)
-      const isNear =
-        last !== undefined &&
-        (last.usage.bytes + bytes >= limits.bytes * NEAR ||
-          last.usage.records + records >= limits.records * NEAR ||
-          last.usage.events >= traces.events * NEAR ||
-          last.usage.acts >= traces.acts * NEAR)
-      let usage = last?.usage
-      if (!last || isNear || performance.now() - last.at > FRESH_MS) {
-        // Who comes meanwhile goes by what is known; near the limit everybody reads.
-        if (last) last.at = performance.now()
-        usage = { ...(await read(sql, id, { records: limits.records - records, bytes: limits.bytes - bytes })) }
-        known.keep(id, { usage, at: performance.now() })
-      }
-      if (!usage) return
-      if (usage.bytes + bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
-      if (usage.records + records > limits.records) throw exceeded('records', limits.records)
-      if (usage.events >= traces.events) throw usedUp('events', traces.events)
-      if (usage.acts >= traces.acts) throw usedUp('audited acts', traces.acts)
+    async requireRoom(instance, more, sql) {
+      const { limits } = instance
+      const usage = await usageOf(instance, more, sql)
+      if (usage.bytes + more.bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
+      if (usage.records + more.records > limits.records) throw exceeded('records', limits.records)
+      requireTraces(usage, limits)
       // What is admitted counts at once, until the next reading knows it.
-      usage.bytes += bytes
-      usage.records += records
+      usage.bytes += more.bytes
+      usage.records += more.records
+    },
+    async requireTraces(instance, sql) {
+      requireTraces(await usageOf(instance, { records: 0, bytes: 0 }, sql), instance.limits)
     },
   }
+}
+
+function requireTraces({ events, acts }: Usage, limits: Totals): void {
+  const traces = tracesMax(limits)
+  if (events >= traces.events) throw usedUp('events', traces.events)
+  if (acts >= traces.acts) throw usedUp('audited acts', traces.acts)
 }
 
 /** In a day. */

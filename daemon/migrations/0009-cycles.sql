@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 866fb93e81b54d131b9b9365f65fd84928b77dd6e8ed9e427645254eff12c80a
+-- functions: 657903336fd751b384a4f652c0fcd9cd5bef1bfc717fce0b81fbc24f1dc360fa
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -74,7 +74,7 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
           }
           // A clear that finds something follows a write that was counted, and is not refused. This one could go on for
           // ever.
-          if (!committed) await quota.requireRoom(instance, { records: 0, bytes: 0 }, sql)
+          if (!committed) await quota.requireTraces(instance, sql)
           // Also of a clear that found nothing: who asked for one wanted something gone.
           const entry = { actor, requestId, chain: instance.id, action: 'slots.clear', subject: database, detail }
           await appendAudit(sql, entry)

@@ -42,6 +42,8 @@ export interface Exchange extends AnswerHeaders {
   isBrokenOff: boolean
   /** Set when the handler is called: from then on the outcome of a write may be unknown. */
   hasBegun: boolean
+  /** What its body was charged, where the rate of the caller counts work. */
+  bodyUnits: number
   /** Of the limiter, as its route has it. */
   lane: Limiter
   /** Whom its slot counts for, once that is known. */
@@ -178,6 +180,7 @@ class OpenExchange implements Exchange {
   isBroken = false
   isBrokenOff = false
   hasBegun = false
+  bodyUnits = 0
   lane: Limiter
   share: string | undefined = undefined
   holdsSlot = false

@@ -143,7 +143,10 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
   }
 
   get requireRate(): () => void {
-    return () => this.#exchange.matched?.spec.access.charge?.(this.#exchange.caller, 0, false)
+    return () => {
+      const { matched, caller, bodyUnits } = this.#exchange
+      matched?.spec.access.charge?.(caller, 0, false, bodyUnits)
+    }
   }
 
   /** A getter, so that a handler may take it out of the call like everything else. */

@@ -53,9 +53,9 @@ export interface Access<Caller> {
   shareOf?(caller: Caller): string
   /**
    * Where callers have a rate that counts work: what the body (`isDone` false, may throw RATE_LIMITED) or the answer of
-   * a request adds to the 1 that access took.
+   * a request adds to the 1 that access took. `own`: what it was charged before; that never refuses it.
    */
-  charge?(caller: Caller, units: number, isDone: boolean): void
+  charge?(caller: Caller, units: number, isDone: boolean, own?: number): void
   /**
    * Whom the slot counts for until access has decided: the caller that the credential stood for when it last came,
    * SUSPECTS where the address is over its failures, undefined where nothing is known. Where access asks the database,

@@ -295,8 +295,10 @@ function chargeWork(exchange: Exchange): void {
 }
 
 /** Where the rate of the caller counts work. */
-function charge({ matched, caller }: Exchange, units: number, isDone: boolean): void {
-  if (units > 0) matched?.spec.access.charge?.(caller, units, isDone)
+function charge(exchange: Exchange, units: number, isDone: boolean): void {
+  if (units <= 0) return
+  exchange.matched?.spec.access.charge?.(exchange.caller, units, isDone)
+  if (!exchange.hasBegun) exchange.bodyUnits += units
 }
 
 function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {

@@ -35,8 +35,8 @@ export async function replaceConfig(
   if (Buffer.byteLength(sent) > CONFIG_BYTES_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `A configuration may have at most ${CONFIG_BYTES_MAX} bytes as JSON.`)
   const wanted = versionOf(ifMatch)
-  // It takes no bytes of the plan, but its entry of the audit stays.
-  await quota.requireRoom(instance, { records: 0, bytes: 0 }, pool)
+  // It takes no bytes of the plan, but its entry of the audit stays. Over its bytes too a schedule can be switched off.
+  await quota.requireTraces(instance, pool)
   const where = { instanceId: instance.id, databasesMax: instance.limits.databases, database, kind }
   const { service } = await readConfig(pool, where)
   const layers = layersOf({ service, sent })
