@@ -103,42 +103,45 @@ async function readsLeft(instance: TestInstance): Promise<number> {
 test('a cycle whose body costs more than the burst is let in, and the next one waits', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 40 } })
-  const observations = Array.from({ length: 60 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_000)}` }))
+  const observations = Array.from({ length: 10 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_330)}` }))
   const body = { observations, dryRun: true, limits: { maxDurationMs: 10_000 } }
-  assert.equal((await call(instance, 'POST /v1/cognitive/cycles', body)).status, 200)
-  assert.equal(await readsLeft(instance), 0)
+  // On a busy machine again, with an instance that has paid nothing yet.
+  for (let status = 503; status >= 500; ) {
+    const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 5 } })
+    status = (await call(instance, 'POST /v1/cognitive/cycles', body)).status
+    assert.ok(status === 200 || status >= 500, `${status}`)
+    assert.equal(await readsLeft(instance), 0)
+  }
 })
 
 // Mutant: `isFirst` of attempt() that is always true.
 test('what a cycle takes in is charged once, however often it begins again', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 120 } })
-  const rights = { ops: [...RIGHTS.ops, 'wm:write'], ks: ['*/*'] }
-  const put = () => instance.call(instance.root(rights), 'PUT /v1/working-memory/slots/a', { body: { value: 'b' } })
-  assert.equal((await put()).status, 200)
-  const client = await authority.pool.client()
-  await client.query({ text: 'begin' })
-  await client.query({ text: `select set_config('loci.instance', $1, true)`, values: [instance.svc] })
-  await client.query({ text: 'select from loci.databases where instance_id = $1 for update', values: [instance.svc] })
-  const waiting = (count: number) =>
-    eventually(async () => {
-      const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return (await daemon.sql(text)).length >= count
-    })
-  // The slot is written first, and the cycle has read what was there before.
-  const written = put()
-  await waiting(1)
   const observations = Array.from({ length: 10 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_330)}` }))
-  const limits = { maxDurationMs: 10_000, queueMs: 10_000 }
-  const ran = call(instance, 'POST /v1/cognitive/cycles', { observations, limits })
-  await waiting(2)
-  await client.query({ text: 'commit' })
-  client.release()
-  assert.deepEqual([(await written).status, (await ran).status], [200, 200])
-  const left = await readsLeft(instance)
-  assert.ok(left > 45, `${left} left`)
+  const body = { observations, limits: { maxDurationMs: 10_000, queueMs: 10_000 } }
+  // On a busy machine again, with an instance that has paid nothing yet.
+  for (let status = 0; status !== 200; ) {
+    const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 120 } })
+    await store(instance, [{ content: 'The kettle is in the shed.' }])
+    const client = await authority.pool.client()
+    const change = (text: string) => client.query({ text, values: [instance.svc] })
+    await client.query({ text: 'begin' })
+    await change(`select set_config('loci.instance', $1, true)`)
+    await change('select from loci.databases where instance_id = $1 for update')
+    const ran = call(instance, 'POST /v1/cognitive/cycles', body)
+    // It stands at the lock when it commits, and then finds that something was erased since it read.
+    let isOver = false
+    void ran.finally(() => (isOver = true))
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await eventually(async () => isOver || (await daemon.sql(waiting)).length > 0)
+    await change('update loci.databases set mem_erased_at = mem_erased_at + 1 where instance_id = $1')
+    await client.query({ text: 'commit' })
+    client.release()
+    status = (await ran).status
+    const left = await readsLeft(instance)
+    assert.ok(status !== 200 || (left > 45 && left < 80), `${left} left`)
+  }
 })
 
 // Mutants: `limit 1` of cycle_known() left out; starts_with() left out.
@@ -227,23 +230,22 @@ test('a cycle by schedule is charged as one that is asked for, and waits while t
 test('events that wait while there is no room for a cycle are not paid for, or once a minute', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const said = 'The customer wants a refund of the kettle. '.repeat(95)
+  const said = 'The customer wants a refund of the kettle. '.repeat(25)
   const leftOf = async (recordsMax: number) => {
     const instance = await authority.addInstance({ limits: { ...LIMITS, requests_per_second: 1e6, burst: 1e6 } })
     const operator = instance.root({ ops: ['operator'], ks: ['*/*'] })
-    const body = { schedule: { intervalMs: 600_000 }, pressure: { pendingEvents: 1_000 } }
+    const often = { schedule: { intervalMs: 600_000 }, pressure: { pendingEvents: 1_000 } }
+    const body = { ...often, maxDurationMs: 10_000 }
     assert.equal((await instance.call(operator, 'PUT /v1/cognitive/config', { body })).status, 200)
     await store(instance, [{ content: 'The kettle is in the shed.' }, { content: 'The shed is locked.' }])
     const authorization = `Bearer ${await partnerToken(authority, instance, ['event'], { partner: 'crm' })}`
-    for (let from = 0; from < 100; from += 25) {
-      const told = Array.from({ length: 25 }, (_, n) => ({
-        ...{ projection_class: 'event', source_event_id: `evt-${from + n}`, task_class: 'support' },
-        payload: { content: `${from + n} ${said}` },
-      }))
-      for (let status = 0; status !== 200; )
-        status = (await daemon.ask('POST /v1/partner/projections', { headers: { authorization }, body: told })).status
-    }
-    await instance.change({ limits: { ...LIMITS, records: recordsMax, burst: 150 } })
+    const told = Array.from({ length: 40 }, (_, n) => ({
+      ...{ projection_class: 'event', source_event_id: `evt-${n}`, task_class: 'support' },
+      payload: { content: `${n} ${said}` },
+    }))
+    for (let status = 0; status !== 200; )
+      status = (await daemon.ask('POST /v1/partner/projections', { headers: { authorization }, body: told })).status
+    await instance.change({ limits: { ...LIMITS, records: recordsMax, burst: 40 } })
     const row = `where kind = 'cycle' and instance_id = $1`
     const due = async (text: string) => (await daemon.sql<{ at: Date }>(text, [instance.svc]))[0]?.at.getTime() ?? 0
     const first = await due(`update loci.due set at = now() ${row} returning at`)
@@ -252,9 +254,10 @@ test('events that wait while there is no room for a cycle are not paid for, or o
     assert.deepEqual(await daemon.sql('select from loci.cycles where instance_id = $1', [instance.svc]), [])
     return readsLeft(instance)
   }
-  const [over, near] = await Promise.all([leftOf(1), leftOf(112)])
-  assert.ok(over >= 145, `${over} left of 150 when it is over`)
-  assert.ok(near >= 10 && near < 70, `${near} left of 150 when it is near`)
+  const [over, near] = await Promise.all([leftOf(1), leftOf(52)])
+  assert.ok(over >= 38, `${over} left of 40 when it is over`)
+  // Each of them costs 12 or more.
+  assert.ok(near >= 20 && near < 30, `${near} left of 40 when it is near`)
 })
 
 function candidate(n: number, content: string, looks: { count: number }): Candidate {
