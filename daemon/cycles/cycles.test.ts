@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Corruption, Cycle } from '@loci/contract/cognitive.ts'
+import { testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -216,6 +217,18 @@ test('an operator puts any object as the configuration of one database, and read
   assert.equal((await run()).configVersion, put.version)
   assert.equal((await operator('PUT /v1/cognitive/config', {}, { 'if-match': '"99"' })).status, 412)
   assert.equal((await call('PUT /v1/cognitive/config', {})).error.code, 'OPERATOR_REQUIRED')
+})
+
+// Before, it went by the defaults, and the service's schedule was off. Mutant: `service` of mem_index() left out there.
+test('the first cycle of a database goes by the configuration of its service', async () => {
+  await using authority = await testAuthority(daemon)
+  const cognitive = { schedule: { intervalMs: 600_000 } }
+  const instance = await authority.addInstance({ config: { cognitive } })
+  const token = instance.root({ ops: ['cycles:run'], ks: ['*/*'] })
+  for (let status = 0; status !== 200; )
+    status = (await instance.call(token, 'POST /v1/cognitive/cycles', { body: { focus: 'The meeting' } })).status
+  const text = `select cyc_interval_ms::int as ms from loci.databases where instance_id = $1`
+  assert.deepEqual(await daemon.sql(text, [instance.svc]), [{ ms: 600_000 }])
 })
 
 // Mutants: no put_cycle in mem_write_acts, or in wm_store (the first, or the second, never comes); cycle_fresh that is

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 657903336fd751b384a4f652c0fcd9cd5bef1bfc717fce0b81fbc24f1dc360fa
+-- functions: 67ed82ef153a6ecd23fa94e50cc607af2e8998819c1c82050e2e80d7982f912f
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -49,6 +49,8 @@ begin
     into life, sums, seq, through, indexed_at, erased_at, v_config from loci.databases h
     where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   if not found then
+    -- The first cycle of a database too goes by the configuration of its service.
+    service := (select (i.config -> 'cognitive')::text from loci.instances i where i.id = p_instance);
     return;
   end if;
   select coalesce(json_agg(loci.segment_listed(s) order by s.from_seq)::text, '[]') into segments

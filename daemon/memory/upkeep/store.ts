@@ -79,7 +79,7 @@ export interface IndexRow
 
 const NO_INDEX = {
   ...{ life: '', sums: '', seq: 0, through: 0, indexedAt: 0, erasedAt: 0 },
-  ...{ tailRows: 0, tailThrough: null, isClosedCut: false, service: null, sent: null },
+  ...{ tailRows: 0, tailThrough: null, isClosedCut: false, sent: null },
 }
 
 /** Beyond any tail. */
@@ -168,7 +168,7 @@ export const INDEX_COLUMNS = `now, life, sums, seq, through, indexed_at as "inde
 export function indexOf(row: IndexRow): IndexState {
   if (row.segments === null)
     return {
-      ...{ ...NO_INDEX, now: row.now, segments: [], tail: [], tailMark: 0n },
+      ...{ ...NO_INDEX, now: row.now, service: row.service, segments: [], tail: [], tailMark: 0n },
       ...{ texts: [], damaged: [], isAround: false, changed: [], closed: [], unreadable: 0 },
     }
   const texts = JSON.parse(row.texts) as TextArray[]
