@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type ListAnswer, listAll, path, putAll, type TestTenant } from '../testing/tenant.ts'
@@ -313,7 +314,9 @@ test('health writes, commits and reads back, and shows what the keyspaces cover,
     (await eve.call('GET /v1/kv/health', undefined, { token: eve.mint({ ops: ['kv:read'] }) })).error.code,
     'OPERATION_NOT_ALLOWED',
   )
-  const all = await Promise.all(Array.from({ length: 20 }, () => eve.call('GET /v1/kv/health')))
+  // On a busy machine again.
+  const ask = async () => [await eve.call('GET /v1/kv/health')].find(({ status }) => status !== 503)
+  const all = await Promise.all(Array.from({ length: 20 }, () => eventually(ask)))
   assert.deepEqual([...new Set(all.map((answer) => answer.json().status))], ['ok'])
 })
 

@@ -138,7 +138,7 @@ test('a record that cannot be read hides no other, in a list or a recall, and is
     await eventually(async () => {
       const [head] = await daemon.sql(`select mem_indexed_through as at from loci.databases where name = 'rotten'`)
       return Number(head?.at) > 9
-    }, 60_000)
+    })
     const { results } = await memory.recall({ query: 'Which lamp is lit?', limit: 50 })
     assert.deepEqual(results.map(({ content }) => content).sort(), healthy)
   } finally {
@@ -155,7 +155,7 @@ test('a record that ended and cannot be read hides no other of a recall, which s
   await eventually(async () => {
     const [head] = await daemon.sql(`select mem_indexed_through as at from loci.databases where name = 'ended'`)
     return Number(head?.at) > 5
-  }, 60_000)
+  })
   const [rotten, healthy] = [lamps[1]?.id, lamps[2]?.id] as [string, string]
   for (const id of [rotten, healthy]) await memory.store({ content: `It is dark (${id})`, supersedes: id })
   const ask = async (more: object) => {

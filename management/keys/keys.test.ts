@@ -20,7 +20,7 @@ async function keySet(management: TestManagement, kids?: (string | undefined)[])
   return eventually(async () => {
     const { keys } = (await management.get('/.well-known/loci-capability-keys.json')).json<KeySet>()
     return (kids === undefined || keys.map(({ kid }) => kid).join() === kids.join()) && keys
-  }, 10_000)
+  })
 }
 
 async function kidOf(management: TestManagement, service: Service): Promise<string> {
@@ -37,7 +37,7 @@ async function kidOf(management: TestManagement, service: Service): Promise<stri
     } catch {
       return undefined
     }
-  }, 10_000)
+  })
 }
 
 test('the key set is open, cacheable for a moment, and has the public half alone', async () => {

@@ -23,7 +23,7 @@ async function indexed(db: string, through: number): Promise<void> {
   await eventually(async () => {
     const [head] = await daemon.sql('select mem_indexed_through as at from loci.databases where name = $1', [db])
     return Number(head?.at) >= through
-  }, 60_000)
+  })
 }
 
 const due = (db: string, kind: string) =>

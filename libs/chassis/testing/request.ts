@@ -90,8 +90,11 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<string> 
 }
 
 /** What becomes true a moment later: a log line is written when the last byte is out, and the client may be faster. */
-/** A guard against waiting for ever, not a promise: a loaded machine may take its time. */
-const NEVER_MS = 60_000
+/**
+ * A guard against waiting for ever, not a promise: a loaded machine may take its time, and due work that was too slow
+ * is tried again after 5, 10, 20 and 40 s.
+ */
+const NEVER_MS = 240_000
 
 /**
  * For what must be done before a moment that the test itself chose: tried again with twice the time while `work` says
