@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import type { Corruption, Cycle } from '@loci/contract/cognitive.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
@@ -229,6 +230,35 @@ test('the first cycle of a database goes by the configuration of its service', a
     status = (await instance.call(token, 'POST /v1/cognitive/cycles', { body: { focus: 'The meeting' } })).status
   const text = `select cyc_interval_ms::int as ms from loci.databases where instance_id = $1`
   assert.deepEqual(await daemon.sql(text, [instance.svc]), [{ ms: 600_000 }])
+})
+
+// Before, the cycle wrote back what it had read: the schedule stayed off. Mutant: `p_config` that is not compared.
+test('a configuration that is put while a cycle is under way holds after it', async () => {
+  const { run, call } = cyclesOf(ada, 'put')
+  await run({ observations: [{ content: 'The lamp is broken' }] })
+  const url = daemon.database.adminUrl
+  const owner = openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
+  const client = await owner.client()
+  await client.query({ text: 'begin' })
+  await client.query({ text: `select from loci.databases where name = 'put' for update` })
+  const ran = run({ observations: [{ content: 'The lamp is late' }], limits: { queueMs: 10_000 } })
+  // It stands at the lock when it commits.
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await eventually(async () => (await daemon.sql(waiting)).length > 0)
+  // As PUT /v1/cognitive/config does.
+  const sent = JSON.stringify({ schedule: { intervalMs: 600_000 }, cycleHistory: 500 })
+  const values = [ada.instanceId, sent]
+  await client.query({ text: `select loci.config_write($1, 100, 'put', 'cognitive', $2, null)`, values })
+  await client.query({ text: `select loci.cycle_schedule($1, 'put', 600000, 500)`, values: [ada.instanceId] })
+  await client.query({ text: 'commit' })
+  client.release()
+  await owner.close()
+  assert.ok((await ran).configVersion > 0)
+  await call('PUT /v1/working-memory/slots/k', { value: 'x' })
+  const text = `select cyc_interval_ms::int as ms, cyc_history::int as history,
+      (select count(*)::int from loci.due d where d.database = h.name and d.kind = 'cycle') as due
+    from loci.databases h where name = 'put'`
+  assert.deepEqual(await daemon.sql(text), [{ ms: 600_000, history: 500, due: 1 }])
 })
 
 // Mutants: no put_cycle in mem_write_acts, or in wm_store (the first, or the second, never comes); cycle_fresh that is

@@ -1,6 +1,7 @@
 -- Cycles. A cycle is computed outside the database on what cycle_read gave, of one moment, and committed by one call,
--- which refuses when the document of working memory has moved, another cycle came first or something was erased since.
--- Its record is linked to the one before by a hash that is made here, under the head's lock.
+-- which refuses when the document of working memory or the configuration has moved, another cycle came first or
+-- something was erased since. Its record is linked to the one before by a hash that is made here, under the head's
+-- lock.
 
 create or replace function loci.salted_hash(p_salt bytea, p_text text) returns bytea language sql immutable parallel safe as $$
   select sha256(p_salt || textsend(p_text))
@@ -38,13 +39,13 @@ $$;
 
 -- Commits cycles of one instance, at most one of a database. The arrays of cycles, steps, records, presentations and
 -- events that are taken in have one element each; the last four bear the number of their cycle. outcome: done; moved
--- (the document, the cycles, the events or what is erased is not what was read: compute again); or what
--- enter_database() answered. A row with `claim` says
--- why that claim's cycle cannot be done (claim_keys); then nothing of the call was. A record that cannot be stored as
--- it was planned fails the call with SQLSTATE LC002; detail = cycle, record, outcome. Called by commitCycles(). Locks:
--- those of claim_keys, enter_database, rows, due work, keep_answers, totals, the head of events, in this order.
+-- (the document, the cycles, the events, the configuration or what is erased is not what was read: compute again); or
+-- what enter_database() answered. A row with `claim` says why that claim's cycle cannot be done (claim_keys); then
+-- nothing of the call was. A record that cannot be stored as it was planned fails the call with SQLSTATE LC002;
+-- detail = cycle, record, outcome. Called by commitCycles(). Locks: those of claim_keys, enter_database, rows, due
+-- work, keep_answers, totals, the head of events, in this order.
 create or replace function loci.cycle_commit(p_instance text, p_databases_max bigint, p_database text[], p_read bigint[], p_version bigint[],
-  p_erased bigint[], p_number bigint[], p_started timestamptz[], p_id text[], p_focus text[], p_focus_mac text[], p_metadata text[],
+  p_erased bigint[], p_number bigint[], p_config bigint[], p_started timestamptz[], p_id text[], p_focus text[], p_focus_mac text[], p_metadata text[],
   p_salt text[], p_body text[], p_decisions text[], p_interval_ms bigint[], p_history bigint[],
   p_step_cycle int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
   p_record_cycle int[], p_record_id text[], p_record_key text[], p_source_event text[], p_context text[], p_value text[], p_supersedes text[],
@@ -97,6 +98,7 @@ begin
       end if;
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord]
+          or coalesce(v_head.cyc_config, 0) <> p_config[ord]
           or (v_taken <> '{}' and not loci.prj_all_pending(p_instance, v_head.name, v_events_in)) then
         outcome := 'moved';
       else

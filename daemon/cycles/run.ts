@@ -1,6 +1,6 @@
 // Runs a cycle: reads everything it needs of one moment, computes without a lock, and commits by one call, which
-// refuses when the document of working memory moved, another cycle came first or something was erased since. Then it
-// begins again, until its time in the queue is over.
+// refuses when the document of working memory or the configuration moved, another cycle came first or something was
+// erased since. Then it begins again, until its time in the queue is over.
 //
 // Cycles of one database wait for each other here, so that those of one replica do not overtake each other; cycles of
 // one instance that are ready together share a commit. A cycle commits whole or leaves nothing.

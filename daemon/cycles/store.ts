@@ -21,7 +21,7 @@ export interface NewCycle {
   database: string
   databasesMax: number
   /** What it was computed on. */
-  read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number'>
+  read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number' | 'configPut'>
   id: string
   startedAt: number
   focus: string | null
@@ -86,6 +86,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     column(({ read }) => read.version),
     column(({ read }) => read.erasedAt),
     column(({ read }) => read.number),
+    column(({ read }) => read.configPut),
     column(({ startedAt }) => new Date(startedAt)),
     column(({ id }) => id),
     column(({ focus }) => focus),

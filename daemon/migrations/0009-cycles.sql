@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 67ed82ef153a6ecd23fa94e50cc607af2e8998819c1c82050e2e80d7982f912f
+-- functions: 466861c5ef3990a5a210b7a44bc8b14aaeb238efa674c4a090e49becfdcd243b
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
