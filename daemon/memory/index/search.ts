@@ -230,8 +230,13 @@ function rankedAt(database: Database, scratch: Scratch, scorer: Scorer, place: n
   const parts: number[] = []
   const score = scorer.score(k, i, place, parts)
   return {
-    ...{ seq: seq[i]!, score, day: day[i]!, isHinted: (flags[i]! & FLAG.hinted) !== 0 },
-    ...{ own: scratch.own[place]! / scratch.idfTotal, sketch: sketch[i]!, parts },
+    seq: seq[i]!,
+    score,
+    day: day[i]!,
+    isHinted: (flags[i]! & FLAG.hinted) !== 0,
+    own: scratch.own[place]! / scratch.idfTotal,
+    sketch: sketch[i]!,
+    parts,
   }
 }
 

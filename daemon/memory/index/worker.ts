@@ -31,20 +31,34 @@ const WIDTH = PARTS_AT + PARTS.length
 
 export function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
-  for (const [index, { seq, score, day, isHinted, own, sketch, parts }] of ranked.entries()) {
-    numbers.set([seq, score, day, isHinted ? 1 : 0, own, sketch], index * WIDTH)
-    numbers.set(parts, index * WIDTH + PARTS_AT)
+  let at = 0
+  for (const { seq, score, day, isHinted, own, sketch, parts } of ranked) {
+    numbers[at] = seq
+    numbers[at + 1] = score
+    numbers[at + 2] = day
+    numbers[at + 3] = isHinted ? 1 : 0
+    numbers[at + 4] = own
+    numbers[at + 5] = sketch
+    for (let part = 0; part < PARTS.length; part++) numbers[at + PARTS_AT + part] = parts[part]!
+    at += WIDTH
   }
   return numbers
 }
 
+/** Number by number: Array.from() of a part of the buffer took many times as long, .23 ms of two hundred items. */
 export function unpackRanked(numbers: Float64Array): Ranked[] {
   const ranked: Ranked[] = []
   for (let at = 0; at < numbers.length; at += WIDTH) {
-    const parts = Array.from(numbers.subarray(at + PARTS_AT, at + WIDTH))
+    const parts: number[] = []
+    for (let from = at + PARTS_AT; from < at + WIDTH; from++) parts.push(numbers[from]!)
     ranked.push({
-      ...{ seq: numbers[at]!, score: numbers[at + 1]!, day: numbers[at + 2]!, isHinted: numbers[at + 3] === 1, parts },
-      ...{ own: numbers[at + 4]!, sketch: numbers[at + 5]! },
+      seq: numbers[at]!,
+      score: numbers[at + 1]!,
+      day: numbers[at + 2]!,
+      isHinted: numbers[at + 3] === 1,
+      own: numbers[at + 4]!,
+      sketch: numbers[at + 5]!,
+      parts,
     })
   }
   return ranked
