@@ -1,6 +1,8 @@
-// npm run bench -- auth: what a credential costs the daemon, in processor time of its own thread. A cached one is
-// looked up at every request; a cold one is verified once per replica and again when it has fallen out of the cache.
+// npm run bench -- auth: what a credential costs the daemon, in processor time of its own thread, as a ratio of one
+// bare verification of a signature in the same run. A cached one is looked up at every request; a cold one is verified
+// once per replica and again when it has fallen out of the cache.
 
+import { type KeyObject, sign, verify } from 'node:crypto'
 import {
   attenuate,
   type Delegation,
@@ -18,8 +20,10 @@ import { createRates } from '@loci/daemon/access/rates.ts'
 import { servedBy } from '@loci/daemon/access/served.ts'
 import { AGELESS } from '@loci/daemon/testing/ageless.ts'
 
-const CACHED_US_MAX = 5
-const COLD_US_MAX = 200
+/** Of a bare verification. In µs, where that takes 120: 5 and 200. */
+const CACHED_MAX = 1 / 24
+const COLD_MAX = 5 / 3
+const ROUNDS = 12
 
 const now = Math.floor(Date.now() / 1000)
 const issuer = newKeyPair()
@@ -87,6 +91,12 @@ const access = capabilityAccess({
   requireServed: servedBy(authority, 86_400),
 }).capability('kv:read')
 
+const message = Buffer.from(bare.slice(0, bare.lastIndexOf('.')))
+const signature = sign(null, message, signer.privateKey)
+const verifyBare = () => {
+  if (!verify(null, message, issuerKey as KeyObject, signature)) throw new Error('a signature does not verify')
+}
+
 let failed = 0
 for (const [links, token] of chains) {
   const arrival = {
@@ -98,16 +108,26 @@ for (const [links, token] of chains) {
     requestId: 'req_x',
   }
   await access.authorize(arrival)
-  const cached = microsecondsOf(200_000, () => access.authorize(arrival))
-  const cold = microsecondsOf(2_000, () => verifyCapability(token, { now, findKey: () => issuerKey })) / links
-  const isGood = cached <= CACHED_US_MAX && cold <= COLD_US_MAX
+  // The lowest of each, in turns: what else runs on the machine only adds.
+  const least = { bare: Infinity, cached: Infinity, cold: Infinity }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    least.bare = Math.min(least.bare, microsecondsOf(400, verifyBare))
+    least.cached = Math.min(
+      least.cached,
+      microsecondsOf(20_000, () => access.authorize(arrival)),
+    )
+    const cold = microsecondsOf(400, () => verifyCapability(token, { now, findKey: () => issuerKey }))
+    least.cold = Math.min(least.cold, cold / links)
+  }
+  const ratios = { cached: least.cached / least.bare, cold: least.cold / least.bare }
+  const isGood = ratios.cached <= CACHED_MAX && ratios.cold <= COLD_MAX
   if (!isGood) failed += 1
   console.log(
-    `${isGood ? 'ok    ' : 'FAILED'} ${links} link${links > 1 ? 's' : ''} (${token.length} bytes): cached ${cached.toFixed(2)} µs, cold ${cold.toFixed(0)} µs per link`,
+    `${isGood ? 'ok    ' : 'FAILED'} ${links} link${links > 1 ? 's' : ''} (${token.length} bytes): bare ${least.bare.toFixed(0)} µs; cached ${least.cached.toFixed(2)} µs (${ratios.cached.toFixed(3)}), cold ${least.cold.toFixed(0)} µs per link (${ratios.cold.toFixed(2)})`,
   )
 }
 console.log(
-  `cached ≤ ${CACHED_US_MAX} µs, cold ≤ ${COLD_US_MAX} µs per link: ${chains.size - failed} passed, ${failed} failed`,
+  `cached ≤ ${CACHED_MAX.toFixed(3)} and cold ≤ ${COLD_MAX.toFixed(2)} per link of one bare verification: ${chains.size - failed} passed, ${failed} failed`,
 )
 process.exitCode = failed === 0 ? 0 : 1
 
