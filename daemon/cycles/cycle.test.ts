@@ -35,7 +35,7 @@ test('a known event and a forgotten value are rejected and stored nowhere', () =
   assert.deepEqual(heldBy(result).toSorted(), ['a', 'd'])
 })
 
-// Mutant: settle() whose hash is of the content alone.
+// Mutant: sameOf() of the content alone.
 test('what is said again in the same words is one record, presented once more', () => {
   const mind = new Mind()
   mind.run(NOW, null, [said('a', 'Yes, at noon.', { actor: 'Mara' })])
@@ -69,6 +69,44 @@ test('a key names one current fact: the new one takes its slot and closes the fo
   assert.deepEqual(heldBy(result)[0], 'c')
   assert.equal(heldBy(result).includes('b'), false)
   assert.equal(result.rows.close[0]?.id, 'b')
+})
+
+// Before, it was a presentation of what was said under another key, or none: its key had no fact, or an old one.
+// Mutants: `stored` of settle() that is known.equal whatever the key; `heard` that is said.equal.
+test('what is said under a key is a fact of that key, whoever says the same under another one or under none', () => {
+  const mind = new Mind()
+  const closed = (id: string, key?: string) => said(id, 'The door is closed.', key === undefined ? {} : { key })
+  mind.run(NOW, null, [closed('a'), said('o', 'The door is open.', { key: 'back' })])
+  const { result } = mind.run(NOW + MINUTE, null, [closed('b', 'front'), closed('c', 'back'), closed('d', 'side')])
+  assert.deepEqual(result.rows.store, [0, 1, 2])
+  assert.deepEqual(result.rows.close, [{ id: 'o', seq: 2, by: 'c' }])
+
+  const again = mind.run(NOW + 2 * MINUTE, null, [closed('e', 'back'), closed('f', 'back'), closed('g')])
+  assert.deepEqual(again.result.rows.store, [], 'under the same key, or under none, it is what was said before')
+  assert.equal(actions(again.result).filter((action) => action.startsWith('reinforced')).length, 3)
+})
+
+// Before, within one cycle it was another statement, and to the store the same. Mutant: sameOf() without 'observation'.
+test('a statement without a kind is an observation, also within one cycle', () => {
+  const both = [said('a', 'The door is closed.'), said('b', 'The door is closed.', { kind: 'observation' })]
+  assert.deepEqual(new Mind().run(NOW, null, both).result.rows.store, [0])
+})
+
+// Before, it kept the time of the fact before it: a lasting one left with the old one's, a passing one stayed.
+// Mutants: mergeInto() without expiresAt; keptSlot() that keeps the surface.
+test('the slot that takes a new fact of its key takes its time and what its text shows, too', () => {
+  const mind = new Mind()
+  mind.run(NOW, null, [said('a', 'Two crates.', { key: 'packed', ttlMs: 5 * MINUTE })])
+  assert.equal(mind.state.slots[0]?.expiresAt, NOW + 5 * MINUTE)
+  const content = 'Yesterday I, Ilse, moved seven crates to Harbour Lane 12.'
+  const [slot] = mind.run(NOW + MINUTE, null, [said('b', content, { key: 'packed' })]).result.slots
+  assert.equal(slot?.expiresAt, null)
+  assert.equal(slot?.surface, slot?.explain.parts.find(({ name }) => name === 'salience')?.value)
+
+  mind.run(NOW + 2 * MINUTE, null, [said('c', 'Nine crates.', { key: 'packed', ttlMs: MINUTE })])
+  assert.equal(mind.state.slots[0]?.expiresAt, NOW + 3 * MINUTE)
+  const { result } = mind.run(NOW + 3 * MINUTE, null, [])
+  assert.ok(actions(result).includes('evicted expired packed'))
 })
 
 // Mutant: weigh() that judges every slot without an answer of the index as loose.

@@ -7,7 +7,7 @@ import { rounded } from '../working-memory/activation.ts'
 import { isTooLarge, type Outcome, sizeOf } from './compete.ts'
 import { type Candidate, contentOf, explanationOf, isDueNow, surfaceIn } from './judge.ts'
 import { type Ledger, ruleOf } from './ledger.ts'
-import type { Held, Settled } from './perceive.ts'
+import { endOf, type Held, type Settled } from './perceive.ts'
 import type { CycleInput, CycleResult, KnownRecord, NextSlot, ReasonCode, Slot } from './shapes.ts'
 
 type Rows = Pick<CycleResult['rows'], 'consolidate' | 'present'>
@@ -86,6 +86,7 @@ function keptSlot(one: Candidate, { slot, merged, isTouched }: Held, input: Cycl
   const record = slot.record && { ...slot.record, seq: merged ? null : slot.record.seq }
   return {
     ...{ ...slot, record, version: merged ? null : slot.version, sizeBytes: sizeOf(one) },
+    surface: merged ? surfaceIn(one, input.config) : slot.surface,
     touchedCycle: isMatch || isTouched ? input.number : slot.touchedCycle,
     accessCount: slot.accessCount + (isAccess ? 1 : 0),
     lastAccessedAt: isAccess ? input.now : slot.lastAccessedAt,
@@ -117,12 +118,10 @@ function admittedSlot(one: Candidate, input: CycleInput, ids: Ids, keys: Set<str
 }
 
 /** A slot does not outlive its record. */
-function expiryOf({ fresh, record }: Candidate, { now, config: { slotTtlMs } }: CycleInput): number | null {
-  const ttlMs = fresh?.observation.write.ttlMs
-  const ends = [record?.expiresAt, ttlMs && now + ttlMs, slotTtlMs && now + slotTtlMs].filter(
-    (at) => typeof at === 'number',
-  )
-  return ends.length === 0 ? null : Math.min(...ends)
+function expiryOf({ fresh, record }: Candidate, input: CycleInput): number | null {
+  const end = endOf(fresh?.observation.write ?? {}, input)
+  const recordEnd = record?.expiresAt ?? null
+  return end === null || recordEnd === null ? (end ?? recordEnd) : Math.min(end, recordEnd)
 }
 
 function whyDropped(one: Candidate, { bar }: Outcome, displacedBy: string | null) {

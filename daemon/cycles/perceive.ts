@@ -2,6 +2,7 @@
 // equal content is a presentation of what is there, everything else becomes a record; under a key or with `supersedes`
 // it closes the record that held before.
 
+import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { RecordText } from '../memory/analysis/item.ts'
 import { type Presentations, present } from '../working-memory/activation.ts'
 import { type Ledger, openLedger } from './ledger.ts'
@@ -48,7 +49,7 @@ export interface Settled {
 }
 
 export function settle(input: CycleInput): Settled {
-  const { now, number } = input
+  const { now } = input
   const settled: Settled = {
     ledger: openLedger(),
     held: input.document.slots.map((slot) => ({ slot, merged: null, isTouched: false })),
@@ -68,9 +69,14 @@ export function settle(input: CycleInput): Settled {
       continue
     }
     if (event !== undefined) said.events.add(event)
-    const hash = JSON.stringify([write.content, write.actor, write.contextId, write.kind])
+    const same = sameOf(write)
     const occurredAt = write.occurredAt === undefined ? now : Date.parse(write.occurredAt)
-    if (write.supersedes === undefined && reinforce(settled, known.equal, said.equal.get(hash), occurredAt)) continue
+    const former = write.key === undefined ? undefined : said.keys.get(write.key)
+    // Under a key only what holds there can be the same: else the key would keep an old fact, or have none.
+    const [stored, heard] = write.key === undefined ? [known.equal, said.equal.get(same)] : [known.current, former]
+    const equal = stored && sameOf(stored) === same ? stored : null
+    const again = heard && sameOf(heard.observation.write) === same ? heard : undefined
+    if (write.supersedes === undefined && reinforce(settled, equal, again, occurredAt)) continue
     const fresh: Fresh = {
       ...{ at, seq: input.seq + 1 + settled.rows.store.length, observation, occurredAt },
       dueAt: write.dueAt === undefined ? null : Date.parse(write.dueAt),
@@ -79,14 +85,18 @@ export function settle(input: CycleInput): Settled {
     settled.texts.push(textOf(fresh, positions))
     settled.rows.store.push(at)
     settled.fresh.push(fresh)
-    const former = write.key === undefined ? undefined : said.keys.get(write.key)
-    if (write.key !== undefined) mergeInto(settled, fresh, write.key, number)
+    if (write.key !== undefined) mergeInto(settled, fresh, write.key, input)
     closeFormer(settled, fresh, former)
-    said.equal.set(hash, fresh)
+    said.equal.set(same, fresh)
     if (write.key !== undefined) said.keys.set(write.key, fresh)
   }
   expire(settled, now)
   return settled
+}
+
+/** What two statements must have in common to be equal (COGNITION 5.6). */
+function sameOf({ content, actor, contextId, kind }: RecordWrite | KnownRecord): string {
+  return JSON.stringify([content, actor ?? null, contextId ?? null, kind ?? 'observation'])
 }
 
 /** Whether the same was said before: then it is a presentation of that, and no record. */
@@ -117,8 +127,17 @@ export function onceAt(at: number): Presentations {
   return { n: 1, first: at, recent: [at] }
 }
 
-/** The slot of its key takes its content: one fact, one slot. */
-function mergeInto(settled: Settled, fresh: Fresh, key: string, number: number): void {
+/** When a slot that takes this in ends: the sender's time, or that of slots, whichever is over first. */
+export function endOf(
+  { ttlMs }: Pick<RecordWrite, 'ttlMs'>,
+  { now, config: { slotTtlMs } }: CycleInput,
+): number | null {
+  const ends = [ttlMs, slotTtlMs].flatMap((ms) => (typeof ms === 'number' ? [now + ms] : []))
+  return ends.length === 0 ? null : Math.min(...ends)
+}
+
+/** The slot of its key takes its content, and its time with it: one fact, one slot. */
+function mergeInto(settled: Settled, fresh: Fresh, key: string, input: CycleInput): void {
   const held = settled.held.find(({ slot }) => slot.key === key)
   if (!held) return
   const { observation, occurredAt, dueAt } = fresh
@@ -127,7 +146,7 @@ function mergeInto(settled: Settled, fresh: Fresh, key: string, number: number):
   held.slot = {
     ...held.slot,
     ...{ value: write.content, hint: write.salience ?? 0, seen: present(held.slot.seen, occurredAt) },
-    ...{ touchedCycle: number },
+    ...{ touchedCycle: input.number, expiresAt: endOf(write, input) },
     record: { id, seq: fresh.seq, actor: write.actor ?? null, occurredAt, dueAt, presented: 1 },
   }
   held.merged = fresh
