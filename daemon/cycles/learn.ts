@@ -166,6 +166,11 @@ function consolidate(slot: Slot, rows: Rows, ids: Ids, ledger: Ledger): string {
   return id
 }
 
+/** Of the record that an observation becomes, by its place in the input. */
+export function observationId(seed: string, now: number, at: number): string {
+  return idFrom('mem', now, createHash('sha256').update(`${seed}|observation|${at}`).digest())
+}
+
 export type Ids = (type: IdType) => string
 
 /** Ids of what the cycle makes: the same for the same cycle. */

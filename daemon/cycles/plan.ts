@@ -5,6 +5,7 @@ import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
 import { restOf, sizeOf } from '../working-memory/slots.ts'
+import { observationId } from './learn.ts'
 import type { CycleState, KnownRow, Lookup, RecordRow, SaidSlot } from './reads/store.ts'
 import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
 import type { NewCycle } from './store.ts'
@@ -65,18 +66,33 @@ export function knownRecord({ id, seq, key, storedAt, expiresAt, presented, body
   }
 }
 
-/** The observations with what the store has about each. */
-export function observationsOf(
-  incoming: readonly Incoming[],
-  ids: readonly string[],
+/** What a cycle is computed from: with its seed, whatever was stored before it gives what it decided again. */
+export function inputOf(
   state: CycleState,
-): Observation[] {
+  config: CycleConfig,
+  incoming: readonly Incoming[],
+  { seed, focus, unstorable }: { seed: string; focus: string | null; unstorable: ReadonlySet<string> },
+): CycleInput {
+  const { number, at, seq, due, focus: text, focusAt } = state
+  const now = at.getTime()
+  return {
+    ...{ number: number + 1, now, seed, focus, config, seq, due: due.map(knownRecord) },
+    observations: observationsOf(incoming, state, (n) => observationId(seed, now, n)),
+    document: {
+      slots: slotsOf(state, unstorable),
+      focus: text === null || focusAt === null ? null : { text, at: focusAt.getTime() },
+    },
+  }
+}
+
+/** The observations with what the store has about each. */
+function observationsOf(incoming: readonly Incoming[], state: CycleState, idOf: (at: number) => string): Observation[] {
   const places = createPlaces(state)
   return incoming.map(({ write, lookup }, at) => {
     const known = state.known[at] as KnownRow
     const current = known.current?.[0]
     return {
-      id: ids[at] as string,
+      id: idOf(at),
       write,
       known: {
         isDuplicate: known.isDuplicate,
@@ -111,7 +127,7 @@ function createPlaces({ at, contexts, openContext, openPosition, openAt }: Cycle
 }
 
 /** What is held, as the document has it. A damaged slot takes no part, and stays. */
-export function slotsOf({ slots, recordSeqs, at }: CycleState, unstorable: ReadonlySet<string>): Slot[] {
+function slotsOf({ slots, recordSeqs, at }: CycleState, unstorable: ReadonlySet<string>): Slot[] {
   return slots.flatMap(({ key, version, expiresAt, meta, said }, n): Slot[] => {
     if (!meta || said === null) return []
     const { value, ephemeral } = said

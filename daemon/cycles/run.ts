@@ -26,12 +26,11 @@ import {
   eventsOf,
   type Incoming,
   incomingOf,
+  inputOf,
   knownRecord,
-  observationsOf,
   presentedOf,
   recordsOf,
   roomOf,
-  slotsOf,
   stepsOf,
   type WaitingEvent,
 } from './plan.ts'
@@ -162,25 +161,8 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
         if (events.length > 0) continue
       }
       if (!isSame) continue
-      const input: CycleInput = {
-        number: state.number + 1,
-        now: state.at.getTime(),
-        seed: randomBytes(16).toString('base64url'),
-        focus: request.run.focus ?? null,
-        observations: observationsOf(
-          incoming,
-          incoming.map(() => newId('mem', state.at.getTime())),
-          state,
-        ),
-        document: {
-          slots: slotsOf(state, unstorable),
-          focus:
-            state.focus === null || state.focusAt === null ? null : { text: state.focus, at: state.focusAt.getTime() },
-        },
-        config: config.cycle,
-        seq: state.seq,
-        due: state.due.map(knownRecord),
-      }
+      const seed = randomBytes(16).toString('base64url')
+      const input = inputOf(state, config.cycle, incoming, { seed, focus: run.focus ?? null, unstorable })
       return { state, texts, config, input, events, incoming }
     }
   }
