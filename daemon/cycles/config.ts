@@ -4,7 +4,7 @@
 import { configRules, integer, type Known, number, oneOf, orNull } from '../databases/config/rules.ts'
 import { LANGUAGES } from '../memory/analysis/item.ts'
 import { PART_WEIGHTS, PARTS, RECALL_BASE_WEIGHT } from '../memory/weights.ts'
-import { RULES as SLOT_RULES } from '../working-memory/config.ts'
+import { type Policy, RULES as SLOT_RULES } from '../working-memory/config.ts'
 import type { CycleConfig } from './shapes.ts'
 
 const DAY_MS = 86_400_000
@@ -67,6 +67,7 @@ export function cycleConfig(slots: unknown[], layers: unknown[]): { cycle: Cycle
   const weigh = (part: string) => using(`weights.${part}`) as number
   return {
     cycle: {
+      policy: held('policy') as Policy,
       capacity: held('capacity') as number,
       consolidateAfterCycles: held('consolidateAfterCycles') as number,
       relativeThreshold: held('relativeThreshold') as number | null,

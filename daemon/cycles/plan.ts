@@ -174,7 +174,7 @@ export function stepsOf({ input, result, state, rows, incoming, source, cycleId 
       decision
     ] as (typeof result.decisions)[number]
     const code = reasonCode as 'outcompeted' | 'below_threshold' | 'over_limit' | 'superseded' | 'expired'
-    const policy = code === 'outcompeted' || code === 'below_threshold' ? ('activation' as const) : null
+    const policy = code === 'outcompeted' || code === 'below_threshold' ? (input.config.policy ?? 'activation') : null
     return { op: 'remove', key, why: { reasonCode: code, reason, displacedBy, policy, explain: { score, parts } } }
   })
   const staying = [...result.slots]
