@@ -66,6 +66,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
       async (call) => {
         const { caller, body: run, countRows, countRead, requireRate } = call
         const { instance, database, actor } = caller
+        const trigger = call.via ?? 'api'
         // What was begun with it may have cost more than there is: the next one waits for that.
         requireRate()
         const count = (rows: number, bytes: number) => {
@@ -77,7 +78,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         const fill = async (sql: Sql, kept: object) => refilled(sql, caller, (kept as { cycle: string }).cycle)
         try {
           const ran = await cycles
-            .run({ instance, database, trigger: 'api', requestedBy: actor, source: sourceOf(call), run, claim, count })
+            .run({ instance, database, trigger, requestedBy: actor, source: sourceOf(call), run, claim, count })
             .catch((error) => {
               throw claim && isClaimed(error) ? inProgress() : error
             })

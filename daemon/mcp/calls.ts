@@ -34,7 +34,7 @@ export async function callRoute(
     const input = inputOf(spec, params, `${spec.path}?${new URLSearchParams(query)}`, sent)
     hasBegun = true
     const answer = await handle({
-      ...{ caller, ...input, headers, requestId, log, signal, answer: NO_ANSWER },
+      ...{ caller, ...input, headers, via: 'mcp' as const, requestId, log, signal, answer: NO_ANSWER },
       route: `${spec.method} ${spec.path.replace(/\{(\w+)\}/g, (_, name) => params[name] ?? '')}`,
       countRows: (rows) => outer.countRows(rows),
       countRead: (bytes) => outer.countRead(bytes),

@@ -131,6 +131,19 @@ test('the focus is in working memory, with what was pushed out where it is asked
   assert.ok(!('evicted' in (await use(token, 'working_memory', {}, db)).said))
 })
 
+// Before, it was said to have been asked for by HTTP. Mutant: callRoute() without `via`.
+test('a cycle that a tool runs takes in what waits, and its record says by which way it was asked for', async () => {
+  const [token, db] = [everything(), fresh()]
+  await use(token, 'remember', { text: 'Ada prefers replies in Dutch' }, db)
+  const { said } = await use(token, 'run_cycle', { focus: 'Which replies does Ada prefer?' }, db)
+  const headers = { 'x-loci-database': db }
+  const record = (await own.call(token, `GET /v1/cognitive/cycles/${said.id}`, { headers })).json<{
+    trigger: string
+    focus: string
+  }>()
+  assert.deepEqual([record.trigger, record.focus, said.broadcast.length], ['mcp', 'Which replies does Ada prefer?', 1])
+})
+
 // seed 199
 test('arguments and headers never widen: namespace, database and identity of others are refused or not heard', async () => {
   const other = await authority.addInstance()

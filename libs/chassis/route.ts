@@ -105,6 +105,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly headers: Record<string, string | string[] | undefined>
+  /** By what protocol inside of the request it came, where by one. */
+  readonly via?: 'mcp'
   readonly requestId: string
   readonly log: Log
   /** Aborted when the client goes away or the deadline passes. */
