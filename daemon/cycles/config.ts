@@ -1,6 +1,7 @@
 // The configuration of a database's cycles (COGNITION 5.3), by the rules of daemon/databases/config/rules.ts; the
 // service's own is `config.cognitive`. A cycle reads working memory's configuration too.
 
+import { isDeepStrictEqual } from 'node:util'
 import { configRules, integer, type Known, number, oneOf, orNull } from '../databases/config/rules.ts'
 import { LANGUAGES } from '../memory/analysis/item.ts'
 import { PART_WEIGHTS, PARTS, RECALL_BASE_WEIGHT } from '../memory/weights.ts'
@@ -23,7 +24,7 @@ export const RULES = configRules({
   decay: number(0.5, 0.1, 1),
   baseRecent: integer(4, 1, 4),
   maxCueTerms: integer(16, 1, 64),
-  maxDfShare: number(1, 0.01, 1),
+  maxDfShare: withoutEffect(1),
   noise: number(0, 0, 1),
   maxDurationMs: integer(5_000, 10, 10_000),
   maxEvents: integer(100, 0, 1_000),
@@ -31,24 +32,22 @@ export const RULES = configRules({
   language: oneOf('auto', LANGUAGES),
   'schedule.intervalMs': { ...orNull(integer(0, 1_000, DAY_MS)), default: null },
   'pressure.pendingEvents': integer(32, 1, 10_000),
-  'neighbours.back': shares([0.7, 0.5]),
-  'neighbours.forward': shares([0.4, 0.2]),
-  'retention.maxItems': integer(100_000, 1, 1_000_000_000),
-  'retention.minAgeHours': number(24, 0, 87_600),
-  'retention.purgeAfterDays': number(30, 0, 3_650),
-  'dense.mode': oneOf('off', ['off', 'static', 'model']),
+  'neighbours.back': withoutEffect([0.7, 0.5]),
+  'neighbours.forward': withoutEffect([0.4, 0.2]),
+  'retention.maxItems': withoutEffect(100_000),
+  'retention.minAgeHours': withoutEffect(24),
+  'retention.purgeAfterDays': withoutEffect(30),
+  'dense.mode': withoutEffect('off'),
   ...weights,
   'weights.recallBase': number(RECALL_BASE_WEIGHT, 0, WEIGHT_MAX),
 })
 
-function shares(fallback: number[]): Known {
+/** Known, and nothing reads it: who asks for something else is told so. */
+function withoutEffect(fallback: unknown): Known {
   return {
     default: fallback,
-    problem: 'must be at most four numbers from 0 to 1',
-    isUsable: (value) =>
-      Array.isArray(value) &&
-      value.length <= 4 &&
-      value.every((one) => typeof one === 'number' && one >= 0 && one <= 1),
+    problem: 'has no effect in this release',
+    isUsable: (value) => isDeepStrictEqual(value, fallback),
   }
 }
 
@@ -67,8 +66,8 @@ export function cycleConfig(slots: unknown[], layers: unknown[]): { cycle: Cycle
   const weigh = (part: string) => using(`weights.${part}`) as number
   return {
     cycle: {
-      policy: held('policy') as Policy,
       capacity: held('capacity') as number,
+      policy: held('policy') as Policy,
       consolidateAfterCycles: held('consolidateAfterCycles') as number,
       relativeThreshold: held('relativeThreshold') as number | null,
       stickiness: held('stickiness') as number,

@@ -220,6 +220,30 @@ test('an operator puts any object as the configuration of one database, and read
   assert.equal((await call('PUT /v1/cognitive/config', {})).error.code, 'OPERATOR_REQUIRED')
 })
 
+// Before, nothing was said of them. Mutant: withoutEffect() that takes every value.
+test('what a configuration asks for and no cycle does is kept and named in the warnings; the defaults are not', async () => {
+  const { operator } = cyclesOf(ada, 'no-effect')
+  const sent = {
+    ...{ maxDfShare: 0.05, neighbours: { back: [0.7, 0.5], forward: [0.1] } },
+    ...{ retention: { maxItems: 500, minAgeHours: 24 }, dense: { mode: 'static' } },
+  }
+  const { config, warnings } = (await operator('PUT /v1/cognitive/config', sent)).json<{
+    config: typeof sent
+    warnings: { key: string; problem: string; using: unknown }[]
+  }>()
+  assert.deepEqual([config.maxDfShare, config.retention.maxItems], [0.05, 500])
+  assert.deepEqual(
+    warnings.map(({ key, using }) => [key, using]),
+    [
+      ['maxDfShare', 1],
+      ['neighbours.forward', [0.4, 0.2]],
+      ['retention.maxItems', 100_000],
+      ['dense.mode', 'off'],
+    ],
+  )
+  assert.deepEqual(new Set(warnings.map(({ problem }) => problem)), new Set(['has no effect in this release']))
+})
+
 // Before, it went by the defaults, and the service's schedule was off. Mutant: `service` of mem_index() left out there.
 test('the first cycle of a database goes by the configuration of its service', async () => {
   await using authority = await testAuthority(daemon)
