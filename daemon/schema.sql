@@ -389,6 +389,7 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
+    first_at timestamp with time zone,
     CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text])))
 );
 

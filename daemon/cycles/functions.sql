@@ -267,7 +267,7 @@ begin
   if v_is_pressed or (p_interval_ms is not null and (not p_has_seen_all or v_head.prj_pending > 0)) then
     insert into loci.due as d (instance_id, database, kind, at) values (p_head.instance_id, p_head.name, 'cycle',
         p_made.completed_at + case when v_is_pressed then 0 else p_interval_ms end * interval '1 millisecond')
-      on conflict (instance_id, database, kind) do update set at = excluded.at;
+      on conflict (instance_id, database, kind) do update set at = excluded.at, first_at = null;
   elsif p_interval_ms is not null or p_before.cyc_interval_ms is not null or p_before.prj_pending > 0 then
     delete from loci.due d where d.instance_id = p_head.instance_id and d.database = p_head.name and d.kind = 'cycle';
   end if;

@@ -21,9 +21,9 @@ export function backlogOf({ pending, pendingSince, at }: CycleHead) {
   return { projections: pending, oldestAgeMs: ageMs }
 }
 
-/** The due cycle of a database. */
-export function loopOf({ intervalMs, dueAt, lastAt, at }: CycleHead) {
-  const lagMs = dueAt === null ? 0 : Math.max(0, Math.round(at.getTime() - dueAt.getTime()))
+/** The due cycle of a database: late since it was due, however often it was tried. */
+export function loopOf({ intervalMs, dueAt, dueSince, lastAt, at }: CycleHead) {
+  const lagMs = dueSince === null ? 0 : Math.max(0, Math.round(at.getTime() - dueSince.getTime()))
   const state = intervalMs === null && dueAt === null ? 'off' : lagMs > 0 ? 'due' : 'idle'
   return {
     state: state as 'off' | 'idle' | 'due',

@@ -38,7 +38,9 @@ export interface CycleHead {
   checkedAt: Date | null
   damaged: { seq: number; ref: string | null; reason: string; at: string }[] | null
   intervalMs: number | null
+  /** When the next one is tried, and when it was due, which is earlier where it could not run. */
   dueAt: Date | null
+  dueSince: Date | null
   /** Events that wait, and when the oldest of them came. */
   pending: number
   pendingSince: Date | null

@@ -169,7 +169,7 @@ export async function countFailure(pool: Pool, { instanceId, database }: Due, co
 const HEAD = `coalesce(total, 0) as total, coalesce(total_ms, 0) as "totalMs", last_at as "lastAt", h.hash as "headHash",
   coalesce(pruned_through, 0) as "prunedThrough", pruned_hash as "prunedHash", coalesce(failed, 0) as failed,
   coalesce(failed_row, 0) as "failedRow", failed_at as "failedAt", failed_code as "failedCode", checked_seq as "checkedSeq",
-  checked_at as "checkedAt", damaged, interval_ms as "intervalMs", due_at as "dueAt", coalesce(pending, 0) as pending,
+  checked_at as "checkedAt", damaged, interval_ms as "intervalMs", due_at as "dueAt", due_since as "dueSince", coalesce(pending, 0) as pending,
   pending_since as "pendingSince", h.at`
 
 type HeadRow = Omit<CycleHead, 'hash'> & { headHash: Buffer | null }

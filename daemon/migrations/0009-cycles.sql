@@ -1,9 +1,11 @@
 -- serves: 0003
--- functions: 466861c5ef3990a5a210b7a44bc8b14aaeb238efa674c4a090e49becfdcd243b
+-- functions: 7c4133b669d32679649bb31fdd3dc540678241cdb968a9bd66e5564d9e599254
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
     check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections', 'history'));
+-- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
+alter table loci.due add column first_at timestamptz;
 
 -- Of the cycles of a database. How many there were, which is the number of the last one, the sum of their durations,
 -- and of the last one its time and its hash. Of those that are kept: their bytes and their hashes combined by xor. The

@@ -131,9 +131,9 @@ async function mutant(report: Report, small: Grown): Promise<void> {
   await using copy = await plantMutant([
     {
       file: 'daemon/cycles/reads/functions.sql',
-      from: `  due_at := (select d.at from loci.due d`,
+      from: `  select d.at, coalesce(d.first_at, d.at) into due_at`,
       to: `  total := coalesce(pruned_through, 0) + (select count(*) from loci.cycles c where c.instance_id = p_instance and c.database = p_database);
-  due_at := (select d.at from loci.due d`,
+  select d.at, coalesce(d.first_at, d.at) into due_at`,
     },
   ])
   const large = await grow(MANY, 0, { root: copy.root, start: copy.startProgram })

@@ -151,12 +151,13 @@ begin
 end
 $$;
 
--- What the head knows of the cycles of a database. Called by readHead(): statistics, health, the list. One row, of
--- nulls where there is no such database. Cost: one read by the primary key.
+-- What the head knows of the cycles of a database. due_at: when the next one is tried; due_since: when it was due,
+-- which claims do not move. Called by readHead(): statistics, health, the list. One row, of nulls where there is no
+-- such database. Cost: one read by the primary key.
 create or replace function loci.cycle_head(p_instance text, p_database text, out total bigint, out total_ms bigint, out last_at timestamptz, out hash bytea,
   out pruned_through bigint, out pruned_hash bytea, out failed bigint, out failed_row bigint, out failed_at timestamptz, out failed_code text,
   out checked_seq bigint, out checked_at timestamptz, out damaged json, out interval_ms bigint, out due_at timestamptz,
-  out pending bigint, out pending_since timestamptz, out at timestamptz)
+  out due_since timestamptz, out pending bigint, out pending_since timestamptz, out at timestamptz)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
@@ -166,7 +167,8 @@ begin
     into total, total_ms, last_at, hash, pruned_through, pruned_hash, failed, failed_row, failed_at, failed_code, checked_seq, checked_at,
       damaged, interval_ms, pending
     from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
-  due_at := (select d.at from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle');
+  select d.at, coalesce(d.first_at, d.at) into due_at, due_since from loci.due d
+    where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
   if pending > 0 then
     pending_since := (select p.created_at from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.is_pending
       order by p.seq limit 1);
