@@ -91,7 +91,7 @@ async function fresh() {
   }
 }
 
-// Mutants: eventsMax without the request's limit, or without the configuration's; prj_pending without `order by`;
+// Mutants: eventsMax without the request's limit, or without the configuration's; prj_pending with `order by … desc`;
 // eventsOf() without record; prj_take_in that leaves the payload; backlogOf() of nothing.
 test('a cycle takes in the oldest events, at most as many as it may, and their words stand in memory alone', async () => {
   const { tell, run, health, records, configure, good, database } = await fresh()

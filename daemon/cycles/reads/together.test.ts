@@ -49,7 +49,7 @@ async function testReads(
 }
 
 // Mutants: CALLS_MAX = 100 with OBSERVATIONS_MAX = 1; readTogether() that answers in the reverse order; readStates()
-// without `order by q_n`, or with the lookups of its neighbour.
+// with `order by q_n desc`, or with the lookups of its neighbour.
 test('cycles of an instance that begin together are read for by few calls, each gets its own state', () =>
   testReads(async ({ read, calls }) => {
     const states = await Promise.all(NAMES.map((database, n) => read({ instanceId: INSTANCE, database }, askOf(n))))
