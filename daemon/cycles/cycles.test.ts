@@ -285,8 +285,28 @@ test('a configuration that is put while a cycle is under way holds after it', as
   assert.deepEqual(await daemon.sql(text), [{ ms: 600_000, history: 500, due: 1 }])
 })
 
-// Mutants: no put_cycle in mem_write_acts, or in wm_store (the first, or the second, never comes); cycle_fresh that is
-// always true (two cycles for one record); `due` not touched in cycle_put_due (the row stays).
+// Mutants: no put_cycle in mem_write_one, mem_write_acts, mem_put_head or wm_store.
+test('whatever brings something in makes a cycle due where there is a schedule', async () => {
+  const { operator, call, run } = cyclesOf(ada, 'brought')
+  const record = { content: 'Ada moved the meeting', contextId: 'talk' }
+  await run({ observations: [record] })
+  // In ten minutes: nobody takes it up meanwhile.
+  await operator('PUT /v1/cognitive/config', { schedule: { intervalMs: 600_000 } })
+  const dueAfter = async (line: string, body: unknown) => {
+    await daemon.sql(`delete from loci.due where kind = 'cycle' and database = 'brought'`)
+    const { status, text } = await call(line, body)
+    assert.equal(status, 200, text)
+    return (await daemon.sql(`select from loci.due where kind = 'cycle' and database = 'brought'`)).length
+  }
+  assert.equal(await dueAfter('POST /v1/memory/records', record), 1, 'a record')
+  assert.equal(await dueAfter('POST /v1/memory/records/batch', { records: [record, record] }), 1, 'two records')
+  const fact = { ...record, key: 'meeting' }
+  assert.equal(await dueAfter('POST /v1/memory/records', fact), 1, 'a fact')
+  assert.equal(await dueAfter('POST /v1/memory/records', fact), 1, 'one that closes another')
+  assert.equal(await dueAfter('PUT /v1/working-memory/slots/goal', { value: 'find a room' }), 1, 'a slot')
+})
+
+// Mutants: cycle_fresh that is always true (two cycles for one record); `due` not touched in cycle_put_due (it stays).
 test('a schedule runs a cycle where something came in since the last one, and none is due where nothing did', async () => {
   const { operator, call, get } = cyclesOf(ada, 'scheduled')
   const due = () => daemon.sql(`select from loci.due where kind = 'cycle' and database = 'scheduled'`)
@@ -333,6 +353,8 @@ test('the schedule of a service holds in a new database from its first write on;
   await cyclesOf(served, 'off').operator('PUT /v1/cognitive/config', { schedule: { intervalMs: null } })
   await say('off')
   assert.deepEqual(await due('off'), [{ ms: null }])
+  const asked = await daemon.sql(`select loci.cycle_interval($1, 'off') as ms`, [served.instanceId])
+  assert.deepEqual(asked, [{ ms: null }], 'as whatever reads it there is told')
   assert.deepEqual(await daemon.sql(`select from loci.due where database = 'off' and kind = 'cycle'`), [])
   for (const unusable of [5, 1_000.5, '1000', true]) {
     await config(unusable)

@@ -53,9 +53,11 @@ async function staysDue(instance: TestInstance, why: string): Promise<void> {
   const waits = `select from loci.due where kind = 'cycle' and instance_id = $1 and at > now()`
   for (let n = 0; n < 2; n += 1) {
     await tryNow(instance)
-    await eventually(async () => (await daemon.sql(waits, [instance.svc])).length === 1, LATE_MS)
+    await eventually(async () => {
+      assert.equal(await cyclesOf(instance), 0, why)
+      return (await daemon.sql(waits, [instance.svc])).length === 1
+    }, LATE_MS)
   }
-  assert.equal(await cyclesOf(instance), 0, why)
 }
 
 // Before, it was said to be late since it was tried last, so never by more than five seconds, and never stalled.
