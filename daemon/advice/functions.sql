@@ -1,17 +1,7 @@
 -- Advice: the outcomes of a database in order, snapshots of what they add up to, and evidence. Reads set the context of
 -- row-level security in the same call as the work.
 
--- A projection as the fold takes it: [seq, partner, class, body, takes back, is void, id, told at, expires at]. Without
--- a body where it is no outcome, or its content is gone or damaged. What it says does not depend on the clock: content
--- counts until it is erased.
-create or replace function loci.advice_told(p loci.projections) returns json language plpgsql stable parallel safe as $$
-begin
-  return json_build_array(p.seq, p.partner, p.task_class,
-    case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false),
-    p.id, loci.advice_ms(p.created_at)::bigint, loci.advice_ms(p.expires_at));
-end
-$$;
-
+-- In milliseconds.
 create or replace function loci.advice_ms(p_at timestamptz) returns numeric language sql stable parallel safe as $$
   select extract(epoch from p_at) * 1000
 $$;
@@ -22,8 +12,9 @@ create or replace function loci.advice_mark(p loci.projections) returns text lan
   select encode(p.key_mac || p.content_mac, 'hex') || extract(epoch from p.created_at)
 $$;
 
--- What the head says of all projections: another one whenever one of them is added or changed.
-create or replace function loci.advice_head(h loci.databases) returns text language sql immutable parallel safe as $$
+-- What the head says of all projections: another one whenever one of them is added or changed. Stable, as `||` is: as
+-- immutable it was not inlined, and each rank made a row of the whole head for it.
+create or replace function loci.advice_head(h loci.databases) returns text language sql stable parallel safe as $$
   select h.prj_rows || ' ' || h.prj_set_a || ' ' || h.prj_set_b
 $$;
 
@@ -42,9 +33,7 @@ create or replace function loci.advice_tail(p_instance text, p_database text, p_
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_config loci.configs;
-  v_row loci.projections;
-  v_rows loci.projections[] := '{}';
-  v_bytes bigint := 0;
+  v_last bigint;
   v_taken bigint[];
 begin
   perform set_config('loci.instance', p_instance, true);
@@ -70,27 +59,35 @@ begin
   if is_same then
     return;
   end if;
-  mark := loci.advice_mark(loci.advice_projection(p_instance, p_database, p_after));
-  for v_row in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
-    and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit
-  loop
-    is_cut := v_bytes >= p_bytes_max;
-    exit when is_cut;
-    v_rows := v_rows || v_row;
-    -- With what it takes back, which is read too.
-    v_bytes := v_bytes + coalesce(octet_length(v_row.body), 0) + coalesce((select octet_length(t.body) from loci.projections t
-      where v_row.takes_back <= p_after and t.instance_id = p_instance and t.database = p_database and t.seq >= v_row.takes_back
-        and t.seq <= v_row.takes_back order by t.seq limit 1), 0);
-  end loop;
-  is_cut := is_cut or cardinality(v_rows) >= p_limit;
-  told := (select coalesce(json_agg(loci.advice_told(r))::text, '[]') from unnest(v_rows) r);
-  last_mark := loci.advice_mark(v_rows[cardinality(v_rows)]);
-  v_taken := array(select r.takes_back from unnest(v_rows) r where r.takes_back <= p_after);
-  taken := (select coalesce(json_agg(loci.advice_told(t.p))::text, '[]')
-    from (select loci.advice_projection(p_instance, p_database, n) as p from unnest(v_taken) n) t where (t.p).class = 'tool_outcome');
-  weights := (select coalesce(json_agg(json_build_array(w.seq, w.place, w.tool, w.outcome, w.t, w.u, w.attempt, w.expected))::text, '[]') from (
+  select loci.advice_mark(p) into mark from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq >= p_after and p.seq <= p_after order by p.seq limit 1;
+  -- By their lengths first: what is beyond the bytes is not read.
+  select max(s.seq) filter (where s.before < p_bytes_max), coalesce(count(*) >= p_limit or bool_or(s.before >= p_bytes_max), false),
+      coalesce(array_agg(s.takes_back) filter (where s.before < p_bytes_max and s.takes_back <= p_after), '{}')
+    into v_last, is_cut, v_taken from (
+      select q.seq, q.takes_back, coalesce(sum(q.bytes) over (order by q.seq rows between unbounded preceding and 1 preceding), 0) as before from (
+        -- With what it takes back, which is read too.
+        select p.seq, p.takes_back, coalesce(octet_length(p.body), 0) + case when p.takes_back <= p_after then coalesce((select octet_length(t.body)
+            from loci.projections t where t.instance_id = p_instance and t.database = p_database and t.seq >= p.takes_back and t.seq <= p.takes_back
+            order by t.seq limit 1), 0) else 0 end as bytes
+          from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_after
+            and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq limit p_limit) q) s;
+  if v_last is null then
+    return;
+  end if;
+  told := (select json_agg(loci.prj_told(r)) from (select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq > p_after and p.seq <= v_last and (p.class = 'tool_outcome' or p.takes_back is not null) order by p.seq) r);
+  select loci.advice_mark(p) into last_mark from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq >= v_last and p.seq <= v_last order by p.seq limit 1;
+  if cardinality(v_taken) > 0 then
+    taken := (select json_agg(loci.prj_told(t.p))
+      from (select loci.advice_projection(p_instance, p_database, n) as p from unnest(v_taken) n) t where (t.p).class = 'tool_outcome');
+  elsif coalesce(snapshot_seq, 0) <= p_after then
+    return;
+  end if;
+  weights := (select json_agg(json_build_array(w.seq, w.place, w.tool, w.outcome, w.t, w.u, w.attempt, w.expected)) from (
     (select o.* from loci.advice_weights o where o.instance_id = p_instance and o.database = p_database and o.seq > p_after
-      and o.seq <= least(snapshot_seq, v_rows[cardinality(v_rows)].seq) order by o.seq, o.place)
+      and o.seq <= least(snapshot_seq, v_last) order by o.seq, o.place)
     union all
     (select o.* from unnest(v_taken) n, lateral (select * from loci.advice_weights i where i.instance_id = p_instance and i.database = p_database
       and i.seq >= n and i.seq <= n order by i.seq, i.place) o)) w);
@@ -142,8 +139,8 @@ begin
       select p_instance, p_database, (n ->> 0)::int, n ->> 1, decode(n ->> 2, 'base64') from json_array_elements(p_tools) n
       on conflict (instance_id, database, place) do update set name = excluded.name, body = excluded.body;
     insert into loci.advice_weights (instance_id, database, seq, place, tool, task_class, scope, outcome, t, u, attempt, expected)
-      select p_instance, p_database, (n ->> 0)::bigint, (n ->> 1)::int, n ->> 2, n ->> 3, n ->> 4, n ->> 5, (n ->> 6)::bigint, (n ->> 7)::bigint,
-        (n ->> 8)::float8, (n ->> 9)::float8 from json_array_elements(p_weights) n
+      select p_instance, p_database, (n -> 0)::bigint, (n -> 1)::int, n ->> 2, n ->> 3, n ->> 4, n ->> 5, (n -> 6)::bigint, (n -> 7)::bigint,
+        (n -> 8)::float8, (n -> 9)::float8 from jsonb_array_elements(p_weights::jsonb) n
       on conflict (instance_id, database, seq, place) do nothing;
     get diagnostics v_weights = row_count;
     v_bytes := (select coalesce(sum(octet_length(t.body) + octet_length(t.name) + 100), 0) from loci.advice_tools t

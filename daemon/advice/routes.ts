@@ -190,12 +190,12 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
-      const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
+      const count = candidates?.length ?? known.state.tools.length
       const held = rulesFor(rules, request)
-      countRows(asked.length * held.length * ROWS.match + asked.length * ROWS.judged)
+      countRows(count * held.length * ROWS.match + count * ROWS.judged)
       const { denied, allowed } = isFree(held, request)
         ? { denied: [], allowed: null }
-        : await judgePolicy(place, known, held, asked, request, countRows)
+        : await judgePolicy(place, known, held, candidates, request, countRows)
       // From here to the next await nobody folds on: what is told below is of one state.
       const judged = judge(known, request, candidates, allowed, countRows)
       const evidence = await evidenceOf(place, known, request, judged, moment)
@@ -212,10 +212,11 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     place: Due,
     known: Known,
     held: ReturnType<typeof rulesFor>,
-    asked: Declared[],
+    candidates: Declared[] | null,
     request: AdviceRequest,
     countRows: (rows: number) => void,
   ) {
+    const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
     const recent = await recentOf(place, known, held, asked, request, countRows)
     const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
     const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))

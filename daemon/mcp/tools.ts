@@ -42,6 +42,7 @@ export const TOOLS: { [Tool in McpTool]: ToolKind<Tool> } = {
   },
   forget: {
     route: 'DELETE /v1/memory/records/{id}',
+    // The reason is asked for so that a model has one. It is not kept: it may repeat what is to be forgotten.
     request: ({ id }) => ({ params: { id } }),
     show: (answer) => pick(answer, ['deleted', 'id', 'receipt']),
   },

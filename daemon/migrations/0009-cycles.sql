@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 7c4133b669d32679649bb31fdd3dc540678241cdb968a9bd66e5564d9e599254
+-- functions: 1ce7520b25d0ff61d6fb7f72964919a422c6a4743311026c9be8272a0a18596f
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -44,6 +44,15 @@ language sql stable parallel safe as $$
     else coalesce(p.digest = loci.prj_digest(p) and p.instance_id = p_instance and p.database = p_database, false) end
 $$;
 
+-- A projection as the fold takes it: [seq, partner, class, body, takes back, is void, id, told at, expires at]. Without
+-- a body where it is no outcome, or its content is gone or damaged. What it says does not depend on the clock: content
+-- counts until it is erased. In SQL, so that it is inlined. Called by advice_tail.
+create or replace function loci.prj_told(p loci.projections) returns json language sql stable parallel safe as $$
+  select json_build_array(p.seq, p.partner, p.task_class,
+    case when p.class = 'tool_outcome' and loci.prj_is_intact(p, p.instance_id, p.database) then p.body end, p.takes_back, coalesce(p.taken_by < p.seq, false),
+    p.id, loci.advice_ms(p.created_at)::bigint, loci.advice_ms(p.expires_at))
+$$;
+
 -- The head with a projection more (p_sign 1) or less (-1).
 create or replace function loci.prj_count(p_head loci.databases, p loci.projections, p_sign int) returns loci.databases
 language plpgsql immutable as $$

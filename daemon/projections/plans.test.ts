@@ -30,9 +30,9 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['read events for a cycle', 10, () => `select seq from loci.prj_pending('${INSTANCE}', 'd', 10, 1048576)`],
   ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500)`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],
-  // The last one that is known, and ten.
-  ['fold on', 21, () => tail(ROWS - 20, 256)],
-  ['fold a page', 21, () => tail(1_000, 10)],
+  // The last one that is known; of ten the lengths, then the content; and the mark of the last.
+  ['fold on', 22, () => tail(ROWS - 20, 256)],
+  ['fold a page', 22, () => tail(1_000, 10)],
   // The loops of a function read ahead.
   ['evidence', 150, () => evidence],
 ]

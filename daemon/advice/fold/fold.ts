@@ -96,8 +96,16 @@ function weigh(state: AdviceState, k: number, tool: Tool, told: Told, value: num
 }
 
 function shareOf(scores: Float64Array, k: number): number {
-  const best = scores.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY)
-  return Math.exp((scores[k] ?? 0) - best) / scores.reduce((sum, score) => sum + Math.exp(score - best), 0)
+  let best = Number.NEGATIVE_INFINITY
+  for (let at = 0; at < scores.length; at++) best = Math.max(best, scores[at] as number)
+  // Most tools share no word with the intent.
+  const none = Math.exp(-best)
+  let sum = 0
+  for (let at = 0; at < scores.length; at++) {
+    const score = scores[at] as number
+    sum += score === 0 ? none : Math.exp(score - best)
+  }
+  return Math.exp((scores[k] ?? 0) - best) / sum
 }
 
 function add(state: AdviceState, k: number, tool: Tool, told: Told, outcome: string, weights: Weights): void {
