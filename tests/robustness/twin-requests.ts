@@ -317,14 +317,16 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
     return { program: 'daemon', method: 'GET', path, headers: anyDatabase(self, other) }
   }
 
-  /** Every registered route, its parameters filled with another's names. */
-  function anyRoute(self: Twin, other: Twin): Base {
+  /** Every registered route, its parameters filled with another's names; changes go to own databases. */
+  function anyRoute(self: Twin, other: Twin, holder: Twin): Base {
     const program = random.chance(0.8) ? 'daemon' : 'management'
     const { method, path } = random.pick(routes[program])
     const isChange = method !== 'GET' && method !== 'DELETE'
     // A clear is in the audit with the database that its caller named: with another's name a twin only asks for one.
     const isClear = path.endsWith('/clear')
     const filled = path.replaceAll(/\{[^}]+\}/g, () => random.pick([anyKey(self, other), other.tenant.serviceId]))
+    // Made under another's name, a database is its maker's own and shows that name (seed 552770224: by a cycle).
+    const database = isChange && !isClear ? { 'x-loci-database': ownDatabase(holder).name } : anyDatabase(self, other)
     const isAdmin = path.startsWith('/admin') && (method === 'GET' || path.includes('/services/')) && random.chance(0.5)
     const foreign = { namespace: other.tenant.serviceId, service_id: other.tenant.serviceId }
     // A configuration is any object and is shown as it was put: what a twin writes there itself is no leak.
@@ -337,7 +339,7 @@ export function requestMaker(twins: Twin[], routes: Routes, adminToken: string, 
       program,
       method,
       path: isClear ? `${filled}?dryRun=true` : filled,
-      headers: { ...anyDatabase(self, other), ...(isAdmin ? { 'x-loci-admin-token': adminToken } : {}) },
+      headers: { ...database, ...(isAdmin ? { 'x-loci-admin-token': adminToken } : {}) },
       ...(isChange ? { body: JSON.stringify(body) } : {}),
     }
   }
