@@ -20,6 +20,7 @@ import { partnerAccess } from './access/partner.ts'
 import { createRates } from './access/rates.ts'
 import { servedBy } from './access/served.ts'
 import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './access/store.ts'
+import { savingAdvice } from './advice/jobs.ts'
 import { adviceRoutes } from './advice/routes.ts'
 import { createAdviceStates } from './advice/states.ts'
 import { auditJobs } from './audit/jobs.ts'
@@ -158,6 +159,9 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),
   })
+  const saveAdvice = savingAdvice({
+    ...{ states: advice, pool: background, rates, findInstance: authority.findInstance },
+  })
   const walkers = [
     ...[createKvWalker(damage), createSlotWalker(), createRecordWalker()],
     ...[createProjectionWalker(), createCycleWalker()],
@@ -221,7 +225,7 @@ export async function createDaemon(options: DaemonOptions) {
         ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections, history: pruneCycles },
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
-        advice: backingOff('advice', (_, due) => advice.save(background, due)),
+        advice: backingOff('advice', saveAdvice),
       }),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
       ...dueJobs(

@@ -86,8 +86,8 @@ test('a rank shows two megabytes of evidence and of references, the best tools f
   assert.equal((await rank()).text, text)
   const [read] = await daemon.sql<{ length: number }>(
     `select octet_length(outcomes) as length from loci.advice_evidence($1, 'evidence', 'support', null, null, $2, 20, array_fill(200, array[64]), 1000, 1000,
-      (select json_agg(json_build_array(p.seq, 0, t, 'success') order by p.seq desc) from loci.projections p, unnest($2::text[]) t
-        where p.database = 'evidence' and p.class = 'tool_outcome'), false, 1000, 2097152)`,
+      (select jsonb_object_agg(t, (select jsonb_agg(jsonb_build_array(p.seq, 0, 'success') order by p.seq desc) from loci.projections p
+        where p.database = 'evidence' and p.class = 'tool_outcome')) from unnest($2::text[]) t), false, 1000, 2097152)`,
     [own.svc, TOOLS],
   )
   assert.ok((read?.length ?? 0) > MIB && (read?.length ?? 0) < 3 * MIB, `${read?.length} bytes were read`)
@@ -146,4 +146,17 @@ test('a failure budget counts the outcomes of every tool, however large what was
   const { rankedTools, policy } = (await rank()).json<Answer>()
 
   assert.deepEqual([rankedTools.length, policy.deniedTools.length], [0, 64])
+})
+
+// The tail was a list, and looked through for each of the tools: of four such ranks none came to an end in time.
+test('a failure budget of thousands of tools whose outcomes are in no snapshot is answered', async () => {
+  const { rank, tell } = await fresh('thousands')
+  const operator = own.root({ ops: ['operator'], ks: ['*/*'] })
+  const body = { rules: [{ effect: 'deny', tool: '*', failureBudget: 0.5 }] }
+  await own.call(operator, 'PUT /v1/advice/policies/default', { body, headers: { 'x-loci-database': 'thousands' } })
+  await tell('tool_outcome', 62, (n) => ({
+    tools: Array.from({ length: 64 }, (_, at) => ({ tool_id: `tool-${n * 64 + at}`, outcome: 'failure' })),
+  }))
+  const { rankedTools, policy } = (await rank()).json<Answer>()
+  assert.deepEqual([rankedTools.length, policy.deniedTools.length], [100, 0])
 })

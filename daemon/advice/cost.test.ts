@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -105,4 +106,97 @@ test('events that are looked at for references, and have none, cost a tenth of a
   const told = [TOLD.slice(0, 10), eventsOf(0), eventsOf(500)]
   const [none = 0, once = 0] = [await asked(authority, daemon, [], told), await asked(authority, daemon, [{}], told)]
   assert.ok(none - once >= 10 && none - once <= 15, `beside 1,000 events it cost ${none - once}`)
+})
+
+/** An instance that was told, and its snapshot is stored; on a busy machine another one. */
+async function stored(authority: TestAuthority, daemon: TestDaemon, told: object[][]) {
+  const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 400 } })
+  const token = await partnerToken(authority, instance, ['tool_outcome'], { partner: 'crm' })
+  const send = async (line: string, body: unknown) => {
+    for (;;) {
+      const answer = await daemon.ask(line, { body, headers: { authorization: `Bearer ${token}` } })
+      if (answer.status < 500) return answer
+    }
+  }
+  for (const array of told) assert.equal((await send('POST /v1/partner/projections', array)).status, 200)
+  await eventually(
+    async () =>
+      (await daemon.sql(`select from loci.due where kind = 'advice' and instance_id = $1`, [instance.svc])).length ===
+      0,
+  )
+  const ask = { task_class: 'support', task_intent: 'refund', source_event_id: 'ask', run_id: 'run', limit: 100 }
+  const rank = (scope: string | null) => send('POST /v1/advice/tools:rank', { ...ask, scope })
+  return { instance, rank }
+}
+
+const INTENT = Array.from({ length: 100 }, (_, n) => `word${n}x`).join(' ')
+const of20 = (id: string, fields: object) => ({
+  ...{ projection_class: 'tool_outcome', source_event_id: id, task_class: 'support', ...fields },
+  tools: Array.from({ length: 20 }, (_, n) => ({ tool_id: `tool-${n}`, outcome: 'success' })),
+})
+
+// It cost 1, and took 160 ms of processor with a hundred tools. Mutant: `evidence.looked` left out of advise().
+test('outcomes of another scope that a rank looks at are charged', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const scoped = Array.from({ length: 260 }, (_, n) => of20(`evt-${n}`, { scope: 'a' }))
+  const { instance, rank } = await stored(authority, daemon, [[of20('bare', {})], scoped])
+  // What is told behind the snapshot is folded by the first.
+  await rank('b')
+  await left(instance)
+  await instance.change({ limits: { ...LIMITS, burst: 500 } })
+  assert.equal((await rank('c')).status, 200)
+  // 4,000 looks are 6 units, and the request one.
+  const cost = 100 - (await left(instance))
+  assert.ok(cost >= 6 && cost <= 12, `it cost ${cost}`)
+})
+
+// A statement that is cancelled at its deadline had cost nothing. Mutant: countRows() behind readRecent().
+test('what a failure budget would read is charged where it cannot be read in time too', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const told = Array.from({ length: 50 }, (_, n) => ({
+    ...{ projection_class: 'tool_outcome', source_event_id: `evt-${n}`, task_class: 'support' },
+    tools: Array.from({ length: 64 }, (_, at) => ({ tool_id: `tool-${at}`, outcome: 'success' })),
+  }))
+  const { instance, rank } = await stored(authority, daemon, [told])
+  const operator = instance.root({ ops: ['operator'], ks: ['*/*'] })
+  const body = { rules: [{ effect: 'deny', tool: '*', failureBudget: 0.5 }] }
+  for (let status = 0; status !== 200; )
+    status = (await instance.call(operator, 'PUT /v1/advice/policies/default', { body })).status
+  assert.equal((await rank(null)).status, 200)
+  await left(instance)
+  await instance.change({ limits: { ...LIMITS, burst: 500 } })
+  await daemon.sql(`alter function loci.advice_recent rename to real_recent`)
+  await daemon.sql(`create function loci.advice_recent(text, text, text, text[], int, int[], bigint, jsonb) returns table (tool text, outcome text)
+    language plpgsql as $$ begin raise exception 'too long' using errcode = '57014'; end $$`)
+  const { status } = await instance.call(instance.root({ ops: ['advice:read'], ks: ['*/*'] }), 'POST /v1/advice/rank', {
+    body: { taskClass: 'support', taskIntent: 'refund', sourceEventId: 'ask' },
+  })
+  assert.equal(status, 503)
+  // 64 times 51 outcomes are 9 units, and the request one.
+  const cost = 100 - (await left(instance))
+  assert.ok(cost >= 10 && cost <= 15, `it cost ${cost}`)
+})
+
+// Mutant: rates.charge() left out of jobs.ts.
+test('what is folded for a snapshot is charged to whom it was told for', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const tools = Array.from({ length: 16 }, (_, n) => ({
+    ...{ projection_class: 'tool_outcome', source_event_id: `tools-${n}`, task_class: 'support' },
+    tools: Array.from({ length: 64 }, (_, at) => ({ tool_id: `tool-${n * 64 + at}`, outcome: 'success' })),
+  }))
+  const outcomes = (outcome: string) =>
+    Array.from({ length: 260 }, (_, n) => ({
+      ...{ projection_class: 'tool_outcome', source_event_id: `evt-${n}`, task_class: 'support', task_intent: INTENT },
+      tools: [{ tool_id: 'tool-1', outcome }],
+    }))
+  const [denied, failed] = [
+    await stored(authority, daemon, [tools, outcomes('denied')]),
+    await stored(authority, daemon, [tools, outcomes('failure')]),
+  ]
+  const cost = (await left(denied.instance)) - (await left(failed.instance))
+  // 260 times 1,024 tools are 16 units.
+  assert.ok(cost >= 12 && cost <= 20, `they cost ${cost}`)
 })

@@ -184,15 +184,15 @@ end
 $$;
 
 -- The newest outcomes of each tool in a task class up to p_through, at most p_limit of those that may be shown, with
--- their content: first from the tail that the caller has (p_tail: [[seq, place, tool, outcome]], newest first, of this
--- class and scope), then from the weights, of which p_looks are looked at. After the last of a tool comes a row without
--- a number: looked, how many weights were. p_scope: a hash; outcomes without a scope match each. It ends with the
--- outcome at which the bodies have p_bytes_max, and then without that row: one projection may have half a megabyte, and
--- tell of 64 tools. Digests are verified row by row: as a condition the planner, which cannot know what a hash of a row
--- costs, had it for all rows (20 s for 1,200 outcomes, measured). Called by advice_evidence. No locks. Cost: two reads
--- by keys and a digest for each outcome.
+-- their content: first from the tail that the caller has (p_tail: {tool: [[seq, place, outcome]]}, newest first, of
+-- this class and scope), then from the weights, of which p_looks are looked at. After the last of a tool comes a row
+-- without a number: looked, how many weights were. p_scope: a hash; outcomes without a scope match each. It ends with
+-- the outcome at which the bodies have p_bytes_max, and then without that row: one projection may have half a
+-- megabyte, and tell of 64 tools. Digests are verified row by row: as a condition the planner, which cannot know what
+-- a hash of a row costs, had it for all rows (20 s for 1,200 outcomes, measured). Called by advice_evidence. No locks.
+-- Cost: two reads by keys and a digest for each outcome.
 create or replace function loci.advice_newest(p_instance text, p_database text, p_class text, p_scope text, p_tools text[], p_limit int, p_looks int[],
-  p_through bigint, p_tail json, p_bytes_max bigint)
+  p_through bigint, p_tail jsonb, p_bytes_max bigint)
 returns table (tool text, seq bigint, place int, outcome text, looked int, projection loci.projections) language plpgsql stable as $$
 #variable_conflict use_column
 declare
@@ -203,8 +203,8 @@ begin
   for n in 1 .. cardinality(p_tools) loop
     tool := p_tools[n]; looked := 0; v_left := p_limit;
     for v_row in select o.*, p as projection from (
-        (select (r ->> 0)::bigint as seq, (r ->> 1)::int as place, r ->> 3 as outcome, null::text as scope, 0 as looked
-          from json_array_elements(p_tail) r where r ->> 2 = p_tools[n])
+        (select (r ->> 0)::bigint as seq, (r ->> 1)::int as place, r ->> 2 as outcome, null::text as scope, 0 as looked
+          from jsonb_array_elements(p_tail -> p_tools[n]) r)
         union all
         (select w.seq, w.place, w.outcome, w.scope, 1 from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database
           and w.task_class = p_class and w.tool = p_tools[n] and w.seq <= p_through order by w.seq desc, w.place desc limit p_looks[n])) o,
@@ -236,17 +236,17 @@ $$;
 -- read nor verified, as the state counts it without that. Called by readRecent(). No locks. Cost: two reads by keys for
 -- each outcome.
 create or replace function loci.advice_recent(p_instance text, p_database text, p_class text, p_tools text[], p_limit int, p_looks int[], p_through bigint,
-  p_tail json) returns table (tool text, outcome text)
+  p_tail jsonb) returns table (tool text, outcome text)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
   for n in 1 .. cardinality(p_tools) loop
     return query select p_tools[n], o.outcome from (
-        (select (r ->> 0)::bigint as seq, r ->> 3 as outcome from json_array_elements(p_tail) r where r ->> 2 = p_tools[n])
+        (select (r ->> 0)::bigint as seq, r ->> 2 as outcome from jsonb_array_elements(p_tail -> p_tools[n]) r)
         union all
         (select w.seq, w.outcome from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database
           and w.task_class = p_class and w.tool = p_tools[n] and w.seq <= p_through
-          and w.seq < coalesce((select min((r ->> 0)::bigint) from json_array_elements(p_tail) r where r ->> 2 = p_tools[n]), p_through + 1)
+          and w.seq < coalesce((select min((r ->> 0)::bigint) from jsonb_array_elements(p_tail -> p_tools[n]) r), p_through + 1)
           order by w.seq desc, w.place desc limit p_looks[n])) o
       where (select p.taken_by is null and p.body is not null and (p.expires_at is null or p.expires_at > clock_timestamp()) from loci.projections p
         where p.instance_id = p_instance and p.database = p_database and p.seq >= o.seq and p.seq <= o.seq order by p.seq limit 1)
@@ -265,7 +265,7 @@ $$;
 -- Events are read up to p_through. Of outcomes and of events each only as many are read as have p_bytes_max; bytes:
 -- what was read; events: how many. Called by readEvidence(). No locks. Cost: advice_newest, and one index range.
 create or replace function loci.advice_evidence(p_instance text, p_database text, p_class text, p_scope text, p_scope_json text, p_tools text[], p_limit int,
-  p_looks int[], p_through bigint, p_stored bigint, p_tail json, p_has_refs boolean, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text,
+  p_looks int[], p_through bigint, p_stored bigint, p_tail jsonb, p_has_refs boolean, p_refs_max int, p_bytes_max bigint, out outcomes text, out looks text,
   out refs text, out is_cut boolean, out over_at float8, out head text, out bytes bigint, out events int)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare

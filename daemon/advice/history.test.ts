@@ -147,7 +147,7 @@ test('a snapshot that is stored between the reading of the tail and of the evide
   )
   await snapshot()
   // The state had eight of a snapshot, and the newest four in its tail; six looks are left of ten.
-  const tail = seqs.slice(0, 4).map((seq) => [seq, 0, 'a', 'success'])
+  const tail = { a: seqs.slice(0, 4).map((seq) => [seq, 0, 'success']) }
   const [read] = await daemon.sql<{ outcomes: [string, number][] }>(
     `select outcomes::json from loci.advice_evidence($1, 'between', 'support', null, null, '{a}', 20, '{6}', $2, $3, $4, false, 10, 100000)`,
     [own.svc, seqs[0], seqs[4], JSON.stringify(tail)],

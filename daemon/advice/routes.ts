@@ -37,7 +37,7 @@ import {
   rulesFor,
 } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
-import { type AdviceStates, catalogueOf, type Known } from './states.ts'
+import { type AdviceStates, catalogueOf, type Known, STEP_ROWS } from './states.ts'
 import {
   type EvidenceRead,
   findPolicy,
@@ -62,11 +62,22 @@ const REFS_MAX = 1_000
 const POLICIES_MAX = 100
 /**
  * What a rank is charged for, in rows: a request of one unit takes .4 ms of processor and a row a hundredth of that.
- * Measured as multiples of a small rank. Read: an outcome, found by keys and verified; event: one that is looked at for
- * references; shown: an outcome that was kept, or a reference; named: a candidate whose words are not kept; judged: a
- * tool that is ranked; recent: an outcome that a budget counts; match: a rule that is held against a tool.
+ * Measured as multiples of a small rank. Read: an outcome, found by keys and verified; looked: one that is looked at
+ * and may be of another scope (7 us each); event: one that is looked at for references; shown: an outcome that was
+ * kept, or a reference; named: a candidate whose words are not kept; judged: a tool that is ranked; recent: an outcome
+ * that a budget counts (10 us each); passed: one that it may pass over; match: a rule that is held against a tool.
  */
-const ROWS = { read: 10, event: 1, shown: 0.2, named: 1.5, judged: 0.1, recent: 2, match: 1 / 40 }
+const ROWS = {
+  read: 10,
+  looked: 0.15,
+  event: 1,
+  shown: 0.2,
+  named: 1.5,
+  judged: 0.1,
+  recent: 0.3,
+  passed: 0.05,
+  match: 1 / 40,
+}
 /** And between two looks at other requests. */
 const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
@@ -186,7 +197,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     return shares.inTurn(place.instanceId, async () => {
       requireRate()
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const { known, policy, fallback, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
+      const { known, policy, fallback, steps, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
+      countRows(steps * STEP_ROWS)
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
@@ -199,9 +211,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       // From here to the next await nobody folds on: what is told below is of one state.
       const judged = judge(known, request, candidates, allowed, countRows)
       const evidence = await evidenceOf(place, known, request, judged, moment)
-      countRows(
-        evidence.read * ROWS.read + evidence.events * ROWS.event + (evidence.shown + evidence.refs.length) * ROWS.shown,
-      )
+      countRows(evidence.read * ROWS.read + evidence.looked * ROWS.looked + evidence.events * ROWS.event)
+      countRows((evidence.shown + evidence.refs.length) * ROWS.shown)
       countRead(evidence.bytes)
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
@@ -230,7 +241,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     { taskClass, scope }: AdviceRequest,
     judged: ReturnType<typeof judgedOf>,
     { now, head }: { now: number; head: string },
-  ): Promise<Evidence & { read: number; events: number; shown: number; bytes: number }> {
+  ): Promise<Evidence & Record<'read' | 'looked' | 'events' | 'shown' | 'bytes', number>> {
     const task = { taskClass, scope: scopeKeyOf(scope) }
     const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
     const { seq, through, stored, evidence } = known
@@ -261,6 +272,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     return {
       ...{ outcomes, refs, isCut: isCut || isRefsCut, bytes: read.bytes },
       ...{ read: read.outcomes.values().reduce(count, 0), events: read.events },
+      looked: read.looked.values().reduce((sum, looks) => sum + looks, 0),
       shown: outcomes.values().reduce(count, 0),
     }
   }
@@ -280,14 +292,30 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const { through } = known
     const { tail, looked } = tailOf(known, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
     const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
+    // Before it is read: what takes too long is not answered, and was work all the same.
+    countRows(budgeted.reduce((sum, tool) => sum + budgetRows(known, tool, taskClass), 0))
     const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, looks, through, tail })
-    countRows((budgeted.length + rows.length) * ROWS.recent)
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
       const outcomes = byTool.get(toolId) ?? []
       return { attempts: outcomes.length, failures: outcomes.filter(({ outcome }) => outcome === 'failure').length }
     }
   }
+}
+
+/**
+ * What a budget reads of a tool: the newest outcomes in the class. Where there are fewer, some may have been taken back
+ * and are passed over; how many is not known, and most have none.
+ */
+function budgetRows({ state }: Known, name: string, taskClass: string): number {
+  const tool = state.tools[state.byName.get(name) ?? -1]
+  const told =
+    tool?.cells
+      .get(taskClass)
+      ?.tallies.values()
+      .reduce((sum, { attempts }) => sum + attempts, 0) ?? 0
+  const passed = told < BUDGET_OUTCOMES ? Math.min(tool?.u ?? 0, BUDGET_LOOKS_MAX) : 0
+  return (1 + Math.min(told, BUDGET_OUTCOMES)) * ROWS.recent + passed * ROWS.passed
 }
 
 /** Nothing can be denied: no tool is looked at for it. */

@@ -26,6 +26,8 @@ const CATALOGUES_MAX = 4
 const OPENINGS_MAX = 2
 /** Of the processor, before others are served. */
 const TURN_MS = 2
+/** What a step of the fold is charged, in rows. */
+export const STEP_ROWS = 1 / 160
 
 export interface Known {
   life: string
@@ -49,9 +51,12 @@ export interface Known {
   evidence: KeptEvidence
   /** As it was counted last. */
   bytes: number
+  /** While somebody folds: who would read or fold on waits for it. */
+  folding: Promise<unknown> | null
 }
 
-type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known }
+/** `steps`: what was folded for it, as apply() counts. */
+type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known; steps: number }
 
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
@@ -66,26 +71,33 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The state of a database that has all that was told when this was asked, and the policies of that moment. */
   async function read(sql: Sql, place: Due, policy?: string): Promise<Read> {
     const name = `${place.instanceId}/${place.database}`
+    const work = { steps: 0 }
     for (let beginnings = 0; ; ) {
       const known = states.get(name)
+      if (known?.folding) {
+        await known.folding
+        continue
+      }
       // As it is now: others fold on meanwhile, and what is read is no older than this.
       const before = known && { ...known }
       const { seq: after = 0, head = null } = known ?? {}
       const tail = await readTail(sql, place, { after, limit: known ? PAGE : 0, policy, head })
       if (tail.life === null) {
         drop(name)
-        return { ...tail, known: unknown() }
+        return { ...tail, known: unknown(), ...work }
       }
       // Another request may have folded on meanwhile; what it has folded is left out. One that had to make room for
       // others is still good.
-      const isHeld = known !== undefined && (states.get(name) ?? known) === known
-      if (isHeld && before && isContinued(before, tail) && fold(known, tail)) {
+      const isHeld = () => (states.get(name) ?? known) === known
+      if (known && isHeld() && before && isContinued(before, tail) && (await folded(known, tail, work))) {
+        // Somebody has begun it again meanwhile.
+        if (!isHeld()) continue
         if (known.seq === before.seq && !tail.isSame) known.mark = tail.mark
         if (tail.isCut) continue
         known.head = tail.head
         known.through = Math.max(known.through, tail.seq)
         keep(name, known)
-        return { ...tail, known }
+        return { ...tail, known, ...work }
       }
       if (states.get(name) !== known) continue
       drop(name)
@@ -128,16 +140,18 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
     states.delete(name)
   }
 
-  /** The handler of due work `advice`. */
-  async function save(pool: Pool, due: Due): Promise<void> {
+  /** For due work `advice`; what was folded for it, as apply() counts. */
+  async function save(pool: Pool, due: Due): Promise<number> {
+    let steps = 0
     for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
-      const { known } = await read(pool, due)
+      const { known, ...work } = await read(pool, due)
+      steps += work.steps
       const snapshot = snapshotOf(known)
       // Until it is known to be stored, nothing is known of what is: the next one is written whole.
       known.base = null
       if ((await saveSnapshot(pool, due, snapshot)) === 'moved') continue
       known.base = snapshot.seq
-      return
+      return steps
     }
     throw new Error('writes of the database overtook the snapshot of its advice; it is due again')
   }
@@ -147,7 +161,18 @@ export type AdviceStates = ReturnType<typeof createAdviceStates>
 
 /** Of a database that does not exist. */
 function unknown(): Known {
-  const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null, bytes: 0 }
+  const empty = {
+    life: '',
+    seq: 0,
+    mark: null,
+    through: 0,
+    head: null,
+    erasedAt: 0,
+    stored: 0,
+    base: null,
+    bytes: 0,
+    folding: null,
+  }
   return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
 }
 
@@ -185,13 +210,28 @@ function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }
   )
 }
 
+/** One after the other: between two projections others are served, and the state is of no moment that was read. */
+async function folded(known: Known, tail: Tail, work: { steps: number }): Promise<boolean> {
+  while (known.folding) await known.folding
+  const folding = foldInTurns(known, tail, work)
+  known.folding = folding.catch(() => {})
+  return folding.finally(() => {
+    known.folding = null
+  })
+}
+
 /** False: something is taken back of which nobody knows what it added. */
-function fold(known: Known, tail: Tail): boolean {
+async function foldInTurns(known: Known, tail: Tail, work: { steps: number }): Promise<boolean> {
   const { told, taken, snapshotSeq, snapshotErasedAt, erasedAt } = tail
   const { ledger, state } = known
   // Also of what is told here and known already: the ledger may have let go of it since this was asked.
   const before = new Map([...taken, ...told].map((row) => [row[0], row]))
+  let since = performance.now()
   for (const row of told) {
+    if (performance.now() - since >= TURN_MS) {
+      await new Promise((resolve) => setImmediate(resolve))
+      since = performance.now()
+    }
     const [seq, , , , , tools, takesBack, isVoid, weights, shown] = row
     if (seq <= known.seq) continue
     const target = String(takesBack)
@@ -204,9 +244,10 @@ function fold(known: Known, tail: Tail): boolean {
     if (isVoid || isErased) ledger.set(String(seq), { told: null, weights: [], isTakenBack: true })
     if (takesBack !== null) hide(known, target)
     const told = toldOf(row)
-    apply(state, told, ledger)
+    work.steps += apply(state, told, ledger)
     show(known, seq, told, shown)
     known.seq = seq
+    known.through = Math.max(known.through, seq)
   }
   if (known.seq === told.at(-1)?.[0]) known.mark = tail.lastMark
   // What a snapshot of this lineage has is stored with it.

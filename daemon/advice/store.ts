@@ -246,19 +246,19 @@ export async function readEvidence(
         from loci.advice_evidence($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
       values: [
         ...[instanceId, database, taskClass, scopeKey, scopeKey === null ? null : JSON.stringify(scope)],
-        ...[tools, limit, looks, through, stored, JSON.stringify(tail), hasRefs, refsMax, EVIDENCE_BYTES_MAX],
+        ...[tools, limit, looks, through, stored, byTool(tail), hasRefs, refsMax, EVIDENCE_BYTES_MAX],
       ],
     })
     .catch(unreadable)
   const { outcomes, looks: looked, refs, ...row } = rows[0] as EvidenceRow
-  const byTool = new Map<string, ShownOutcome[]>()
+  const shown = new Map<string, ShownOutcome[]>()
   for (const row of JSON.parse(outcomes ?? '[]') as OutcomeRow[]) {
     const [tool, seq, projectionId, outcome, shownRefs, toldAt, expiresAt, size] = row
-    const list = byTool.get(tool) ?? []
+    const list = shown.get(tool) ?? []
     list.push({ seq, projectionId, outcome, refs: shownRefs, toldAt, expiresAt, bytes: size })
-    byTool.set(tool, list)
+    shown.set(tool, list)
   }
-  return { outcomes: byTool, looked: new Map(JSON.parse(looked ?? '[]')), refs: JSON.parse(refs ?? '[]'), ...row }
+  return { outcomes: shown, looked: new Map(JSON.parse(looked ?? '[]')), refs: JSON.parse(refs ?? '[]'), ...row }
 }
 
 /** By tool, the outcomes of its newest in the class: newest first. */
@@ -272,10 +272,17 @@ export async function readRecent(
     .query<{ tool: string; outcome: string }>({
       name: 'advice_recent',
       text: 'select tool, outcome from loci.advice_recent($1, $2, $3, $4, $5, $6, $7, $8)',
-      values: [instanceId, database, taskClass, tools, limit, looks, through, JSON.stringify(tail)],
+      values: [instanceId, database, taskClass, tools, limit, looks, through, byTool(tail)],
     })
     .catch(unreadable)
   return rows
+}
+
+/** As an object: in a list the outcomes of 4,000 tools were looked for 4,000 times, and no rank came to an end. */
+function byTool(tail: readonly TailOutcome[]): string {
+  const tools = Map.groupBy(tail, ([, , tool]) => tool)
+  const rows = [...tools].map(([tool, own]) => [tool, own.map(([seq, place, , outcome]) => [seq, place, outcome])])
+  return JSON.stringify(Object.fromEntries(rows))
 }
 
 const KIND = 'policy/'

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 1ce7520b25d0ff61d6fb7f72964919a422c6a4743311026c9be8272a0a18596f
+-- functions: 580ea1da960ca6e6f5bc52a5c2e74a67a39bfb097c84af9cb31d8f175ccfa32f
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -17,7 +17,7 @@ const write = (n: number, kind: string, { id = `new ${n}`, key = `new ${n}`, tar
     null, null, null, null, null)`
 const tail = (after: number, limit: number) =>
   `select seq from loci.advice_tail('${INSTANCE}', 'd', ${after}, ${limit}, 4194304, 'default', null)`
-const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, '{50,50}', 100000, 100000, '[]', false, 10, 1048576)`
+const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, '{50,50}', 100000, 100000, '{}', false, 10, 1048576)`
 
 /** What each call may fetch of projections and of weights, and the call itself. */
 const CALLS: [name: string, rows: number, text: (n: number) => string][] = [

@@ -171,6 +171,44 @@ test('a retraction before its outcome, after it, twice, or of a retraction, come
   assert.equal(answersOf(after(retraction, outcome)), answersOf(last))
 })
 
+const LONG = wordsOf(Array.from({ length: 200 }, (_, n) => `word${n.toString(36)}x`).join(' '))
+const toldOf = (id: string, outcome: string, tools: string[]): Told => ({
+  ...{ id, partner: 'ptr_a', taskClass: 'a', scope: null, intent: LONG, takesBack: null },
+  tools: tools.map((tool) => ({ tool, outcome })),
+})
+
+// Mutant: learn() without its slices.
+test('one projection teaches all of its tools together what four are taught, and takes as much back', () => {
+  const taught = (count: number, tellsOf: string[]) => {
+    const state = emptyState()
+    for (const tool of tellsOf) apply(state, { ...toldOf(`name ${tool}`, 'failure', [tool]), intent: null }, new Map())
+    const before = state.terms.entries + state.pairs.entries
+    const ledger: Ledger = new Map()
+    apply(state, toldOf('x', 'success', tellsOf.slice(0, count)), ledger)
+    const after = state.terms.entries + state.pairs.entries
+    apply(state, { ...toldOf('r', 'success', []), takesBack: 'x' }, ledger)
+    assert.equal(state.terms.entries + state.pairs.entries, before)
+    return after - before
+  }
+  const tools = Array.from({ length: 64 }, (_, n) => `tool ${n}`)
+  assert.deepEqual([taught(1, tools), taught(4, tools), taught(64, tools)], [256, 1_024, 1_024])
+})
+
+// Mutants: `shares` of apply() made for each outcome; TOOLS_MAX = 1e9.
+test('the outcomes of one projection are weighed by one look at all tools, of which there is a bound', () => {
+  const state = emptyState()
+  const ledger: Ledger = new Map()
+  for (let from = 0; from < 9_000; from += 100) {
+    const tools = Array.from({ length: 100 }, (_, n) => `tool ${from + n}`)
+    assert.equal(apply(state, { ...toldOf(`p${from}`, 'success', tools), intent: null }, ledger), 0)
+  }
+  assert.equal(state.tools.length, 8_192)
+  assert.equal(ledger.get('p8900')?.weights.length, 0)
+  const tools = Array.from({ length: 64 }, (_, n) => `tool ${n}`)
+  assert.equal(apply(state, toldOf('x', 'failure', tools), ledger), 8_192)
+  assert.equal(ledger.get('x')?.weights.length, 64)
+})
+
 /** Every counter of both, decayed to the state's time: a cell that is gone is one that stands at nothing. */
 function furthest(x: AdviceState, y: AdviceState): number {
   assert.deepEqual([x.t, x.successes, x.length], [y.t, y.successes, y.length])

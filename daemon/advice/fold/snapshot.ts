@@ -6,7 +6,7 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { type AdviceState, type Counter, emptyState, indexTerm, requireTool, type Tool } from './state.ts'
 
 /** Raise it with any change of the fold, of its parameters or of these bytes. */
-const FOLD_VERSION = 1
+const FOLD_VERSION = 2
 /** A snapshot of another version is not read: the outcomes are folded again, with the weights that were stored. */
 const SNAPSHOT_VERSION = FOLD_VERSION * 65_536 + analyserOf('auto')
 
