@@ -10,6 +10,7 @@ import { partnerToken } from '../testing/credentials.ts'
 import { testDaemon } from '../testing/daemon.ts'
 import { cutPool } from './echo.ts'
 import type { Candidate } from './judge.ts'
+import { termsOf } from './own-words.ts'
 
 /** So slow a rate that nothing is refilled while a test counts what is left of the burst. */
 const LIMITS = { databases: 10, records: 1e4, bytes: 1e8, streams: 1, requests_per_second: 0.001, burst: 1_000 }
@@ -77,17 +78,21 @@ test('a cycle reads a mebibyte of what it finds, the best first, and what it rea
   }
 })
 
-// Mutant: TAKEN_IN of run.ts = 1.
-test('what a cycle takes in is charged by its length, dry or not', async () => {
+// Mutants: TAKEN_IN of run.ts = 1; takenIn() without `media`.
+test('what a cycle takes in is charged by its length, what media show too, dry or not', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const instance = await authority.addInstance({ limits: LIMITS })
-  const observations = Array.from({ length: 8 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_333)}` }))
-  // Of 128 KB: 9 for the body, 31 for what is taken in. 1,000 are enough for 24, and for 100 that cost 10.
-  let answered = 0
-  for (let status = 200; status !== 429; answered += status === 200 ? 1 : 0) {
-    status = (await call(instance, 'POST /v1/cognitive/cycles', { observations, dryRun: true })).status
-    assert.ok(answered < 40, 'what they take in cost nothing')
+  const said = 'kettle shed '.repeat(1_333)
+  const long = Array.from({ length: 8 }, (_, n) => ({ content: `${n} ${said}` }))
+  const shown = Array.from({ length: 32 }, (_, n) => ({ content: `${n}`, media: said.slice(0, 4_000) }))
+  for (const observations of [long, shown]) {
+    const instance = await authority.addInstance({ limits: LIMITS })
+    // Of 128 KB: 9 for the body, 31 for what is taken in. 1,000 are enough for 24, and for 100 that cost 10.
+    let answered = 0
+    for (let status = 200; status !== 429; answered += status === 200 ? 1 : 0) {
+      status = (await call(instance, 'POST /v1/cognitive/cycles', { observations, dryRun: true })).status
+      assert.ok(answered < 40, 'what they take in cost nothing')
+    }
   }
 })
 
@@ -114,8 +119,8 @@ test('a cycle whose body costs more than the burst is let in, and the next one w
   }
 })
 
-// Mutant: `isFirst` of attempt() that is always true.
-test('what a cycle takes in is charged once, however often it begins again', async () => {
+// Mutant: `attempts === 0` of attempt() left out.
+test('what a cycle takes in is charged once where another write comes first', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
   const observations = Array.from({ length: 10 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_330)}` }))
@@ -142,6 +147,83 @@ test('what a cycle takes in is charged once, however often it begins again', asy
     const left = await readsLeft(instance)
     assert.ok(status !== 200 || (left > 45 && left < 80), `${left} left`)
   }
+})
+
+// A slot that was written six times a second had 10 s of processor spent for 120 units. Mutant: `attempts >=
+// FREE_ATTEMPTS` that is never so.
+test('a cycle that begins again and again is charged half of what it takes in each time', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  // The first commits find that something has moved, as many as the sequence says.
+  await daemon.sql('create sequence public.moved')
+  await daemon.sql('grant all on sequence public.moved to public')
+  await daemon.sql(`do $do$
+    declare
+      v_is oid := 'loci.cycle_commit'::regproc;
+      v_given text := pg_get_function_arguments(v_is);
+      v_names text := (select string_agg(quote_ident(n), ', ' order by o) from pg_proc p, unnest(p.proargnames) with ordinality as a(n, o)
+        where p.oid = v_is and o <= p.pronargs);
+    begin
+      alter function loci.cycle_commit rename to real_cycle_commit;
+      execute format('create function loci.cycle_commit(%s) returns table (claim int, ord int, outcome text, made loci.cycles) language plpgsql as $f$
+        #variable_conflict use_column
+        begin
+          if nextval(''public.moved'') < 0 then
+            return query select null::int, 1, ''moved''::text, null::loci.cycles;
+          else
+            return query select * from loci.real_cycle_commit(%s);
+          end if;
+        end $f$', v_given, v_names);
+    end $do$`)
+  const observations = Array.from({ length: 10 }, (_, n) => ({ content: `${n} ${'kettle shed '.repeat(1_330)}` }))
+  const body = { observations, limits: { maxDurationMs: 10_000, queueMs: 10_000 } }
+  const leftAfter = async (moved: number) => {
+    // On a busy machine again, with an instance that has paid nothing yet.
+    for (;;) {
+      const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 200 } })
+      await daemon.sql(`alter sequence public.moved minvalue -100 restart with ${-moved}`)
+      const { status } = await call(instance, 'POST /v1/cognitive/cycles', body)
+      if (status === 200) return readsLeft(instance)
+    }
+  }
+  const [once, often] = [await leftAfter(1), await leftAfter(4)]
+  // 160 KB are 20 units each time, from the third on.
+  assert.ok(once - often >= 55 && once - often <= 75, `${once} and ${often} left`)
+})
+
+// Mutant: lookedThrough() left out of attempt().
+test('slots that stand for no record are charged where they are too long to be remembered', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const costOf = async (length: number) => {
+    const instance = await authority.addInstance({ limits: { ...LIMITS, burst: 100 } })
+    const token = instance.root({ ...RIGHTS, ops: [...RIGHTS.ops, 'wm:write'] })
+    await store(instance, [{ content: 'The kettle is in the shed.' }])
+    for (let n = 0; n < 4; n += 1)
+      for (let status = 0; status !== 200; ) {
+        const slot = { body: { value: `${n} ${'kettle '.repeat(length)}` } }
+        status = (await instance.call(token, `PUT /v1/working-memory/slots/s${n}`, slot)).status
+      }
+    await readsLeft(instance)
+    await instance.change({ limits: { ...LIMITS, burst: 200 } })
+    await dryRun(instance, { focus: 'Where is the kettle?' })
+    return 100 - (await readsLeft(instance))
+  }
+  // 64 KB are 4 units.
+  const [short, long] = [await costOf(100), await costOf(2_300)]
+  assert.ok(short <= 2 && long - short >= 3, `${short} and ${long}`)
+})
+
+// Mutant: REMEMBERED_BYTES_MAX = 1e9.
+test('what is remembered of texts is bounded by its bytes', () => {
+  const textOf = (n: number) =>
+    String.fromCodePoint(
+      ...Array.from({ length: 1_000 }, (_, at) => 0x4e00 + ((n * 7_919 + at * 31 + at * at) % 20_000)),
+    )
+  const first = termsOf(textOf(0))
+  assert.equal(termsOf(textOf(0)), first)
+  for (let n = 1; n < 200; n += 1) termsOf(textOf(n))
+  assert.notEqual(termsOf(textOf(0)), first)
 })
 
 // Mutants: `limit 1` of cycle_known() left out; starts_with() left out.

@@ -22,6 +22,8 @@ import { bodyOf, type Macs, macsOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
 import { decide, perceive, poolSize, recordsFor } from './cycle.ts'
+import { contentOf } from './judge.ts'
+import { REMEMBERED_LENGTH_MAX } from './own-words.ts'
 import {
   eventsOf,
   type Incoming,
@@ -90,6 +92,10 @@ const METADATA_BYTES_MAX = 16 * 1024
  * and indexing it took 449 ms for 200 KB of 100 observations, about 2 µs a byte; reading one takes a twentieth of that.
  */
 const TAKEN_IN = 16
+/** A byte of a slot that stands for no record and is too long to be remembered: its words are looked for each time. */
+const LOOKED_THROUGH = 4
+/** A slot that is written again and again would have it computed again and again, for the price of those writes. */
+const FREE_ATTEMPTS = 2
 
 export function createCycles({ pool, index, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
@@ -107,7 +113,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     request: RunRequest,
     macs: Macs,
     unstorable: ReadonlySet<string>,
-    isFirst: boolean,
+    attempts: number,
   ): Promise<Attempt> {
     const place = { instanceId: request.instance.id, database: request.database }
     const startedAt = performance.now()
@@ -116,9 +122,10 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const perceived = perceive(input, phases.end)
     phases.end('cue')
     const { count } = request
-    // Once, however often others come first.
-    if (isFirst)
-      count(0, TAKEN_IN * input.observations.reduce((sum, { write }) => sum + Buffer.byteLength(write.content), 0))
+    // Once where another write comes first; from then on half of it, which is what computing it again costs.
+    if (attempts === 0) count(0, TAKEN_IN * takenIn(input))
+    else if (attempts >= FREE_ATTEMPTS) count(0, (TAKEN_IN / 2) * takenIn(input))
+    count(0, LOOKED_THROUGH * lookedThrough(input))
     const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, count)
     const seqs = recordsFor(perceived, answer)
     const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
@@ -171,8 +178,8 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const { instance, database, run, claim } = request
     const unstorable = new Set<string>()
     let isPaid = false
-    for (let isFirst = true; ; isFirst = false) {
-      const attempted = await attempt(request, macs, unstorable, isFirst)
+    for (let attempts = 0; ; attempts += 1) {
+      const attempted = await attempt(request, macs, unstorable, attempts)
       if (after !== undefined && attempted.state.number !== after) return 'passed'
       const limitMs = run.limits?.maxDurationMs ?? attempted.config.run.maxDurationMs
       if (performance.now() - attempted.startedAt > limitMs) throw tooLong(limitMs)
@@ -222,6 +229,20 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
       await runInTurn(request, number)
     },
   }
+}
+
+/** Bytes that are analysed of what comes in. */
+function takenIn({ observations }: CycleInput): number {
+  return observations.reduce(
+    (sum, { write: { content, media = '' } }) => sum + Buffer.byteLength(content) + Buffer.byteLength(media),
+    0,
+  )
+}
+
+/** Bytes of slots that are analysed in every cycle. */
+function lookedThrough({ document: { slots } }: CycleInput): number {
+  const loose = slots.flatMap(({ record, value }) => (record === null ? [contentOf(value)] : []))
+  return loose.reduce((sum, { length }) => sum + (length > REMEMBERED_LENGTH_MAX ? length : 0), 0)
 }
 
 interface Attempt {
