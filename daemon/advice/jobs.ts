@@ -3,7 +3,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
 import type { Rates } from '../access/rates.ts'
 import type { Due } from '../databases/store.ts'
-import { type AdviceStates, STEP_ROWS } from './states.ts'
+import { type AdviceStates, readBy } from './states.ts'
 
 interface SaveOptions {
   states: AdviceStates
@@ -15,10 +15,10 @@ interface SaveOptions {
 /** The handler of due work `advice`. What it folds is charged, as to a rank: whoever told it made the work. */
 export function savingAdvice({ states, pool, rates, findInstance }: SaveOptions) {
   return async (_: Sql, due: Due): Promise<void> => {
-    const steps = await states.save(pool, due)
+    const { rows, bytes } = readBy(await states.save(pool, due))
     const instance = await findInstance(due.instanceId)
     if (!instance) return
     const { requests_per_second: perSecond, burst } = instance.limits
-    rates.charge(instance.id, perSecond, burst, unitsOf(steps * STEP_ROWS, 0), true)
+    rates.charge(instance.id, perSecond, burst, unitsOf(rows, bytes), true)
   }
 }

@@ -37,7 +37,7 @@ import {
   rulesFor,
 } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
-import { type AdviceStates, catalogueOf, type Known, STEP_ROWS } from './states.ts'
+import { type AdviceStates, catalogueOf, type Known, readBy } from './states.ts'
 import {
   type EvidenceRead,
   findPolicy,
@@ -197,8 +197,10 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     return shares.inTurn(place.instanceId, async () => {
       requireRate()
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const { known, policy, fallback, steps, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
-      countRows(steps * STEP_ROWS)
+      const { known, policy, fallback, work, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
+      const folded = readBy(work)
+      countRows(folded.rows)
+      countRead(folded.bytes)
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)

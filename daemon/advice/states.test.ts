@@ -169,11 +169,11 @@ test('others are served while much is folded, and each outcome counts once, howe
     },
   }
   const states = createAdviceStates()
-  const { known, steps } = await states.read(sql, { instanceId: own.svc, database: 'many' })
+  const { known, work } = await states.read(sql, { instanceId: own.svc, database: 'many' })
   isOver = true
   assert.ok(turns >= 5, `${turns} turns`)
   assert.equal(known.state.t, 2 * 70 * 64)
-  assert.ok(steps >= 70 * 70 * 64, `${steps} steps`)
+  assert.ok(work.steps >= 70 * 70 * 64, `${work.steps} steps`)
   const together = createAdviceStates()
   const place = { instanceId: own.svc, database: 'many' }
   const read = await Promise.all([1, 2, 3].map(() => together.read(authority.pool, place)))

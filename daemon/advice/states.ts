@@ -26,8 +26,9 @@ const CATALOGUES_MAX = 4
 const OPENINGS_MAX = 2
 /** Of the processor, before others are served. */
 const TURN_MS = 2
-/** What a step of the fold is charged, in rows. */
-export const STEP_ROWS = 1 / 160
+/** What is charged for it: a step of the fold in rows of 4 us, a byte of a snapshot as so many that were read. */
+const STEP_ROWS = 1 / 160
+const OPENED_BYTES = 2
 
 export interface Known {
   life: string
@@ -53,10 +54,17 @@ export interface Known {
   bytes: number
   /** While somebody folds: who would read or fold on waits for it. */
   folding: Promise<unknown> | null
+  /** Bytes of the snapshot that it was opened from, until whoever asked first has paid for them. */
+  unpaid: number
 }
 
-/** `steps`: what was folded for it, as apply() counts. */
-type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known; steps: number }
+/** What it took: what was folded, as apply() counts, and the bytes of the snapshot that was opened. */
+interface Work {
+  steps: number
+  opened: number
+}
+
+type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known; work: Work }
 
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
@@ -71,7 +79,7 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The state of a database that has all that was told when this was asked, and the policies of that moment. */
   async function read(sql: Sql, place: Due, policy?: string): Promise<Read> {
     const name = `${place.instanceId}/${place.database}`
-    const work = { steps: 0 }
+    const work = { steps: 0, opened: 0 }
     for (let beginnings = 0; ; ) {
       const known = states.get(name)
       if (known?.folding) {
@@ -84,7 +92,7 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       const tail = await readTail(sql, place, { after, limit: known ? PAGE : 0, policy, head })
       if (tail.life === null) {
         drop(name)
-        return { ...tail, known: unknown(), ...work }
+        return { ...tail, known: unknown(), work }
       }
       // Another request may have folded on meanwhile; what it has folded is left out. One that had to make room for
       // others is still good.
@@ -97,12 +105,14 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
         known.head = tail.head
         known.through = Math.max(known.through, tail.seq)
         keep(name, known)
-        return { ...tail, known, ...work }
+        return { ...tail, known, work }
       }
       if (states.get(name) !== known) continue
       drop(name)
       if (beginnings++ === BEGINNINGS_MAX) throw new Error('a state of advice could not be continued as it was begun')
       const begun = await beginOnce(sql, place, { life: tail.life, erasedAt: tail.erasedAt })
+      work.opened += begun.unpaid
+      begun.unpaid = 0
       // Who waited for the same may have folded on by now.
       if (!states.has(name)) keep(name, begun)
     }
@@ -140,18 +150,19 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
     states.delete(name)
   }
 
-  /** For due work `advice`; what was folded for it, as apply() counts. */
-  async function save(pool: Pool, due: Due): Promise<number> {
-    let steps = 0
+  /** For due work `advice`. */
+  async function save(pool: Pool, due: Due): Promise<Work> {
+    const sum = { steps: 0, opened: 0 }
     for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
-      const { known, ...work } = await read(pool, due)
-      steps += work.steps
+      const { known, work } = await read(pool, due)
+      sum.steps += work.steps
+      sum.opened += work.opened
       const snapshot = snapshotOf(known)
       // Until it is known to be stored, nothing is known of what is: the next one is written whole.
       known.base = null
       if ((await saveSnapshot(pool, due, snapshot)) === 'moved') continue
       known.base = snapshot.seq
-      return steps
+      return sum
     }
     throw new Error('writes of the database overtook the snapshot of its advice; it is due again')
   }
@@ -159,21 +170,17 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 
 export type AdviceStates = ReturnType<typeof createAdviceStates>
 
+/** As rows and bytes that were read. */
+export function readBy({ steps, opened }: Work): { rows: number; bytes: number } {
+  return { rows: steps * STEP_ROWS, bytes: opened * OPENED_BYTES }
+}
+
 /** Of a database that does not exist. */
 function unknown(): Known {
-  const empty = {
-    life: '',
-    seq: 0,
-    mark: null,
-    through: 0,
-    head: null,
-    erasedAt: 0,
-    stored: 0,
-    base: null,
-    bytes: 0,
-    folding: null,
-  }
-  return { ...empty, state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
+  const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null }
+  const idle = { bytes: 0, folding: null, unpaid: 0 }
+  const made = { state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
+  return { ...empty, ...idle, ...made }
 }
 
 async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; erasedAt: number }): Promise<Known> {
@@ -181,7 +188,8 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
   // Of another moment: what an erased outcome had added is still in it.
   const state = stored?.erasedAt === erasedAt ? await openInTurns(stored.head, stored.tools) : null
   if (!stored || !state) return { ...unknown(), life, erasedAt }
-  return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq }
+  const unpaid = stored.tools.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq, unpaid }
 }
 
 /** A large one takes a hundred milliseconds: others are served in between. */
@@ -211,7 +219,7 @@ function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }
 }
 
 /** One after the other: between two projections others are served, and the state is of no moment that was read. */
-async function folded(known: Known, tail: Tail, work: { steps: number }): Promise<boolean> {
+async function folded(known: Known, tail: Tail, work: Work): Promise<boolean> {
   while (known.folding) await known.folding
   const folding = foldInTurns(known, tail, work)
   known.folding = folding.catch(() => {})
@@ -221,7 +229,7 @@ async function folded(known: Known, tail: Tail, work: { steps: number }): Promis
 }
 
 /** False: something is taken back of which nobody knows what it added. */
-async function foldInTurns(known: Known, tail: Tail, work: { steps: number }): Promise<boolean> {
+async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolean> {
   const { told, taken, snapshotSeq, snapshotErasedAt, erasedAt } = tail
   const { ledger, state } = known
   // Also of what is told here and known already: the ledger may have let go of it since this was asked.
