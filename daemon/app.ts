@@ -180,7 +180,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
-    ...eraseRoutes({ access, pool, index, keys, forgets: [forgetSlots, forgetInCycles] }),
+    ...eraseRoutes({ access, pool, shares, index, keys, forgets: [forgetSlots, forgetInCycles] }),
     ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),

@@ -158,6 +158,8 @@ export async function erase<Result>(
   due: Due,
   wanted: { id: string } | { limit: number },
   finish: Finish<Result>,
+  /** Told the bytes of the segments that are written anew: what an erasure costs. */
+  onWritten: (bytes: number) => void = () => {},
 ): Promise<Result[]> {
   const isForgotten = 'id' in wanted
   const results: Result[] = []
@@ -171,6 +173,7 @@ export async function erase<Result>(
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
     }
+    onWritten(replacement.segments.reduce((sum, { body }) => sum + body.byteLength, 0))
     const done = await transaction(pool, async (sql) => {
       const erased = await eraseRecords(sql, due, { seqs, read: found.read, isForgotten, ...replacement })
       const isDone = erased.outcome === 'done' && erased.erased > 0
