@@ -4,6 +4,7 @@
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
@@ -93,8 +94,8 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     column(({ focusMac }) => focusMac),
     column(({ metadata }) => metadata),
     column(({ salt }) => salt),
-    column(({ body }) => body),
-    column(({ decisions }) => decisions),
+    textArray(column(({ body }) => body)),
+    textArray(column(({ decisions }) => decisions)),
     column(({ intervalMs }) => intervalMs),
     column(({ history }) => history),
     steps.map(({ ord }) => ord),
@@ -106,7 +107,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     recordColumn(({ context }) => context),
     recordColumn(({ value }) => value),
     recordColumn(({ supersedes }) => supersedes),
-    recordColumn(({ body }) => body),
+    textArray(recordColumn(({ body }) => body)),
     recordColumn(({ occurredAt }) => occurredAt),
     recordColumn(({ ttlMs }) => ttlMs),
     recordColumn(({ presented: seen }) => seen && JSON.stringify(seen)),

@@ -5,6 +5,7 @@ import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { instanceGone } from '../access/served.ts'
 import type { ConfigLayers } from '../databases/config/store.ts'
@@ -223,15 +224,15 @@ function stepValues(instanceId: string, databasesMax: number, plans: PlannedStep
 }
 
 /** As the functions take steps: operations, keys, texts behind the version, metas, expiries, whys. */
-export function stepColumns(steps: readonly Step[]): unknown[][] {
+export function stepColumns(steps: readonly Step[]): unknown[] {
   const puts = steps.map((step) => (step.op === 'remove' ? undefined : step))
   return [
     steps.map(({ op }) => op),
     steps.map(({ key }) => key),
-    puts.map((put) => put?.rest ?? null),
-    puts.map((put) => (put ? JSON.stringify(put.meta) : null)),
+    textArray(puts.map((put) => put?.rest ?? null)),
+    textArray(puts.map((put) => (put ? JSON.stringify(put.meta) : null))),
     puts.map((put) => (put && put.expiresAt !== null ? new Date(put.expiresAt) : null)),
-    steps.map((step) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null)),
+    textArray(steps.map((step) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null))),
   ]
 }
 
