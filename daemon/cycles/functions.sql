@@ -3,7 +3,8 @@
 -- something was erased since. Its record is linked to the one before by a hash that is made here, under the head's
 -- lock.
 
-create or replace function loci.salted_hash(p_salt bytea, p_text text) returns bytea language sql immutable parallel safe as $$
+-- Stable, as what it is made of: an immutable one is not taken into its caller's expression (see slot_prefix).
+create or replace function loci.salted_hash(p_salt bytea, p_text text) returns bytea language sql stable parallel safe as $$
   select sha256(p_salt || textsend(p_text))
 $$;
 

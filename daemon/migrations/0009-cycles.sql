@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 580ea1da960ca6e6f5bc52a5c2e74a67a39bfb097c84af9cb31d8f175ccfa32f
+-- functions: f7dc4d250e54bd542be566f9ab02e9803c9098c8ae104aef377c7e224348b182
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check
