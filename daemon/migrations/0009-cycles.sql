@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: f7dc4d250e54bd542be566f9ab02e9803c9098c8ae104aef377c7e224348b182
+-- functions: 137672c1eadd91486ce500c7d08a02f9dba1ec688bf8801f9b6af419e741851b
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -183,7 +183,8 @@ $$;
 -- The steps p_steps on one document, whose head is locked; `touch`: what a cycle has seen of a slot that stays, under
 -- the version that it has, without history or event. texts: of the steps that put. bytes: what the instance holds more.
 -- p_saves_head: false where the caller writes the head, which it is then handed. Called by wm_write, wm_erase and
--- cycle_append, which append the versions. Cost: one write of the document and of the head.
+-- cycle_append, which append the versions. Cost: one write of the document and of the head. A cycle with a focus takes
+-- forty steps: what each costs is most of a commit.
 create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_is_whole boolean, p_now timestamptz,
   p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[], p_saves_head boolean,
   out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[], out head loci.databases)
@@ -191,54 +192,108 @@ language plpgsql as $$
 declare
   v_head loci.databases := p_head;
   v_doc loci.working_memory := p_doc;
+  -- Beside the document, in which an array is unpacked with each look and copied with each change; others are small.
+  v_texts text[];
+  v_metas text[];
+  -- What is removed stays in its place to the end, under an empty key, which no slot has.
+  v_removed int[];
+  -- One for each that leaves with a reason: its step, the number of its leaving, its version.
+  v_left int[];
+  v_left_seqs bigint[];
+  v_left_versions bigint[];
   v_history bigint := 0;
   v_i int;
   v_n int;
+  v_key text;
+  v_why jsonb;
   v_version bigint;
   v_is_touch boolean;
+  v_is_counted boolean;
   v_digest bytea;
   v_text text;
 begin
   if v_doc.version is null then
     v_doc := row(p_head.instance_id, p_head.name, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', null, '{}', '{}', '')::loci.working_memory;
   end if;
+  v_texts := v_doc.texts; v_metas := v_doc.metas;
   versions := '{}'; digests := '{}'; texts := '{}'; events := '{}';
   foreach v_i in array p_steps loop
-    v_n := array_position(v_doc.keys, p_key[v_i]);
+    v_key := p_key[v_i];
+    v_n := array_position(v_doc.keys, v_key);
     v_is_touch := p_op[v_i] = 'touch' and v_n is not null;
     v_head.seq := v_head.seq + (not v_is_touch)::int;
     v_version := case when v_is_touch then v_doc.versions[v_n] else v_head.seq end;
-    v_digest := null; v_text := null;
+    v_digest := null; v_text := null; v_why := null;
     if v_n is not null then
-      v_head := loci.wm_count_out(v_head, v_doc, v_n, p_is_whole);
+      -- What a damaged one added to the sums is unknown.
+      v_is_counted := p_is_whole;
+      if not v_is_counted then
+        v_is_counted := loci.slot_is_intact(v_doc.instance_id, v_doc.database, v_key, v_texts[v_n], v_doc.versions[v_n], v_doc.expires[v_n], v_metas[v_n],
+          v_doc.digests[v_n]);
+      end if;
+      if v_is_counted then
+        v_head.wm_bytes := v_head.wm_bytes - octet_length(v_key) - octet_length(v_texts[v_n]) - octet_length(v_metas[v_n]);
+        v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(v_doc.digests[v_n], 1);
+        v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(v_doc.digests[v_n], 9);
+      else
+        v_head.wm_unsettled := true;
+      end if;
+      v_head.wm_slots := v_head.wm_slots - 1;
     end if;
     if p_op[v_i] = 'put' or v_is_touch then
-      v_digest := loci.slot_digest(p_head.instance_id, p_head.name, p_key[v_i], v_version, p_expires[v_i], p_meta[v_i], p_rest[v_i]);
+      v_digest := loci.slot_digest(p_head.instance_id, p_head.name, v_key, v_version, p_expires[v_i], p_meta[v_i], p_rest[v_i]);
       v_text := loci.slot_prefix(v_version, v_digest) || p_rest[v_i];
       v_n := coalesce(v_n, cardinality(v_doc.keys) + 1);
-      v_doc.keys[v_n] := p_key[v_i]; v_doc.texts[v_n] := v_text; v_doc.versions[v_n] := v_version;
-      v_doc.expires[v_n] := p_expires[v_i]; v_doc.metas[v_n] := p_meta[v_i]; v_doc.digests[v_n] := v_digest;
+      v_doc.keys[v_n] := v_key; v_texts[v_n] := v_text; v_doc.versions[v_n] := v_version;
+      v_doc.expires[v_n] := p_expires[v_i]; v_metas[v_n] := p_meta[v_i]; v_doc.digests[v_n] := v_digest;
       v_head.wm_slots := v_head.wm_slots + 1;
-      v_head.wm_bytes := v_head.wm_bytes + octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
+      v_head.wm_bytes := v_head.wm_bytes + octet_length(v_key) + octet_length(v_text) + octet_length(p_meta[v_i]);
       v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(v_digest, 1);
       v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(v_digest, 9);
       if v_is_touch then
         v_text := null;
       else
-        v_history := v_history + 150 + 2 * octet_length(p_key[v_i]) + octet_length(v_text) + octet_length(p_meta[v_i]);
+        v_history := v_history + 150 + 2 * octet_length(v_key) + octet_length(v_text) + octet_length(p_meta[v_i]);
       end if;
-    elsif v_n is not null then
-      if p_why[v_i] is not null then
-        v_history := v_history + loci.wm_evict(v_doc, v_n, v_head.seq, p_now, p_why[v_i]);
-        v_doc.evictions := v_doc.evictions + 1;
+    else
+      if v_n is not null then
+        if p_why[v_i] is not null then
+          v_left := v_left || v_i; v_left_seqs := v_left_seqs || v_head.seq; v_left_versions := v_left_versions || v_doc.versions[v_n];
+          v_history := v_history + 150 + 2 * octet_length(v_key) + octet_length(p_why[v_i]);
+        end if;
+        v_doc.keys[v_n] := '';
+        v_removed := v_removed || v_n;
       end if;
-      v_doc := loci.wm_without(v_doc, v_n);
+      v_why := p_why[v_i]::jsonb;
     end if;
     versions := versions || v_version; digests := array_append(digests, v_digest); texts := array_append(texts, v_text);
     if not v_is_touch then
-      events := events || loci.slot_event(p_head.name, p_op[v_i], p_key[v_i], v_version, p_why[v_i]);
+      events := events || loci.slot_event(p_head.name, p_op[v_i], v_key, v_version, v_why);
     end if;
   end loop;
+  if v_left is not null then
+    insert into loci.evictions (instance_id, database, seq, at, key, version, why, digest)
+      select p_head.instance_id, p_head.name, l.seq, p_now, p_key[l.step], l.version, p_why[l.step],
+        loci.eviction_digest(p_head.instance_id, p_head.name, l.seq, p_now, p_key[l.step], l.version, p_why[l.step])
+      from unnest(v_left, v_left_seqs, v_left_versions) as l(step, seq, version);
+    v_doc.evictions := v_doc.evictions + cardinality(v_left);
+  end if;
+  if v_removed is null then
+    v_doc.texts := v_texts; v_doc.metas := v_metas;
+  elsif cardinality(v_removed) = 1 then
+    v_n := v_removed[1];
+    v_doc.keys := v_doc.keys[:v_n - 1] || v_doc.keys[v_n + 1:]; v_doc.texts := v_texts[:v_n - 1] || v_texts[v_n + 1:];
+    v_doc.versions := v_doc.versions[:v_n - 1] || v_doc.versions[v_n + 1:]; v_doc.expires := v_doc.expires[:v_n - 1] || v_doc.expires[v_n + 1:];
+    v_doc.metas := v_metas[:v_n - 1] || v_metas[v_n + 1:]; v_doc.digests := v_doc.digests[:v_n - 1] || v_doc.digests[v_n + 1:];
+  else
+    select array(select v_doc.keys[n] from generate_subscripts(v_doc.keys, 1) n where n <> all (v_removed) order by n),
+        array(select v_texts[n] from generate_subscripts(v_texts, 1) n where n <> all (v_removed) order by n),
+        array(select v_doc.versions[n] from generate_subscripts(v_doc.versions, 1) n where n <> all (v_removed) order by n),
+        array(select v_doc.expires[n] from generate_subscripts(v_doc.expires, 1) n where n <> all (v_removed) order by n),
+        array(select v_metas[n] from generate_subscripts(v_metas, 1) n where n <> all (v_removed) order by n),
+        array(select v_doc.digests[n] from generate_subscripts(v_doc.digests, 1) n where n <> all (v_removed) order by n)
+      into v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires, v_doc.metas, v_doc.digests;
+  end if;
   digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole, p_saves_head);
   bytes := v_head.wm_bytes - p_head.wm_bytes + v_history;
   if not p_saves_head then
@@ -248,67 +303,21 @@ end
 $$;
 comment on function loci.wm_apply is 'without enter_database: called with the head that wm_write has entered';
 
--- The head without the slot that is overwritten or removed. What a damaged one added to the sums is unknown. Called by
--- wm_apply and wm_expire.
-create or replace function loci.wm_count_out(p_head loci.databases, p_doc loci.working_memory, p_n int, p_is_whole boolean)
-returns loci.databases language plpgsql stable as $$
-declare
-  v_head loci.databases := p_head;
-begin
-  v_head.wm_slots := v_head.wm_slots - 1;
-  if p_is_whole or loci.slot_is_intact(p_doc.instance_id, p_doc.database, p_doc.keys[p_n], p_doc.texts[p_n], p_doc.versions[p_n],
-      p_doc.expires[p_n], p_doc.metas[p_n], p_doc.digests[p_n]) then
-    v_head.wm_bytes := v_head.wm_bytes - octet_length(p_doc.keys[p_n]) - octet_length(p_doc.texts[p_n]) - octet_length(p_doc.metas[p_n]);
-    v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(p_doc.digests[p_n], 1);
-    v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(p_doc.digests[p_n], 9);
-  else
-    v_head.wm_unsettled := true;
-  end if;
-  return v_head;
-end
-$$;
-
--- The document without its slot p_n.
-create or replace function loci.wm_without(p_doc loci.working_memory, p_n int) returns loci.working_memory language plpgsql immutable as $$
-declare
-  v_doc loci.working_memory := p_doc;
-begin
-  v_doc.keys := p_doc.keys[:p_n - 1] || p_doc.keys[p_n + 1:];
-  v_doc.texts := p_doc.texts[:p_n - 1] || p_doc.texts[p_n + 1:];
-  v_doc.versions := p_doc.versions[:p_n - 1] || p_doc.versions[p_n + 1:];
-  v_doc.expires := p_doc.expires[:p_n - 1] || p_doc.expires[p_n + 1:];
-  v_doc.metas := p_doc.metas[:p_n - 1] || p_doc.metas[p_n + 1:];
-  v_doc.digests := p_doc.digests[:p_n - 1] || p_doc.digests[p_n + 1:];
-  return v_doc;
-end
-$$;
-
 create or replace function loci.eviction_digest(p_instance text, p_database text, p_seq bigint, p_at timestamptz, p_key text, p_version bigint,
   p_why text) returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_key || E'\x1f') || int8send(p_seq) || int8send(p_version)
     || timestamptz_send(p_at) || textsend(p_why))
 $$;
 
--- Writes down why a slot left; the bytes that takes. Called by wm_apply and wm_expire.
-create or replace function loci.wm_evict(p_doc loci.working_memory, p_n int, p_seq bigint, p_at timestamptz, p_why text) returns bigint
-language plpgsql as $$
-begin
-  insert into loci.evictions (instance_id, database, seq, at, key, version, why, digest)
-    values (p_doc.instance_id, p_doc.database, p_seq, p_at, p_doc.keys[p_n], p_doc.versions[p_n], p_why,
-      loci.eviction_digest(p_doc.instance_id, p_doc.database, p_seq, p_at, p_doc.keys[p_n], p_doc.versions[p_n], p_why));
-  return 150 + 2 * octet_length(p_doc.keys[p_n]) + octet_length(p_why);
-end
-$$;
-comment on function loci.wm_evict is 'without enter_database: called by functions that have entered';
-
--- Names and numbers, no content: an event outlives what it is about.
-create or replace function loci.slot_event(p_database text, p_op text, p_key text, p_seq bigint, p_why text) returns jsonb
+-- Names and numbers, no content: an event outlives what it is about. p_why as jsonb: as text it would be parsed for
+-- each look at it.
+create or replace function loci.slot_event(p_database text, p_op text, p_key text, p_seq bigint, p_why jsonb) returns jsonb
 language sql stable parallel safe as $$
   select jsonb_build_object('type', case when p_op = 'put' then 'slot.written' when p_why is null then 'slot.deleted'
-      else case when p_why::json ->> 'reasonCode' in ('outcompeted', 'below_threshold', 'over_limit') then 'slot.evicted' else 'slot.' || (p_why::json ->> 'reasonCode') end end,
+      when p_why ->> 'reasonCode' in ('outcompeted', 'below_threshold', 'over_limit') then 'slot.evicted' else 'slot.' || (p_why ->> 'reasonCode') end,
     'database', p_database, 'domain', 'working-memory', 'data', jsonb_build_object('key', p_key, 'version', p_seq)
       || case when p_why is null then '{}'::jsonb
-        else jsonb_strip_nulls(jsonb_build_object('reasonCode', p_why::json ->> 'reasonCode', 'displacedBy', p_why::json ->> 'displacedBy')) end)
+        else jsonb_strip_nulls(jsonb_build_object('reasonCode', p_why ->> 'reasonCode', 'displacedBy', p_why ->> 'displacedBy')) end)
 $$;
 
 -- Writes document and head after their change, and puts the next expiry on the list; the digest of the document.

@@ -5,6 +5,53 @@ create or replace function loci.week_dropped(p_week date) returns timestamptz la
   select (p_week + 37)::timestamp at time zone 'UTC'
 $$;
 
+-- The head without the slot that is overwritten or removed. What a damaged one added to the sums is unknown. Called by
+-- wm_expire.
+create or replace function loci.wm_count_out(p_head loci.databases, p_doc loci.working_memory, p_n int, p_is_whole boolean)
+returns loci.databases language plpgsql stable as $$
+declare
+  v_head loci.databases := p_head;
+begin
+  v_head.wm_slots := v_head.wm_slots - 1;
+  if p_is_whole or loci.slot_is_intact(p_doc.instance_id, p_doc.database, p_doc.keys[p_n], p_doc.texts[p_n], p_doc.versions[p_n],
+      p_doc.expires[p_n], p_doc.metas[p_n], p_doc.digests[p_n]) then
+    v_head.wm_bytes := v_head.wm_bytes - octet_length(p_doc.keys[p_n]) - octet_length(p_doc.texts[p_n]) - octet_length(p_doc.metas[p_n]);
+    v_head.wm_set_a := v_head.wm_set_a # loci.digest_part(p_doc.digests[p_n], 1);
+    v_head.wm_set_b := v_head.wm_set_b # loci.digest_part(p_doc.digests[p_n], 9);
+  else
+    v_head.wm_unsettled := true;
+  end if;
+  return v_head;
+end
+$$;
+
+-- The document without its slot p_n.
+create or replace function loci.wm_without(p_doc loci.working_memory, p_n int) returns loci.working_memory language plpgsql immutable as $$
+declare
+  v_doc loci.working_memory := p_doc;
+begin
+  v_doc.keys := p_doc.keys[:p_n - 1] || p_doc.keys[p_n + 1:];
+  v_doc.texts := p_doc.texts[:p_n - 1] || p_doc.texts[p_n + 1:];
+  v_doc.versions := p_doc.versions[:p_n - 1] || p_doc.versions[p_n + 1:];
+  v_doc.expires := p_doc.expires[:p_n - 1] || p_doc.expires[p_n + 1:];
+  v_doc.metas := p_doc.metas[:p_n - 1] || p_doc.metas[p_n + 1:];
+  v_doc.digests := p_doc.digests[:p_n - 1] || p_doc.digests[p_n + 1:];
+  return v_doc;
+end
+$$;
+
+-- Writes down why a slot left; the bytes that takes. Called by wm_expire.
+create or replace function loci.wm_evict(p_doc loci.working_memory, p_n int, p_seq bigint, p_at timestamptz, p_why text) returns bigint
+language plpgsql as $$
+begin
+  insert into loci.evictions (instance_id, database, seq, at, key, version, why, digest)
+    values (p_doc.instance_id, p_doc.database, p_seq, p_at, p_doc.keys[p_n], p_doc.versions[p_n], p_why,
+      loci.eviction_digest(p_doc.instance_id, p_doc.database, p_seq, p_at, p_doc.keys[p_n], p_doc.versions[p_n], p_why));
+  return 150 + 2 * octet_length(p_doc.keys[p_n]) + octet_length(p_why);
+end
+$$;
+comment on function loci.wm_evict is 'without enter_database: called by functions that have entered';
+
 -- Removes the slots whose time is over, takes history that was dropped off the totals, and puts the next time on the
 -- list. A slot that does not fit its digest stays: its expiry may be what rotted. Called by the worker of due rows,
 -- kind `slots`. Locks: the head, rows, the due row, totals, the head of events. Cost: one write of the document.
@@ -40,7 +87,7 @@ begin
         'displacedBy', null, 'policy', null, 'explain', v_doc.texts[v_n]::json -> 'explain');
       v_history := v_history + loci.wm_evict(v_doc, v_n, v_head.seq, v_now, v_why);
       v_doc.evictions := v_doc.evictions + 1;
-      v_events := v_events || loci.slot_event(p_database, 'remove', v_doc.keys[v_n], v_head.seq, v_why);
+      v_events := v_events || loci.slot_event(p_database, 'remove', v_doc.keys[v_n], v_head.seq, v_why::jsonb);
       v_doc := loci.wm_without(v_doc, v_n);
       v_removed := v_removed + 1;
     end if;
