@@ -187,7 +187,10 @@ function union(one: ActorNames, other: ActorNames): ActorNames {
   }
 }
 
-/** Takes each term whose first item may be another one now from the item that had it and gives it to the new one. */
+/**
+ * Takes each term whose first item may be another one now from the item that had it and gives it to the new one. Most
+ * terms of a tail were said long before it: for them nothing changes, and they are passed over by their bytes.
+ */
 function changeNovelty(changed: Database, base: Base, tails: readonly Segment[], mask: Segment | null): void {
   const owned = new Set<number>()
   for (const { items } of tails) owned.add(changed.novel.push(new Uint16Array(items)) - 1)
@@ -200,17 +203,19 @@ function changeNovelty(changed: Database, base: Base, tails: readonly Segment[],
     changed.novel[k]![item - changed.itemAt[k]!]! += by
   }
   const done = new Set<string>()
-  const change = (term: string, key: Uint8Array, length: number) => {
+  const change = (term: string, key: Uint8Array, length: number, before: number) => {
     if (done.has(term)) return
     done.add(term)
-    const before = base.firsts.find(key, length)
     const after = firstItem(changed, base, before, key.subarray(0, length))
     if (before >= 0 && !base.names.terms.has(term)) count(before, -1)
     if (after >= 0 && !changed.names.terms.has(term)) count(after, 1)
   }
+  const tailFrom = tails.reduce((least, { seqMin }) => Math.min(least, seqMin), Number.POSITIVE_INFINITY)
   for (const segment of mask === null ? tails : [...tails, mask]) {
     eachEntry(segment, 0, (length) => {
-      change(entryString(length), entryText, length)
+      const before = base.firsts.find(entryText, length)
+      if (before >= 0 && seqOf(changed, before) < tailFrom && !isMasked(changed, before)) return true
+      change(entryString(length), entryText, length, before)
       return true
     })
   }
@@ -218,7 +223,7 @@ function changeNovelty(changed: Database, base: Base, tails: readonly Segment[],
   for (const term of [...base.names.terms, ...changed.names.terms]) {
     if (base.names.terms.has(term) && changed.names.terms.has(term)) continue
     const key = termBytes(term)
-    change(term, key, key.length)
+    change(term, key, key.length, base.firsts.find(key, key.length))
   }
 }
 
