@@ -245,7 +245,8 @@ test('of records with the value of an observation one is read: that of its actor
   assert.equal(known?.equal.body.actor, 'actor 39')
 })
 
-// Mutants: cycle_read() without `offset 0`; cycle_records() without it, or that reads each record twice.
+// Mutants: cycle_read() without the `offset 0` behind its ids; cycle_records() without it, or that reads each record
+// twice.
 test('a session whose plans were made on an empty table reads what it is asked for, and not the database', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
