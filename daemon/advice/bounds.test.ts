@@ -93,22 +93,32 @@ test('a rank shows two megabytes of evidence and of references, the best tools f
   assert.ok((read?.length ?? 0) > MIB && (read?.length ?? 0) < 3 * MIB, `${read?.length} bytes were read`)
 })
 
-// Mutant: p_bytes_max left out of advice_tail() (one page has all).
+// Mutants: p_bytes_max left out of advice_tail() (one page has all), or what is taken back left out of its bytes.
 test('what is folded at once has two megabytes, and a rank after many large outcomes counts every one', async () => {
   const { rank, tell } = await fresh('large')
   const payload = 'x'.repeat(250_000)
   const outcome = (n: number) => ({ payload, tools: [{ tool_id: `tool-${n % 2}`, outcome: 'success' }] })
-  for (let n = 0; n < 6; n += 1) await tell('tool_outcome', 2, outcome)
-  const [page] = await daemon.sql<{ length: number; isCut: boolean }>(
-    `select octet_length(told) as length, is_cut as "isCut" from loci.advice_tail($1, 'large', 0, 256, 2097152, null, null)`,
-    [own.svc],
-  )
-  assert.deepEqual([page?.isCut, (page?.length ?? 0) < 2.5 * MIB], [true, true], `${page?.length}`)
-  const { rankedTools } = (await rank()).json<Answer>()
-  assert.deepEqual(
-    rankedTools.map(({ stats }) => stats.attempts),
-    [6, 6],
-  )
+  const ids: string[] = []
+  for (let n = 0; n < 6; n += 1) {
+    const results = (await tell('tool_outcome', 2, outcome)).json<{ projectionId: string }[]>()
+    ids.push(...results.map(({ projectionId }) => projectionId))
+  }
+  const pageAfter = async (after: number) => {
+    const [page] = await daemon.sql<{ length: number; isCut: boolean; seq: number }>(
+      `select octet_length(told) + coalesce(octet_length(taken), 0) as length, is_cut as "isCut", seq::int
+        from loci.advice_tail($1, 'large', $2, 256, 2097152, null, null)`,
+      [own.svc, after],
+    )
+    assert.deepEqual([page?.isCut, (page?.length ?? 0) < 2.5 * MIB], [true, true], `${page?.length}`)
+    return page?.seq ?? 0
+  }
+  const attempts = async () => (await rank()).json<Answer>().rankedTools.map(({ stats }) => stats.attempts)
+  const last = await pageAfter(0)
+  assert.deepEqual(await attempts(), [6, 6])
+  // What is taken back is read with what takes it back.
+  await tell('tool_outcome', 12, (n) => ({ ...outcome(n), payload: 'x', supersedes: ids[n - 12] }))
+  await pageAfter(last)
+  assert.deepEqual(await attempts(), [6, 6])
 })
 
 // Mutant: boundedDenials() left out of advise().

@@ -77,8 +77,8 @@ test('what is kept is what a reading would find, whatever is told, taken back or
   assert.ok(found > asked / 2, `${found} of ${asked}`)
 })
 
-// Mutants: #makeRoom() without its loop, or called by keep() alone; #drop() or #put() that leaves the bytes as they
-// were; LIST_BYTES_MAX not looked at.
+// Mutants: #makeRoom() that drops nothing, or one list alone, or is called by keep() alone; #drop() or #put() that
+// leaves the bytes as they were; LIST_BYTES_MAX not looked at in keep() or #put().
 test('what is kept has a bound in bytes: what was asked for least lately goes, and what is too large is never kept', () => {
   const kept = new KeptEvidence()
   const task = { taskClass: 'support', scope: null }
@@ -92,6 +92,10 @@ test('what is kept has a bound in bytes: what was asked for least lately goes, a
   assert.ok(kept.bytes > 3_900_000 && kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
   assert.equal(kept.find(task, 'tool-1', 0), undefined)
   assert.equal(kept.find(task, 'tool-99', 0)?.length, 1)
+  // In the place of several.
+  kept.keep(task, 'large', [shownOf(one(100, 120_000))], 1)
+  assert.ok(kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
+  kept.takeBack('support', ['large'])
   for (let n = 0; n < 100; n += 1) kept.takeBack('support', [`tool-${n}`])
   assert.equal(kept.bytes, 0)
   kept.keep(task, 'x', [shownOf(one(1, 200_000))], 1)
@@ -114,6 +118,27 @@ test('beside the references of a task nothing of their reading is kept', () => {
   const refs = { head: 'h', refs: ['a'], isCut: false, overAt: null }
   kept.keepRefs({ taskClass: 'support', scope: null }, { ...refs, ...{ outcomes: new Map([['tool', ['large']]]) } })
   assert.deepEqual(kept.findRefs({ taskClass: 'support', scope: null }, 'h', 0), refs)
+})
+
+// Mutants: REFS_MAX or LIST_BYTES_MAX not looked at in keepRefs(); #dropRefs() that leaves the bytes as they were;
+// findRefs() that does not compare heads, or does not look at overAt.
+test('references are kept of the last sixteen tasks, until something is told or one of their events is over', () => {
+  const kept = new KeptEvidence()
+  const task = (n: number) => ({ taskClass: `class-${n}`, scope: null })
+  const refsOf = (length: number, overAt: number | null = null) => {
+    return { head: 'h', refs: ['r'.repeat(length)], isCut: false, overAt }
+  }
+  for (let n = 0; n < 40; n += 1) kept.keepRefs(task(n), refsOf(50_000))
+  const found = Array.from({ length: 40 }, (_, n) => kept.findRefs(task(n), 'h', 0) !== undefined)
+  assert.deepEqual(found, [...Array(24).fill(false), ...Array(16).fill(true)])
+  assert.equal(kept.bytes, 16 * (2 * 50_000 + 24))
+  // Too large: what was there before is gone all the same.
+  kept.keepRefs(task(39), refsOf(200_000))
+  assert.deepEqual([kept.findRefs(task(39), 'h', 0), kept.bytes], [undefined, 15 * (2 * 50_000 + 24)])
+  kept.keepRefs(task(39), refsOf(1, 10))
+  assert.equal(kept.bytes, 15 * (2 * 50_000 + 24) + 26)
+  assert.deepEqual(kept.findRefs(task(39), 'h', 9)?.refs, ['r'])
+  assert.deepEqual([kept.findRefs(task(39), 'h', 10), kept.findRefs(task(39), 'other', 9)], [undefined, undefined])
 })
 
 // Mutants: boundedOutcomes() that goes on with the next tool, or without the outcome that fills it.

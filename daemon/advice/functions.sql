@@ -82,7 +82,7 @@ begin
   if cardinality(v_taken) > 0 then
     taken := (select json_agg(loci.prj_told(t.p))
       from (select loci.advice_projection(p_instance, p_database, n) as p from unnest(v_taken) n) t where (t.p).class = 'tool_outcome');
-  elsif coalesce(snapshot_seq, 0) <= p_after then
+  elsif snapshot_seq <= p_after then
     return;
   end if;
   weights := (select json_agg(json_build_array(w.seq, w.place, w.tool, w.outcome, w.t, w.u, w.attempt, w.expected)) from (

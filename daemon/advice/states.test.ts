@@ -11,7 +11,7 @@ import { type AdviceStates, createAdviceStates } from './states.ts'
 const OUTCOMES = 100
 
 // Mutants: keep() that drops nothing; that does not put what is used behind the others; that drops what is in use;
-// drop() that leaves its bytes counted; begin() in the place of beginOnce(); a beginning that replaces what is kept.
+// drop() that leaves its bytes counted; begin() in the place of beginOnce().
 test('states are kept up to a number of bytes, those that were used last, and one that is larger by itself', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 137672c1eadd91486ce500c7d08a02f9dba1ec688bf8801f9b6af419e741851b
+-- functions: 227df2618a81d4529405bde091433962488b5f268ae8147dbdde2b13b464b010
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -30,15 +30,16 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['read events for a cycle', 10, () => `select seq from loci.prj_pending('${INSTANCE}', 'd', 10, 1048576)`],
   ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500)`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],
-  // The last one that is known; of ten the lengths, then the content; and the mark of the last.
-  ['fold on', 22, () => tail(ROWS - 20, 256)],
+  // The last one that is known; of ten the lengths, then the content; and the mark of the last. One of the first takes
+  // another back: its length, then it itself, and what it had added.
+  ['fold on', 26, () => tail(ROWS - 20, 256)],
   ['fold a page', 22, () => tail(1_000, 10)],
   // The loops of a function read ahead.
   ['evidence', 150, () => evidence],
 ]
 
-// Mutants: an equality in place of a range in order in prj_insert() (by key, by id), prj_replace() and
-// advice_projection(); clock_timestamp() in the loop of prj_expire().
+// Mutants: an equality in place of a range in order in prj_insert() (by key), prj_replace(), advice_projection() and
+// advice_tail() (both marks, the length of what is taken back); clock_timestamp() in the loop of prj_expire().
 test('a plan that was made while nothing was told finds one projection among many without reading the others', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const options = {
@@ -66,6 +67,8 @@ test('a plan that was made while nothing was told finds one projection among man
     for (let times = 0; times < SETTLED; times += 1) for (const [, , text] of CALLS) await rolledBack(client, text(++n))
     for (let from = 1; from <= ROWS; from += PIECE) await fill(admin, from)
     await admin(`update loci.databases set seq = ${ROWS}`)
+    await admin(`insert into loci.advice_snapshots (instance_id, database, seq, erased_at, head, bytes)
+      values ('${INSTANCE}', 'd', 500, 0, '\\x00', 0)`)
     const wrong: string[] = []
     for (const [name, most, text] of CALLS) {
       const rows = await rolledBack(client, text(++n))
@@ -82,10 +85,11 @@ test('a plan that was made while nothing was told finds one projection among man
 async function fill(admin: (text: string) => Promise<unknown>, from: number): Promise<void> {
   const numbers = `generate_series(${from}, ${from + PIECE - 1}) g`
   await admin(`insert into loci.projections (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
-      created_at, expires_at, digest)
+      created_at, expires_at, takes_back, digest)
     select '${INSTANCE}', 'd', g, 'crm', 'told ' || g, case when g % 2 = 1 then 'event' else 'tool_outcome' end,
       decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex'), '\\x${mac('content')}', 'support', '{"evidence_refs":["a"]}',
-      g % 2 = 1 and g > ${ROWS - 20}, now(), case when g % 200 = 0 then now() + interval '1 day' end, '\\x00' from ${numbers}`)
+      g % 2 = 1 and g > ${ROWS - 20}, now(), case when g % 200 = 0 then now() + interval '1 day' end,
+      case when g = ${ROWS - 2} then 100 end, '\\x00' from ${numbers}`)
   await admin(
     `update loci.projections p set digest = loci.prj_digest(p) where p.seq between ${from} and ${from + PIECE - 1}`,
   )

@@ -109,8 +109,8 @@ test('denied and cancelled calls leave no trace', () => {
   assert.deepEqual([state.t, state.tools.length], [0, 0])
 })
 
-// Mutant: `gap < to` without the rest, breaking after the first round.
-test('the best few are those of the whole list', () => {
+// Mutants: breaking when there are enough, or three steps too early.
+test('the best few are those of the whole list, also where the text hardly tells them apart', () => {
   const random = randomFrom(7)
   const tools = Array.from({ length: 120 }, (_, k) => `t${k}`)
   const topics = Array.from({ length: 40 }, (_, w) => `topic${w}`)
@@ -127,6 +127,20 @@ test('the best few are those of the whole list', () => {
     const whole = rank(state, catalogue, { ...ask, limit: tools.length })
     assert.equal(whole.length, tools.length)
     assert.deepEqual(rank(state, catalogue, { ...ask, limit: 5 }), whole.slice(0, 5))
+  }
+
+  // Those that fit best fail most: who is judged by text alone takes them.
+  const alike = stateOf(
+    tools.flatMap((tool, k) => [
+      ...times(20 + (k % 8), [tool, 'success', 'refund']),
+      ...times(3 * (k % 8), [tool, 'failure']),
+    ]),
+  )
+  for (let i = 0; i < 60; i++) {
+    const ask = { intent: wordsOf('refund'), taskClass: 'support', scope: null, seed: `evt-${i}`, explore: 0.5 }
+    const whole = rank(alike, new Catalogue(alike, null), { ...ask, limit: tools.length })
+    for (const limit of [1, 5, 20])
+      assert.deepEqual(rank(alike, new Catalogue(alike, null), { ...ask, limit }), whole.slice(0, limit))
   }
 })
 
