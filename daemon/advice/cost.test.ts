@@ -210,15 +210,21 @@ test('whoever asks first of a replica pays for the snapshot that it opens', asyn
     of20(`evt-${n}`, { task_intent: Array.from({ length: 30 }, (_, at) => `word${n}x${at}`).join(' ') }),
   )
   const { instance } = await stored(authority, daemon, [told])
-  // Begun when the snapshot is there: it makes none itself.
-  await using replica = await testDaemon({ replicaOf: daemon })
   const capability = instance.root({ ops: ['advice:read', 'kv:read'], ks: ['*/*'] })
-  const call = (line: string, body?: unknown) =>
-    replica.ask(line, { body, headers: { 'x-loci-capability': capability } })
   const ask = { taskClass: 'support', taskIntent: 'refund', sourceEventId: 'ask', limit: 1 }
-  for (let status = 0; status !== 200; ) status = (await call('POST /v1/advice/rank', ask)).status
-  let left = 0
-  while ((await call('GET /v1/kv/entries?limit=1')).status !== 429) left += 1
+  const leftAfterFirst = async () => {
+    // Begun when the snapshot is there: it makes none itself.
+    await using replica = await testDaemon({ replicaOf: daemon })
+    const call = (line: string, body?: unknown) =>
+      replica.ask(line, { body, headers: { 'x-loci-capability': capability } })
+    if ((await call('POST /v1/advice/rank', ask)).status !== 200) return undefined
+    let left = 0
+    while ((await call('GET /v1/kv/entries?limit=1')).status !== 429) left += 1
+    return left
+  }
+  // What a busy machine refused was charged too: another replica, then.
+  let left: number | undefined
+  while (left === undefined) left = await leftAfterFirst()
   const [{ bytes } = { bytes: 0 }] = await daemon.sql<{ bytes: number }>(
     'select sum(octet_length(body))::int as bytes from loci.advice_tools where instance_id = $1',
     [instance.svc],
