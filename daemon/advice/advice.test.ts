@@ -138,8 +138,10 @@ test('a policy by its reference denies tools, an unknown reference is echoed and
     assert.deepEqual(await verdict(ref), [ref, false, ['drop-table']])
 })
 
+// Mutants: BUDGET_FROM not looked at; BUDGET_OUTCOMES a hundred times as many; advice_recent() without the tail;
+// classes not compared in tailOf() or advice_recent(); `p.taken_by is null` left out of advice_recent().
 test('a failure budget denies a tool while too many of its last fifty outcomes failed, and not before ten', async () => {
-  const { put, rank, tell, outcome } = await fresh()
+  const { database, put, rank, tell, outcome } = await fresh()
   await put('default', [{ effect: 'deny', tool: '*', failureBudget: 0.5 }])
   const denied = async () =>
     (await rank({ candidate_tools: ['a', 'b'] })).policy.deniedTools.map((one) => one.reasonCode)
@@ -150,17 +152,45 @@ test('a failure budget denies a tool while too many of its last fifty outcomes f
   assert.deepEqual(await denied(), ['failure_budget'])
   await tell(...times(40, () => outcome('a', 'success')))
   assert.deepEqual(await denied(), [])
+  await tell(...times(40, () => outcome('a', 'failure', { task_class: 'travel' })))
+  assert.deepEqual(await denied(), [], 'those of another class')
+  // Of the last fifty, not of all eighty.
+  const failed = await tell(...times(30, () => outcome('a', 'failure')))
+  assert.deepEqual(await denied(), ['failure_budget'])
+  await daemon.sql(`insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'advice', now())`, [
+    own.svc,
+    database,
+  ])
+  await saved(database, 120)
+  assert.deepEqual(await denied(), ['failure_budget'], 'out of a snapshot')
+  const back = { ...outcome('', ''), projection_class: 'retraction', tools: [] }
+  await tell(
+    ...failed
+      .slice(0, 10)
+      .map(({ projectionId }) => ({ ...back, source_event_id: projectionId, supersedes: projectionId })),
+  )
+  assert.deepEqual(await denied(), [], 'what is taken back')
+  await tell(...times(20, () => outcome('a', 'failure')))
+  assert.deepEqual(await denied(), ['failure_budget'], 'with what no snapshot has yet')
 })
 
+// Mutants: isFree() that does not look at constraints; forbid_side_effects not looked at.
 test('constraints and declared side effects leave candidates out', async () => {
   const { put, rank } = await fresh()
-  await put('default', [{ effect: 'deny', tool: '*', sideEffects: true, taskClass: 'support' }])
   const candidate_tools = [
     { tool_id: 'dear', cost_usd: 9 },
     { tool_id: 'slow', latency_ms: 9_000 },
     { tool_id: 'writes', side_effects: true },
     'good',
   ]
+  // Without a policy.
+  const constraints = { max_cost_usd: 1, max_latency_ms: 10, forbid_side_effects: true }
+  const { rankedTools, policy } = await rank({ candidate_tools, constraints })
+  assert.deepEqual(
+    [rankedTools.map(({ toolId }) => toolId), policy.deniedTools.map(({ reasonCode }) => reasonCode)],
+    [['good'], ['constraint', 'constraint', 'constraint']],
+  )
+  await put('default', [{ effect: 'deny', tool: '*', sideEffects: true, taskClass: 'support' }])
 
   const answer = await rank({ candidate_tools, constraints: { max_cost_usd: 1, max_latency_ms: 10 } })
 
