@@ -78,7 +78,7 @@ export async function dearRequests(
   const measured = await dearCosts(report, world, daemon, kinds, PLAN_PER_SECOND)
   const list = measured.find(({ kind }) => kind.name === LISTS)
   if (process.argv.includes('--costs')) return list && costMutant(report, world, list)
-  const windows = await measure(daemon, quiet, kinds, lengths)
+  const windows = await measure(report, daemon, quiet, kinds, lengths)
   const live = await report.within(LIVE_P99_MS_MAX)
   for (const kind of kinds) {
     const own = windows.filter((window) => window.kind === kind)
@@ -96,6 +96,7 @@ export async function dearRequests(
 
 /** Rounds over all kinds, so that the debt of a kind's last window is worked off before its next one. */
 async function measure(
+  report: Report,
   daemon: LociProcess,
   quiet: WorldTenant,
   kinds: Kind[],
@@ -118,6 +119,8 @@ async function measure(
       })
       before = after
     }
+    const ratios = left.map((kind) => ratioOf(windows.filter((one) => one.kind === kind)).ratio.toFixed(1))
+    report.note(`round ${round + 1}: ${ratios.join(' ')} × of quiet so far, for ${left.length} kinds`)
     if (round + 1 >= rounds)
       left = left.filter((kind) => ratioOf(windows.filter((one) => one.kind === kind)).ratio > RATIO_MAX)
   }
@@ -298,7 +301,7 @@ async function mutants(
   await using mutant = await plantCounting()
   const lax = await mutant.startProgram('daemon', world.daemonSettings())
   await untilReady(lax.url)
-  const windows = await measure(lax, quiet, lists, { ...lengths, roundsMax: lengths.rounds })
+  const windows = await measure(report, lax, quiet, lists, { ...lengths, roundsMax: lengths.rounds })
   await lax.stop()
   const { isKept, figure } = verdictOf(windows, await report.within(LIVE_P99_MS_MAX))
   report.mutant('the rate counts requests', isKept ? undefined : figure)
