@@ -111,7 +111,7 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 function limited(ms: number): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    'The instance has used up the work per second of its plan. A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer or, of a recall, a cycle or advice, read for it, per 4 KiB that a cycle takes in and per 32 KiB of the index that an erasure writes anew; a consistency call costs 50.',
+    'The instance has used up the work per second of its plan. A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer or, of a recall, a cycle or advice, read for it, per 16 KiB of records that are stored, per 4 KiB that a cycle takes in and per 32 KiB of the index that an erasure writes anew; a consistency call costs 50.',
     { retryAfterMs: Math.ceil(ms) },
   )
 }

@@ -191,11 +191,13 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
     const macs = macsOf(await keys.of(instance.id))
     const source = sourceOf(call)
     const records = writes.map((write) => newRecord(write, macs, source))
+    const room = roomOf(records)
+    call.countRead(STORED * room.bytes)
     const claim = await claims.claimOf(call)
     const fill = async (sql: Sql, kept: object) =>
       JSON.parse(answer(await refilled(sql, caller, (kept as Kept).records))) as object
     try {
-      if (records.length > 0) await quota.requireRoom(instance, roomOf(records), pool)
+      if (records.length > 0) await quota.requireRoom(instance, room, pool)
     } catch (refusal) {
       // A repeat of what was done before the quota was used up is still answered.
       const stored = claim && (await findAnswer(pool, claim.scope))
@@ -257,6 +259,11 @@ function sourceOf({ caller, requestId }: Pick<WriteCall, 'caller' | 'requestId'>
 
 /** Of a row beside its body: its key, its source event, its digest. */
 const ROW_BYTES = 600
+/**
+ * A byte that is stored is charged as so many that were read: its words are analysed and indexed. A hundred records of
+ * 9 KB took 22 % of a core at the rate of the plan free, paid by the body alone.
+ */
+const STORED = 4
 
 function roomOf(records: NewRecord[]): { records: number; bytes: number } {
   return {
