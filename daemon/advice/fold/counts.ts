@@ -176,9 +176,13 @@ export class Postings {
     return this.#slots.byteLength + this.#numbers.byteLength
   }
 
-  /** Room for so many entries, where it is known that they come. */
-  reserve(entries: number): void {
-    if (this.#end === 0) this.#numbers = new Int32Array(Math.max(64, entries * 4))
+  /** Room where it is known what comes. Lists that grow leave about as much behind as they take. */
+  reserve(keys: number, entries: number): void {
+    assert(this.#end === 0)
+    this.#numbers = new Int32Array(Math.max(64, entries * 4))
+    let length = this.#slots.length
+    while (keys * SLOT * 2 >= length) length *= 2
+    this.#slots = new Int32Array(length)
   }
 
   /** As it is now: no longer that of the key once something is added. */

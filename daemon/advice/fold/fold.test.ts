@@ -67,12 +67,20 @@ class Rows {
   }
 }
 
-function folded(list: readonly Told[], { snapshotEvery, openEvery }: { snapshotEvery: number; openEvery: number }) {
+interface Folding {
+  snapshotEvery: number
+  openEvery: number
+  /** Behind so many operations. */
+  fullBehind?: number
+}
+
+function folded(list: readonly Told[], { snapshotEvery, openEvery, fullBehind }: Folding) {
   const rows = new Rows()
   const ledger: Ledger = new Map()
   let state = emptyState()
   let opened = 0
   for (const [i, told] of list.entries()) {
+    if (i === fullBehind) state.isFull = { words: true, tallies: true }
     apply(state, told, ledger)
     if ((i + 1) % snapshotEvery === 0) rows.save(state)
     if ((i + 1) % openEvery !== 0) continue
@@ -207,6 +215,85 @@ test('the outcomes of one projection are weighed by one look at all tools, of wh
   const tools = Array.from({ length: 64 }, (_, n) => `tool ${n}`)
   assert.equal(apply(state, toldOf('x', 'failure', tools), ledger), 8_192)
   assert.equal(ledger.get('x')?.weights.length, 64)
+})
+
+const told1 = (id: string, tool: string, fields: Partial<Told>): Told => ({
+  ...toldOf(id, 'success', [tool]),
+  ...fields,
+})
+const entriesOf = ({ terms, pairs }: AdviceState) => terms.entries + pairs.entries
+
+// Mutants: teaches() always true; by `t % 4` (a tool of four learns nothing); u left out of it; left out of subtract().
+test('behind 16,384 outcomes fewer and fewer teach, a tool as many as another, a new one at once; all is taken back', () => {
+  const state = emptyState()
+  const ledger: Ledger = new Map()
+  const tools = ['a', 'b', 'c', 'd']
+  for (const tool of [...tools, 'late']) apply(state, told1(`name ${tool}`, tool, { intent: null }), ledger)
+  const names = entriesOf(state)
+  const count = 65_536
+  const word = (i: number) => wordsOf(`w${i.toString(36)}x`)
+  for (let i = 0; i < count; i++) apply(state, told1(`p${i}`, tools[i % 4] as string, { intent: word(i) }), ledger)
+  const taught = entriesOf(state) - names
+  assert.ok(Math.abs(taught - 24_576) < 100, `${taught} taught`)
+  for (const { name, terms } of state.tools.slice(0, 4))
+    assert.ok(Math.abs(terms.size - taught / 4) < 100, `${name} was taught ${terms.size}`)
+  for (let i = 0; i < 7; i++) apply(state, told1(`late${i}`, 'late', { intent: word(count + i) }), ledger)
+  assert.equal(state.tools[4]?.terms.size, 7)
+  for (const id of [...ledger.keys()]) apply(state, { ...told1(`r ${id}`, '', {}), tools: [], takesBack: id }, ledger)
+  assert.deepEqual([entriesOf(state), state.successes, lowestOf(state) > -1e-9], [names, 0, true])
+})
+
+// Mutants: ENTRIES_MAX or TALLIES_MAX = 1e9; isFull left out of learnTerm(), of learnPair() or of requireCells().
+test('a database has as many entries of words, and as many tallies, as may be; known ones go on', () => {
+  const state = emptyState()
+  const tools = Array.from({ length: 64 }, (_, n) => `tool ${n}`)
+  const said = (from: number) =>
+    wordsOf(Array.from({ length: 128 }, (_, n) => `w${(from + n).toString(36)}x`).join(' '))
+  for (let n = 0; n < 1_200; n++)
+    apply(state, { ...toldOf(`w${n}`, 'success', tools.slice(n % 60, (n % 60) + 4)), intent: said(n * 128) }, new Map())
+  const entries = entriesOf(state)
+  assert.ok(entries >= 2 ** 20 && entries < 2 ** 20 + 1_024, `${entries} entries`)
+  const [term] = said(0).terms
+  const count = () => state.tools[0]?.terms.get(term?.key ?? 0)
+  assert.equal(count(), 1)
+  apply(state, { ...toldOf('known', 'success', ['tool 0']), intent: said(0) }, new Map())
+  apply(state, { ...toldOf('new', 'success', ['tool 0']), intent: said(1e6) }, new Map())
+  assert.deepEqual([entriesOf(state), count()], [entries, 2])
+
+  for (let n = 0; n < 2_100; n++)
+    apply(state, { ...toldOf(`s${n}`, 'success', tools), intent: null, scope: `s${n}` }, new Map())
+  const { tallies } = state
+  assert.ok(tallies >= 2 ** 17 && tallies < 2 ** 17 + 128, `${tallies} tallies`)
+  apply(state, { ...toldOf('known scope', 'success', ['tool 0']), intent: null, scope: 's0' }, new Map())
+  apply(state, { ...toldOf('new scope', 'success', ['tool 0']), intent: null, scope: 'new' }, new Map())
+  assert.equal(state.tallies, tallies)
+  const cell = state.tools[0]?.cells.get('a\0s0')
+  assert.equal(cell?.tallies.get('ptr_a')?.attempts, 2)
+  const attempts = cell?.n
+  apply(state, { ...toldOf('p', 'success', ['tool 0']), partner: 'ptr_b', intent: null, scope: 's0' }, new Map())
+  assert.equal(cell?.n, attempts, 'what has no tally is not counted: nobody could tell when the cell is empty')
+})
+
+// Mutants: isFull left out of takeSnapshot(); tallies of a full state made in tally() (their cell did not count them).
+test('a full state is the same with snapshots and without, and all of it can be taken back', () => {
+  const list = LIST.slice(0, 20_000)
+  const fullBehind = 500
+  const { state, ledger } = folded(list, { ...NEVER, fullBehind })
+  for (const every of [1, 7, 256])
+    assert.equal(
+      bytesOf(folded(list, { snapshotEvery: every, openEvery: every * 100, fullBehind }).state) === bytesOf(state),
+      true,
+      `with snapshots every ${every}`,
+    )
+  const open = folded(list, NEVER).state
+  assert.ok(entriesOf(state) < entriesOf(open) && state.tallies < open.tallies)
+  const names = emptyState()
+  for (const { name } of state.tools) apply(names, { ...told1(name, name, { intent: null }) }, new Map())
+  for (const id of [...ledger.keys()]) {
+    apply(state, { ...told1(`r ${id}`, '', {}), tools: [], takesBack: id }, ledger)
+    if (state.tallies % 64 === 0) assert.ok(lowestOf(state) > -1e-9)
+  }
+  assert.deepEqual([entriesOf(state), state.tallies, state.successes], [entriesOf(names), 0, 0])
 })
 
 /** Every counter of both, decayed to the state's time: a cell that is gone is one that stands at nothing. */

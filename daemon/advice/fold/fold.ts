@@ -6,10 +6,21 @@
 // was added, so it is as if the outcome had passed as time and added nothing. A retraction that comes before its
 // outcome is remembered in the ledger. Repeated, or of what added nothing, it does nothing.
 
-import { HEALTH_SPARE, POOL_HALF_LIFE, RELIABILITY_HALF_LIFE, TAUGHT_MAX, TOOLS_MAX } from './parameters.ts'
+import {
+  ENTRIES_MAX,
+  HEALTH_SPARE,
+  POOL_HALF_LIFE,
+  RELIABILITY_HALF_LIFE,
+  TALLIES_MAX,
+  TAUGHT_ALL,
+  TAUGHT_MAX,
+  TAUGHT_YOUNG,
+  TOOLS_MAX,
+} from './parameters.ts'
 import {
   type AdviceState,
   beliefOf,
+  type Cell,
   cellKeys,
   half,
   healthDecay,
@@ -91,10 +102,12 @@ export function apply(state: AdviceState, told: Told, ledger: Ledger): number {
     const added = { place, tool: name, t: state.t, u: tool.u, attempt, expected }
     // When its retraction came first it takes its number and adds nothing.
     if (!isTakenBack) add(state, k, tool, told, outcome, added)
-    if (!isTakenBack && value > 0) steps += TAUGHT_STEPS * taughtBy(told)
+    if (!isTakenBack && value > 0 && teaches(added)) steps += TAUGHT_STEPS * taughtBy(told)
     state.changed.add(k)
     weights.push(added)
   }
+  state.isFull.words ||= state.terms.entries + state.pairs.entries >= ENTRIES_MAX
+  state.isFull.tallies ||= state.tallies >= TALLIES_MAX
   ledger.set(told.id, { told, weights, isTakenBack })
   return steps
 }
@@ -134,7 +147,7 @@ function sharesOf(scores: Float64Array): Shares {
 function add(state: AdviceState, k: number, tool: Tool, told: Told, outcome: string, weights: Weights): void {
   const { t, u, attempt, expected } = weights
   const value = VALUES[outcome] ?? 0
-  for (const counter of [tool.reliability, ...requireCells(tool, told)]) {
+  for (const counter of [tool.reliability, ...requireCells(state, tool, told)]) {
     const decay = half(t - counter.t, RELIABILITY_HALF_LIFE)
     counter.a = counter.a * decay + value
     counter.n = counter.n * decay + attempt
@@ -145,7 +158,8 @@ function add(state: AdviceState, k: number, tool: Tool, told: Told, outcome: str
   const passed = half(t - state.pool.t, POOL_HALF_LIFE)
   state.pool = { a: state.pool.a * passed + value, n: state.pool.n * passed + 1, t }
   tally(state, tool, told, outcome, 1)
-  learn(state, k, tool, told, value)
+  if (teaches(weights)) learn(state, k, tool, told, value)
+  state.successes += value
 }
 
 function takeBack(state: AdviceState, id: string, ledger: Ledger): void {
@@ -164,7 +178,7 @@ function subtract(state: AdviceState, k: number, tool: Tool, told: Told, weights
   const { place, t, u, attempt, expected } = weights
   const outcome = told.tools[place]?.outcome ?? ''
   const value = VALUES[outcome] ?? 0
-  for (const counter of [tool.reliability, ...requireCells(tool, told)]) {
+  for (const counter of [tool.reliability, ...requireCells(state, tool, told)]) {
     const decay = half(counter.t - t, RELIABILITY_HALF_LIFE)
     counter.a -= value * decay
     counter.n -= attempt * decay
@@ -176,14 +190,18 @@ function subtract(state: AdviceState, k: number, tool: Tool, told: Told, weights
   state.pool.a -= value * passed
   state.pool.n -= passed
   tally(state, tool, told, outcome, -1)
-  learn(state, k, tool, told, -value)
+  if (teaches(weights)) learn(state, k, tool, told, -value)
+  state.successes -= value
 }
 
-function requireCells(tool: Tool, { taskClass, scope }: Told) {
-  return cellKeys(taskClass, scope).map((key) => {
-    const cell = tool.cells.get(key) ?? { a: 0, n: 0, t: 0, tallies: new Map() }
+/** Where the state is full, those that have a tally of the partner. */
+function requireCells(state: AdviceState, tool: Tool, { taskClass, scope, partner }: Told): Cell[] {
+  return cellKeys(taskClass, scope).flatMap((key) => {
+    const known = tool.cells.get(key)
+    if (state.isFull.tallies) return known?.tallies.has(partner) ? [known] : []
+    const cell = known ?? { a: 0, n: 0, t: 0, tallies: new Map() }
     tool.cells.set(key, cell)
-    return cell
+    return [cell]
   })
 }
 
@@ -191,7 +209,7 @@ function requireCells(tool: Tool, { taskClass, scope }: Told) {
 function tally(state: AdviceState, tool: Tool, { partner, taskClass, scope }: Told, outcome: string, by: number): void {
   for (const key of cellKeys(taskClass, scope)) {
     const tallies = tool.cells.get(key)?.tallies
-    if (tallies === undefined) continue
+    if (tallies === undefined || (state.isFull.tallies && !tallies.has(partner))) continue
     const { attempts, successes, failures } = tallies.get(partner) ?? { attempts: 0, successes: 0, failures: 0 }
     const sum = {
       attempts: attempts + by,
@@ -208,11 +226,17 @@ function tally(state: AdviceState, tool: Tool, { partner, taskClass, scope }: To
 
 function learn(state: AdviceState, k: number, tool: Tool, told: Told, value: number): void {
   if (value === 0) return
-  state.successes += value
   const { intent } = told
   const each = eachOf(told)
   for (const { key } of intent?.terms.slice(0, each) ?? []) learnTerm(state, k, tool, key, value)
   for (const pair of intent?.pairs.slice(0, each) ?? []) learnPair(state, k, tool, pair, value)
+}
+
+/** By its numbers alone, so what it taught is known when it is taken back. Stirred: tools may come in turns. */
+function teaches({ t, u }: Weights): boolean {
+  if (t <= TAUGHT_ALL || u <= TAUGHT_YOUNG) return true
+  const doublings = 32 - Math.clz32((t - 1) / TAUGHT_ALL)
+  return Math.imul(t, 0x9e3779b1) >>> (31 - doublings) === 0
 }
 
 /** Of the intent, the first so many terms and pairs are taught: all of them where it tells of four tools or fewer. */

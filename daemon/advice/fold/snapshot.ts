@@ -6,7 +6,7 @@ import { ByteReader, ByteWriter } from './bytes.ts'
 import { type AdviceState, type Counter, emptyState, indexTerm, requireTool, type Tool } from './state.ts'
 
 /** Raise it with any change of the fold, of its parameters or of these bytes. */
-const FOLD_VERSION = 2
+const FOLD_VERSION = 3
 /** A snapshot of another version is not read: the outcomes are folded again, with the weights that were stored. */
 const SNAPSHOT_VERSION = FOLD_VERSION * 65_536 + analyserOf('auto')
 
@@ -28,6 +28,12 @@ export function takeSnapshot(state: AdviceState): Snapshot {
   head.whole(state.t)
   head.real(state.successes)
   writeCounter(head, state.pool)
+  head.whole(Number(state.isFull.words))
+  head.whole(Number(state.isFull.tallies))
+  for (const { keys, entries } of [state.terms, state.pairs]) {
+    head.whole(keys)
+    head.whole(entries)
+  }
   const tools = [...state.changed]
     .sort((x, y) => x - y)
     .map((place) => {
@@ -49,10 +55,8 @@ export function* openSnapshot(head: Buffer, tools: readonly ToolRow[]): Generato
   state.t = reader.whole()
   state.successes = reader.real()
   state.pool = readCounter(reader)
-  // An entry takes four or five bytes; of those most are of pairs.
-  const bytes = tools.reduce((sum, row) => sum + row.bytes.length, 0)
-  state.terms.reserve(Math.ceil(bytes / 12))
-  state.pairs.reserve(Math.ceil(bytes / 8))
+  state.isFull = { words: reader.whole() === 1, tallies: reader.whole() === 1 }
+  for (const postings of [state.terms, state.pairs]) postings.reserve(reader.whole(), reader.whole())
   for (const { place, name, bytes } of tools) {
     if (requireTool(state, name) !== place) throw new Error(`advice snapshot: tool ${place} is missing or twice`)
     readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))

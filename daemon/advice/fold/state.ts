@@ -73,12 +73,18 @@ export interface AdviceState {
   length: number
   /** How many tallies the cells of all tools have. */
   tallies: number
+  /**
+   * Once there were as many as may be, no entry of words, or no tally, is made any more, not even in the place of one
+   * that was taken back: what is there was there when it became full, so a retraction finds exactly what was added.
+   */
+  isFull: { words: boolean; tallies: boolean }
 }
 
 export function emptyState(): AdviceState {
   return {
     ...{ t: 0, successes: 0, pool: { a: 0, n: 0, t: 0 }, lengths: [], length: 0, tallies: 0 },
     ...{ tools: [], byName: new Map(), changed: new Set(), terms: new Postings(), pairs: new Postings() },
+    isFull: { words: false, tallies: false },
   }
 }
 
@@ -107,11 +113,13 @@ export function indexTerm(state: AdviceState, k: number, key: number, by: number
 
 /** Counts are multiples of a half, so what is taken back leaves nothing behind. */
 export function learnTerm(state: AdviceState, k: number, tool: Tool, key: number, by: number): void {
+  if (state.isFull.words && !tool.terms.has(key)) return
   indexTerm(state, k, key, by)
   tool.terms.add(key, by)
 }
 
 export function learnPair(state: AdviceState, k: number, tool: Tool, pair: number, by: number): void {
+  if (state.isFull.words && !tool.pairs.has(pair)) return
   state.pairs.add(pair, k, by)
   tool.pairs.add(pair, by)
 }
