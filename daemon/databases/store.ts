@@ -56,6 +56,17 @@ export interface Due {
   database: string
 }
 
+/** Those of the kinds that have something due, in their order. */
+export async function listDueKinds(sql: Sql, kinds: string[]): Promise<string[]> {
+  const { rows } = await sql.query<{ kind: string }>({
+    name: 'due_kinds',
+    text: `select k.kind from unnest($1::text[]) with ordinality k(kind, ord)
+      where exists (select from loci.due d where d.kind = k.kind and d.at <= now()) order by k.ord`,
+    values: [kinds],
+  })
+  return rows.map(({ kind }) => kind)
+}
+
 /** Claims what is due, the oldest first; concurrent workers skip each other's rows. */
 export async function claimDue(sql: Sql, kind: string, limit: number): Promise<Due[]> {
   const { rows } = await sql.query<Due>({
