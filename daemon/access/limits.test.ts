@@ -228,8 +228,11 @@ test('of large lists at once a few are answered and the others find what those h
     assert.ok(answers.every(({ status }) => status === 200 || status === 429))
     return answers.filter(({ status }) => status === 200).length
   }
-  const small = await authority.addInstance({ limits: LIMITS })
-  assert.equal(countAnswered(await listsAtOnce(small, 120)), 40)
+  let answers: TestAnswer[]
+  // Who waits longer than 300 ms for a slot is told 503: again, on a busy machine.
+  do answers = await listsAtOnce(await authority.addInstance({ limits: LIMITS }), 120)
+  while (answers.some(({ status }) => status === 503))
+  assert.equal(countAnswered(answers), 40)
 
   const blocker = openPool({
     url: daemon.database.adminUrl,
@@ -238,7 +241,6 @@ test('of large lists at once a few are answered and the others find what those h
     onError: () => {}, // The statement that needed the connection fails by itself.
   })
   const operations = Array.from({ length: 100 }, (_, n) => ({ op: 'put', key: `k${n}`, value: 'x'.repeat(9_000) }))
-  let answers: TestAnswer[]
   // The four that may run at once wait for the table, so that all have arrived before the first has cost anything. They
   // wait 1.25 s; a machine that is slower than that tells them 503: again.
   do {

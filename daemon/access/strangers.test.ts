@@ -37,7 +37,7 @@ test('of tokens of instances that live elsewhere, from an address over its failu
 
   let refused = 0
   const asked = tokens.map(async (token) => {
-    if ((await list(token)).text.includes('OVERLOADED')) refused += 1
+    if ((await list(token)).text.includes('limit of concurrent requests')) refused += 1
   })
   await eventually(() => refused === AT_ONCE - 5)
   await holder.query({ text: 'rollback' })

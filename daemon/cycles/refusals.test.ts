@@ -27,33 +27,47 @@ const recordsIn = (database: string) => daemon.sql('select from loci.records whe
 
 // Mutants: runOnce() that goes on beyond `until`; turns.take() without its timer (the second waits for the first).
 test('a cycle that cannot commit within its time in the queue is 409, whether others or a write came first', async () => {
-  const { run, call, get } = cyclesOf(ada, 'busy')
-  await run()
   const url = daemon.database.adminUrl
   const owner = openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError })
-  const client = await owner.client()
-  await client.query({ text: 'begin' })
-  await client.query({ text: `select from loci.databases where name = 'busy' for update` })
-  const send = (queueMs: number) => {
-    const limits = { queueMs, maxDurationMs: 10_000 }
-    return call('POST /v1/cognitive/cycles', { observations: [{ content: `Within ${queueMs}` }], limits })
+  const outrun = async (database: string) => {
+    const { run, call } = cyclesOf(ada, database)
+    await run()
+    const client = await owner.client()
+    await client.query({ text: 'begin' })
+    await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
+    const send = (queueMs: number) => {
+      const limits = { queueMs, maxDurationMs: 10_000 }
+      return call('POST /v1/cognitive/cycles', { observations: [{ content: `Within ${queueMs}` }], limits })
+    }
+    let over = 0
+    const sent = (queueMs: number) => send(queueMs).finally(() => (over += 1))
+    const first = sent(0)
+    // It stands at the lock when it commits; the other waits for its turn, and then to be counted as an attempt.
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const atLock = (count: number) => eventually(async () => over > 0 || (await daemon.sql(waiting)).length === count)
+    await atLock(1)
+    const second = sent(1)
+    await atLock(2)
+    // As an erasure does.
+    const erased = 'update loci.databases set mem_erased_at = mem_erased_at + 1 where name = $1'
+    await client.query({ text: erased, values: [database] })
+    await client.query({ text: 'commit' })
+    client.release()
+    return Promise.all([first, second])
   }
-  const first = send(0)
-  // It stands at the lock when it commits; the other waits for its turn, and then to be counted as an attempt.
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await eventually(async () => (await daemon.sql(waiting)).length === 1)
-  const second = send(1)
-  await eventually(async () => (await daemon.sql(waiting)).length === 2)
-  // As an erasure does.
-  await client.query({ text: `update loci.databases set mem_erased_at = mem_erased_at + 1 where name = 'busy'` })
-  await client.query({ text: 'commit' })
-  client.release()
+  let database = 'busy'
+  let answers = await outrun(database)
+  // Who waits at the lock for more than 1.25 s, on a busy machine, is told 503: again.
+  for (let n = 1; answers.some(({ status }) => status === 503); n += 1) {
+    database = `busy-${n}`
+    answers = await outrun(database)
+  }
   await owner.close()
-  for (const { status, error } of await Promise.all([first, second]))
-    assert.deepEqual([status, error?.code], [409, 'CYCLE_BUSY'])
+  for (const { status, error } of answers) assert.deepEqual([status, error?.code], [409, 'CYCLE_BUSY'])
+  const { run, get } = cyclesOf(ada, database)
   const { totalCycles, attempts } = await get<Stats>('/v1/cognitive/stats')
   assert.deepEqual([totalCycles, attempts.failed, attempts.lastFailureCode], [1, 2, 'CYCLE_BUSY'])
-  assert.deepEqual(await recordsIn('busy'), [])
+  assert.deepEqual(await recordsIn(database), [])
   await run()
   assert.equal((await get<Stats>('/v1/cognitive/stats')).attempts.consecutiveFailures, 0)
 })

@@ -32,7 +32,7 @@ async function standStill({ database }: TestManagement, table: string) {
 async function refusedOf(send: () => Promise<{ status: number; text: string }>, most: number) {
   let refused = 0
   const asked = Array.from({ length: AT_ONCE }, async () => {
-    if ((await send()).text.includes('OVERLOADED')) refused += 1
+    if ((await send()).text.includes('limit of concurrent requests')) refused += 1
   })
   await eventually(() => refused >= most)
   return { refused: () => refused, all: Promise.all(asked) }
