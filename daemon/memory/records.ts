@@ -79,8 +79,17 @@ function requireBytes(name: string, text: string, max: number): void {
     throw new ApiError('PAYLOAD_TOO_LARGE', `The ${name} of a record may have at most ${max} bytes.`)
 }
 
+/** A cycle makes the body of what came in twice: to refuse it, and when it is stored. */
+const surfaces = new WeakMap<RecordWrite, number>()
+
+function surfaceOf(write: RecordWrite): number {
+  const known = surfaces.get(write) ?? readSurface(write)
+  surfaces.set(write, known)
+  return known
+}
+
 /** What the index will find in the text itself, but for what only its neighbours tell (novelty, an answer). */
-function surfaceOf({ content }: RecordWrite): number {
+function readSurface({ content }: RecordWrite): number {
   const { flags, caps } = analyseSurface(content, 'auto')
   const weights = SALIENCE_WEIGHTS
   const shown = (flag: number, weight: number) => (flags & flag ? weight : 0)

@@ -191,13 +191,11 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
     const macs = macsOf(await keys.of(instance.id))
     const source = sourceOf(call)
     const records = writes.map((write) => newRecord(write, macs, source))
-    const room = roomOf(records)
-    call.countRead(STORED * room.bytes)
     const claim = await claims.claimOf(call)
     const fill = async (sql: Sql, kept: object) =>
       JSON.parse(answer(await refilled(sql, caller, (kept as Kept).records))) as object
     try {
-      if (records.length > 0) await quota.requireRoom(instance, room, pool)
+      if (records.length > 0) await quota.requireRoom(instance, roomOf(records), pool)
     } catch (refusal) {
       // A repeat of what was done before the quota was used up is still answered.
       const stored = claim && (await findAnswer(pool, claim.scope))
@@ -217,6 +215,8 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
     if (done.outcome === 'refused') throw refusalOf(caller, done.why, writes.length > 1 ? done.at : undefined)
     const refused = done.records.find(({ outcome }) => outcome !== 'done' && outcome !== 'known')
     if (refused) throw refusalOf(caller, refused.outcome)
+    const stored = records.filter((_, at) => done.records[at]?.outcome === 'done')
+    call.countRead(STORED * roomOf(stored).bytes)
     return reply(200, answer(done.records.map(recordText)))
   }
 

@@ -196,7 +196,7 @@ export async function findRecords(
 }
 
 /** A page ends with the record that goes over it. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024
+const PAGE_BYTES_MAX = 1024 * 1024
 
 /** Newest first, numbered below `below`. */
 export async function listRecords(
