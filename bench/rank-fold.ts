@@ -1,5 +1,6 @@
 // Processor time of a rank as the daemon computes it, without a database and HTTP: by tools, and by outcomes folded.
 
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { Catalogue } from '@loci/daemon/advice/fold/catalogue.ts'
 import { apply, type Ledger } from '@loci/daemon/advice/fold/fold.ts'
 import { EXPLORE } from '@loci/daemon/advice/fold/parameters.ts'
@@ -71,9 +72,9 @@ function rankMs(state: AdviceState, intent: () => string): number {
 
 function snapshotBytes(state: AdviceState): { size: number; openMs: number } {
   for (const k of state.tools.keys()) state.changed.add(k)
-  const { head, tools } = takeSnapshot(state)
+  const { head, tools } = atOnce(takeSnapshot(state))
   const startedAt = process.cpuUsage()
-  Array.from(openSnapshot(head, tools))
+  atOnce(openSnapshot(head, tools))
   return { size: tools.reduce((sum, { bytes }) => sum + bytes.length, head.length), openMs: cpuMs(startedAt) }
 }
 

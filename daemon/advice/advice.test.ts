@@ -157,10 +157,11 @@ test('a failure budget denies a tool while too many of its last fifty outcomes f
   // Of the last fifty, not of all eighty.
   const failed = await tell(...times(30, () => outcome('a', 'failure')))
   assert.deepEqual(await denied(), ['failure_budget'])
-  await daemon.sql(`insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'advice', now())`, [
-    own.svc,
-    database,
-  ])
+  await daemon.sql(
+    `insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'advice', now())
+    on conflict (instance_id, database, kind) do update set at = now()`,
+    [own.svc, database],
+  )
   await saved(database, 120)
   assert.deepEqual(await denied(), ['failure_budget'], 'out of a snapshot')
   const back = { ...outcome('', ''), projection_class: 'retraction', tools: [] }
@@ -268,10 +269,11 @@ test('a restart, another replica, dropped snapshots and snapshots at other momen
   await tell({ ...outcome('', ''), projection_class: 'retraction', tools: [], supersedes: told[30] as string })
   assert.deepEqual(await answers(daemon), await answers(scratch), 'after a retraction without a snapshot')
   // Snapshots at another moment: one is due now.
-  await daemon.sql(`insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'advice', now())`, [
-    own.svc,
-    database,
-  ])
+  await daemon.sql(
+    `insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'advice', now())
+    on conflict (instance_id, database, kind) do update set at = now()`,
+    [own.svc, database],
+  )
   await saved(database, 300)
   await using later = await testDaemon({ replicaOf: daemon })
   assert.deepEqual(await answers(later), await answers(daemon), 'with a snapshot taken at another moment')

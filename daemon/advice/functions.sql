@@ -110,8 +110,8 @@ $$;
 
 -- Stores a snapshot: the head, the tools that changed since the one numbered p_base (or all: p_is_whole), and the
 -- weights since. done; or moved: the database was made anew, something was erased, or the rows of other tools are not
--- those of p_base. Who comes second with no more than is stored changes nothing. Called by saveSnapshot(), due kind
--- `advice`. Locks: the head, rows, the due row, totals.
+-- those of p_base, or of another version. Who comes second with no more than is stored changes nothing. Called by
+-- saveSnapshot(), due kind `advice`. Locks: the head, rows, the due row, totals.
 create or replace function loci.advice_save(p_instance text, p_database text, p_life text, p_base bigint, p_is_whole boolean, p_seq bigint,
   p_erased_at bigint, p_head text, p_tools json, p_weights json) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -128,7 +128,9 @@ begin
   end if;
   select * into v_stored from loci.advice_snapshots s where s.instance_id = p_instance and s.database = p_database;
   if p_life <> extract(epoch from (v_entered.head).created_at)::text or (v_entered.head).prj_erased_at <> p_erased_at
-    or (not p_is_whole and (v_stored.seq is null or v_stored.erased_at <> p_erased_at or v_stored.seq < p_base)) then
+    or (not p_is_whole and (v_stored.seq is null or v_stored.erased_at <> p_erased_at or v_stored.seq < p_base
+      -- The version stands first, in three bytes: rows of two folds do not make one state.
+      or substr(v_stored.head, 1, 3) <> substr(decode(p_head, 'base64'), 1, 3))) then
     return 'moved';
   end if;
   if p_is_whole or v_stored.seq < p_seq then

@@ -143,6 +143,21 @@ test('what a lost snapshot had of each outcome is stored again, and can be taken
   assert.equal(await rank(), await rank(begun))
 })
 
+// While a cell is upgraded, replicas of the version before store theirs too. Mutant: no substr() in advice_save().
+test('a snapshot of another version is replaced whole, with the tools that have not changed', async () => {
+  const { outcome, tell, rank, snapshot } = await partnerOf('version')
+  await tell(...times(5, () => outcome('still')), ...times(5, () => outcome('told')))
+  await snapshot()
+  await daemon.sql(
+    `update loci.advice_snapshots set head = set_byte(head, 0, get_byte(head, 0) # 1) where database = 'version'`,
+  )
+  await daemon.sql(`update loci.advice_tools set body = '\\x00' where database = 'version' and name = 'still'`)
+  await tell(outcome('told'))
+  await snapshot()
+  await using begun = await testDaemon({ replicaOf: daemon })
+  assert.equal(await rank(begun), await rank())
+})
+
 // Mutant: p_through in place of p_stored in advice_evidence().
 test('a snapshot that is stored between the reading of the tail and of the evidence hides no older outcome', async () => {
   const { outcome, tell, snapshot } = await partnerOf('between')

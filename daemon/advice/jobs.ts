@@ -15,10 +15,17 @@ interface SaveOptions {
 /** The handler of due work `advice`. What it folds is charged, as to a rank: whoever told it made the work. */
 export function savingAdvice({ states, pool, rates, findInstance }: SaveOptions) {
   return async (_: Sql, due: Due): Promise<void> => {
-    const { rows, bytes } = readBy(await states.save(pool, due))
-    const instance = await findInstance(due.instanceId)
-    if (!instance) return
-    const { requests_per_second: perSecond, burst } = instance.limits
-    rates.charge(instance.id, perSecond, burst, unitsOf(rows, bytes), true)
+    let units = 0
+    try {
+      await states.save(pool, due, (work) => {
+        const { rows, bytes } = readBy(work)
+        units += unitsOf(rows, bytes)
+      })
+    } finally {
+      // Also where it could not be stored: what was folded is kept, and the next attempt has nothing to fold.
+      const instance = await findInstance(due.instanceId)
+      const { requests_per_second: perSecond = 0, burst = 0 } = instance?.limits ?? {}
+      if (instance) rates.charge(instance.id, perSecond, burst, units, true)
+    }
   }
 }

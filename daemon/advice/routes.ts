@@ -1,6 +1,7 @@
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
+import { createTurn } from '@loci/chassis/turn.ts'
 import {
   type AdviceRequest,
   adviceRequest,
@@ -26,6 +27,7 @@ import { answerOf, boundedOutcomes, candidatesOf, type Evidence, judgedOf, reque
 import { LOOKS_MAX, SHOWN_MAX } from './evidence.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
+import { cellKeys } from './fold/state.ts'
 import { wordsOf } from './fold/words.ts'
 import {
   BUDGET_LOOKS_MAX,
@@ -196,6 +198,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const place = { instanceId: caller.instance.id, database: caller.database }
     return shares.inTurn(place.instanceId, async () => {
       requireRate()
+      // Before what is awaited, as what is answered is behind it: a rank of many tools holds the thread in three parts.
+      const intent = wordsOf(request.taskIntent)
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
       const { known, policy, fallback, work, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
       const folded = readBy(work)
@@ -210,12 +214,14 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       const { denied, allowed } = isFree(held, request)
         ? { denied: [], allowed: null }
         : await judgePolicy(place, known, held, candidates, request, countRows)
+      const turn = createTurn()
       // From here to the next await nobody folds on: what is told below is of one state.
-      const judged = judge(known, request, candidates, allowed, countRows)
+      const judged = judge(known, request, intent, candidates, allowed, countRows)
       const evidence = await evidenceOf(place, known, request, judged, moment)
       countRows(evidence.read * ROWS.read + evidence.looked * ROWS.looked + evidence.events * ROWS.event)
       countRows((evidence.shown + evidence.refs.length) * ROWS.shown)
       countRead(evidence.bytes)
+      await turn()
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
   }
@@ -313,7 +319,7 @@ function budgetRows({ state }: Known, name: string, taskClass: string): number {
   const tool = state.tools[state.byName.get(name) ?? -1]
   const told =
     tool?.cells
-      .get(taskClass)
+      .get(cellKeys(taskClass, null)[0] ?? '')
       ?.tallies.values()
       .reduce((sum, { attempts }) => sum + attempts, 0) ?? 0
   const passed = told < BUDGET_OUTCOMES ? Math.min(tool?.u ?? 0, BUDGET_LOOKS_MAX) : 0
@@ -339,14 +345,14 @@ async function inTurns<Result>(tools: Declared[], rules: number, look: (tool: De
 function judge(
   known: Known,
   request: AdviceRequest,
+  intent: ReturnType<typeof wordsOf>,
   candidates: Declared[] | null,
   allowed: ReadonlySet<string> | null,
   countRows: (rows: number) => void,
 ) {
-  const { taskClass, taskIntent, sourceEventId: seed, limit } = request
+  const { taskClass, sourceEventId: seed, limit } = request
   const named = candidates?.map(({ toolId: name, description = '' }) => ({ name, description })) ?? null
   const scope = scopeKeyOf(request.scope)
-  const intent = wordsOf(taskIntent)
   const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
   const catalogue = catalogueOf(known, named, (tools) => countRows(tools * ROWS.named))
   const ranked = rank(known.state, catalogue, ask, allowed ? (name) => allowed.has(name) : undefined)

@@ -96,7 +96,7 @@ test('a retraction is folded by a request that was asked before the ledger let g
   const [told] = (await send([outcomeOf('second')])).json<{ projectionId: string }[]>()
   await states.read(sql, place)
   // Another replica stores the snapshot, and this one lets go of what is in it.
-  await createAdviceStates().save(authority.pool, place)
+  await createAdviceStates().save(authority.pool, place, () => {})
   await states.read(sql, place)
   const taken = { projection_class: 'retraction', source_event_id: 'gone', task_class: 'support' }
   await send([{ ...taken, supersedes: told?.projectionId }])

@@ -4,12 +4,13 @@
 // back to an earlier moment (a restore), when content of an outcome was erased, or when what a retraction takes back is
 // known neither here nor in the snapshot.
 
+import { createTurn, inTurns } from '@loci/chassis/turn.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
 import { KeptEvidence, type Shown } from './evidence.ts'
 import { type Candidate, Catalogue } from './fold/catalogue.ts'
 import { apply, type Ledger, type Told } from './fold/fold.ts'
-import { openSnapshot, type ToolRow, takeSnapshot } from './fold/snapshot.ts'
+import { openSnapshot, takeSnapshot } from './fold/snapshot.ts'
 import { type AdviceState, emptyState } from './fold/state.ts'
 import { wordsOf } from './fold/words.ts'
 import { scopeKeyOf } from './scope.ts'
@@ -24,8 +25,6 @@ const BEGINNINGS_MAX = 3
 const CATALOGUES_MAX = 4
 /** At the same time; measured with 16: 680 MB. */
 const OPENINGS_MAX = 2
-/** Of the processor, before others are served. */
-const TURN_MS = 2
 /** What is charged for it: a step of the fold in rows of 4 us, a byte of a snapshot as so many that were read. */
 const STEP_ROWS = 1 / 160
 const OPENED_BYTES = 2
@@ -150,19 +149,17 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
     states.delete(name)
   }
 
-  /** For due work `advice`. */
-  async function save(pool: Pool, due: Due): Promise<Work> {
-    const sum = { steps: 0, opened: 0 }
+  /** For due work `advice`. `count` is told what it took as soon as that is known: it may fail behind it. */
+  async function save(pool: Pool, due: Due, count: (work: Work) => void): Promise<void> {
     for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
       const { known, work } = await read(pool, due)
-      sum.steps += work.steps
-      sum.opened += work.opened
-      const snapshot = snapshotOf(known)
+      count(work)
+      const snapshot = await alone(known, () => inTurns(snapshotOf(known)))
       // Until it is known to be stored, nothing is known of what is: the next one is written whole.
       known.base = null
       if ((await saveSnapshot(pool, due, snapshot)) === 'moved') continue
       known.base = snapshot.seq
-      return sum
+      return
     }
     throw new Error('writes of the database overtook the snapshot of its advice; it is due again')
   }
@@ -186,22 +183,10 @@ function unknown(): Known {
 async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; erasedAt: number }): Promise<Known> {
   const stored = await readSnapshot(sql, place)
   // Of another moment: what an erased outcome had added is still in it.
-  const state = stored?.erasedAt === erasedAt ? await openInTurns(stored.head, stored.tools) : null
+  const state = stored?.erasedAt === erasedAt ? await inTurns(openSnapshot(stored.head, stored.tools)) : null
   if (!stored || !state) return { ...unknown(), life, erasedAt }
   const unpaid = stored.tools.reduce((sum, { bytes }) => sum + bytes.length, 0)
   return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq, unpaid }
-}
-
-/** A large one takes a hundred milliseconds: others are served in between. */
-async function openInTurns(head: Buffer, tools: readonly ToolRow[]): Promise<AdviceState | null> {
-  const opening = openSnapshot(head, tools)
-  for (let since = performance.now(); ; ) {
-    const { done, value } = opening.next()
-    if (done) return value
-    if (performance.now() - since < TURN_MS) continue
-    await new Promise((resolve) => setImmediate(resolve))
-    since = performance.now()
-  }
 }
 
 /**
@@ -220,10 +205,14 @@ function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }
 
 /** One after the other: between two projections others are served, and the state is of no moment that was read. */
 async function folded(known: Known, tail: Tail, work: Work): Promise<boolean> {
+  return alone(known, () => foldInTurns(known, tail, work))
+}
+
+async function alone<Value>(known: Known, work: () => Promise<Value>): Promise<Value> {
   while (known.folding) await known.folding
-  const folding = foldInTurns(known, tail, work)
-  known.folding = folding.catch(() => {})
-  return folding.finally(() => {
+  const working = work()
+  known.folding = working.catch(() => {})
+  return working.finally(() => {
     known.folding = null
   })
 }
@@ -234,12 +223,9 @@ async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolea
   const { ledger, state } = known
   // Also of what is told here and known already: the ledger may have let go of it since this was asked.
   const before = new Map([...taken, ...told].map((row) => [row[0], row]))
-  let since = performance.now()
+  const turn = createTurn()
   for (const row of told) {
-    if (performance.now() - since >= TURN_MS) {
-      await new Promise((resolve) => setImmediate(resolve))
-      since = performance.now()
-    }
+    await turn()
     const [seq, , , , , tools, takesBack, isVoid, weights, shown] = row
     if (seq <= known.seq) continue
     const target = String(takesBack)
@@ -313,16 +299,19 @@ function weightsOf([place, tool, , t, u, attempt, expected]: NonNullable<ToldRow
   return { place, tool, t, u, attempt, expected }
 }
 
-function snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
+function* snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
   const isWhole = base === null
   if (isWhole) for (const k of state.tools.keys()) state.changed.add(k)
-  const weights = [...ledger].flatMap(([id, entry]) =>
-    entry.weights.map(({ place, tool, t, u, attempt, expected }): NewWeight => {
-      const { taskClass = null, scope = null, tools = [] } = entry.told ?? {}
-      return [Number(id), place, tool, taskClass, scope, tools[place]?.outcome ?? '', t, u, attempt, expected]
-    }),
-  )
-  return { life, base: base ?? 0, isWhole, seq, erasedAt, weights, ...takeSnapshot(state) }
+  const weights: NewWeight[] = []
+  for (const [id, entry] of ledger) {
+    const { taskClass = null, scope = null, tools = [] } = entry.told ?? {}
+    for (const { place, tool, t, u, attempt, expected } of entry.weights) {
+      const outcome = tools[place]?.outcome ?? ''
+      weights.push([Number(id), place, tool, taskClass, scope, outcome, t, u, attempt, expected])
+    }
+    yield
+  }
+  return { life, base: base ?? 0, isWhole, seq, erasedAt, weights, ...(yield* takeSnapshot(state)) }
 }
 
 /** What a request says of tools, kept while the same is said of the same tools. */

@@ -98,25 +98,29 @@ function leastScore({ document, focus, config, now }: CycleInput, ranked: readon
   return best - hint - relativeThreshold - most - hint
 }
 
-export function decide(
+/** Yields where others may be served. */
+export function* decide(
   { input, ask, settled: before }: Perceived,
   answer: RecallAnswer,
   records: ReadonlyMap<number, KnownRecord>,
   mark: Mark = () => {},
-): CycleResult {
+): Generator<void, CycleResult> {
   const { config, document, focus, now, observations } = input
   const settled = { ...before, held: [...before.held], ledger: openLedger(before.ledger) }
   const candidates = weigh(input, settled, answer, records)
   candidates.sort((one, other) => other.score - one.score || byNewest(one, other))
   const isMust = ({ held, fresh, id }: Candidate) => held !== null || fresh !== null || isHeard(settled, id)
-  const pool = cutPool(candidates, isMust, poolSize(config), config)
+  yield
+  const pool = yield* cutPool(candidates, isMust, poolSize(config), config)
   mark('recall')
   const outcome = compete(pool, input)
   mark('compete')
+  yield
   const ids = createIds(input)
   const placed = placeSlots(input, settled, outcome, ids)
   const said = broadcast(placed, input)
   mark('broadcast')
+  yield
   const { slots, rows } = learn(input, settled, outcome, placed, ids)
   mark('learn')
   return {

@@ -26,14 +26,15 @@ interface Original {
 
 /**
  * The pool: candidates by falling score, `must` always and others up to `size`. Near copies are pushed down by
- * echo.weight for each copy before them; one that is pushed down by the threshold is hushed, or not taken.
+ * echo.weight for each copy before them; one that is pushed down by the threshold is hushed, or not taken. Yields where
+ * others may be served: to analyse 2 KB takes half a millisecond.
  */
-export function cutPool(
+export function* cutPool(
   ordered: readonly Candidate[],
   must: (candidate: Candidate) => boolean,
   size: number,
   { echo, relativeThreshold }: Pick<CycleConfig, 'echo' | 'relativeThreshold'>,
-): Candidate[] {
+): Generator<void, Candidate[]> {
   const originals = new Map<string, Original[]>()
   const isCopy = createPairs(echo.share)
   const pool: Candidate[] = []
@@ -41,6 +42,7 @@ export function cutPool(
   for (const candidate of ordered) {
     const isMust = must(candidate)
     if (!isMust && others >= size) continue
+    yield
     const push = echo.weight > 0 ? echo.weight * copiesBefore(originals, candidate, isCopy) : 0
     if (push > 0) pushDown(candidate, push)
     if (push > 0 && push >= (relativeThreshold ?? WHOLE_PUSH)) {

@@ -1,5 +1,6 @@
 // What a cycle is handed, from what was read, and what is written of what it answers. Pure.
 
+import { createTurn } from '@loci/chassis/turn.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
@@ -34,16 +35,22 @@ export interface WaitingEvent {
 }
 
 /** Events first, in the order in which they came: they were there before. */
-export function incomingOf(
+export async function incomingOf(
   events: readonly WaitingEvent[],
   writes: readonly RecordWrite[],
   source: Source,
   macs: Macs,
-): Incoming[] {
+): Promise<Incoming[]> {
+  const turn = createTurn()
   const said = events.flatMap(({ seq, write, source: own, context }): Incoming[] =>
     write ? [{ write, source: own, lookup: { ...lookupOf(write, macs), context }, event: seq }] : [],
   )
-  return [...said, ...writes.map((write) => ({ write, source, lookup: lookupOf(write, macs), event: null }))]
+  const handed: Incoming[] = []
+  for (const write of writes) {
+    handed.push({ write, source, lookup: lookupOf(write, macs), event: null })
+    await turn()
+  }
+  return [...said, ...handed]
 }
 
 function lookupOf(write: RecordWrite, macs: Macs): Lookup {

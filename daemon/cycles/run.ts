@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { createTurn, inTurns } from '@loci/chassis/turn.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
@@ -130,7 +131,8 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     const seqs = recordsFor(perceived, answer)
     const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
     count(seqs.length, bytes)
-    const result = decide(perceived, answer, new Map(rows.map((row) => [row.seq, knownRecord(row)])), phases.end)
+    const records = new Map(rows.map((row) => [row.seq, knownRecord(row)]))
+    const result = await inTurns(decide(perceived, answer, records, phases.end))
     return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result), ...taken }
   }
 
@@ -141,7 +143,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
   async function stateOf(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>, place: Due) {
     const { run, source } = request
     let events: WaitingEvent[] | undefined
-    let incoming = incomingOf([], run.observations ?? [], source, macs)
+    let incoming = await incomingOf([], run.observations ?? [], source, macs)
     let config = cycleConfig([], [])
     for (;;) {
       const window = { ...config.cycle.due, max: poolSize(config.cycle) }
@@ -164,7 +166,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
           events.length,
           events.reduce((sum, { bytes }) => sum + bytes, 0),
         )
-        incoming = incomingOf(events, run.observations ?? [], source, macs)
+        if (events.length > 0) incoming = await incomingOf(events, run.observations ?? [], source, macs)
         if (events.length > 0) continue
       }
       if (!isSame) continue
@@ -203,7 +205,11 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
 
   async function runInTurn(request: RunRequest, after?: number): Promise<Ran | 'passed'> {
     const { instance, database, run } = request
-    for (const write of run.observations ?? []) bodyOf(write, request.source)
+    const turn = createTurn()
+    for (const write of run.observations ?? []) {
+      bodyOf(write, request.source)
+      await turn()
+    }
     if (run.metadata && Buffer.byteLength(JSON.stringify(run.metadata)) > METADATA_BYTES_MAX)
       throw new ApiError('PAYLOAD_TOO_LARGE', `The metadata of a cycle may have at most ${METADATA_BYTES_MAX} bytes.`)
     const until = performance.now() + (run.limits?.queueMs ?? QUEUE_MS)

@@ -186,7 +186,7 @@ export async function readHead(sql: Sql, { instanceId, database }: Due): Promise
 }
 
 /** Of one page of cycles: as a page of entries or records has. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024
+const PAGE_BYTES_MAX = 1024 * 1024
 
 /**
  * Head and rows of one moment, newest first, numbered below `below`. `offset 0`: the bounds are found once; as a part

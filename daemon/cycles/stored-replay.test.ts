@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { testLog } from '@loci/chassis/testing/server.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
@@ -115,7 +116,9 @@ function scriptOf(chance: Chance) {
 /** The tables as they are now, for as long as it is not ended. */
 async function snapshotOf({ pool }: TestAuthority) {
   const client = await pool.client()
-  await client.query({ text: 'begin isolation level repeatable read' })
+  await client.query({
+    text: 'begin isolation level repeatable read; set local idle_in_transaction_session_timeout = 0',
+  })
   await client.query({ text: 'select count(*) from loci.instances' })
   return {
     sql: client as Sql,
@@ -136,7 +139,7 @@ async function decidedAgain(
   { startedAt, engine: { seed } }: Cycle,
 ): Promise<string> {
   const source = { type: 'api' as const, ref: '', actor: null, trust: 'holder' as const }
-  const incoming = incomingOf([], observations, source, macs)
+  const incoming = await incomingOf([], observations, source, macs)
   const lookups = incoming.map(({ lookup }) => lookup)
   const { cycle: usual } = cycleConfig([], [])
   const due = { ...usual.due, max: poolSize(usual) }
@@ -150,5 +153,6 @@ async function decidedAgain(
   const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, () => {})
   const seqs = recordsFor(perceived, answer)
   const { rows } = await readRecords(sql, place, { seq: state.seq, at: state.at, seqs })
-  return JSON.stringify(decide(perceived, answer, new Map(rows.map((row) => [row.seq, knownRecord(row)]))).decisions)
+  const records = new Map(rows.map((row) => [row.seq, knownRecord(row)]))
+  return JSON.stringify(atOnce(decide(perceived, answer, records)).decisions)
 }

@@ -70,7 +70,7 @@ export async function findEach(
 }
 
 /** A page ends with the entry that goes over it. */
-export const PAGE_BYTES_MAX = 4 * 1024 * 1024
+export const PAGE_BYTES_MAX = 1024 * 1024
 
 interface Range {
   from: string

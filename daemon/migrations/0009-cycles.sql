@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 227df2618a81d4529405bde091433962488b5f268ae8147dbdde2b13b464b010
+-- functions: 29474d6651e4cd61b51991fa1a24442de3907d9d7193d76f869dce47a81a98d4
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -1,6 +1,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { parseBySchema } from '@loci/chassis/input.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
+import { createTurn } from '@loci/chassis/turn.ts'
 import {
   PROJECTIONS_MAX,
   type Projection,
@@ -61,7 +62,8 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
       },
       async (call) => {
         const isArray = Array.isArray(call.body)
-        const results = await ingest(call, isArray ? envelopesOf(call.body as unknown[]) : [envelopeOf(call)], isArray)
+        const sent = isArray ? await envelopesOf(call.body as unknown[]) : [envelopeOf(call)]
+        const results = await ingest(call, sent, isArray)
         call.countRows(results.length)
         return isArray ? results : results[0]
       },
@@ -71,12 +73,16 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
   async function ingest({ caller }: IngestCall, sent: Projection[], isArray: boolean) {
     const { instance, database, partner } = caller
     const sealing = await keys.of(instance.id)
-    const projections = sent.map((one, index) =>
-      atIndex(isArray ? index : undefined, () => {
+    const turn = createTurn()
+    const projections: NewProjection[] = []
+    for (const [index, one] of sent.entries()) {
+      await turn()
+      const made = atIndex(isArray ? index : undefined, () => {
         caller.requireClass(one.projection_class)
         return newProjection(one, caller, sealing)
-      }),
-    )
+      })
+      projections.push(made)
+    }
     const refusal = await quota.requireRoom(instance, roomOf(projections), pool).then(() => undefined, onlyQuota)
     const act = { database, databasesMax: instance.limits.databases, partner, projections, isWhole: isArray }
     const done = await acts.add(instance.id, { ...act, isFull: refusal !== undefined })
@@ -105,10 +111,16 @@ function envelopeOf({ body, headers }: IngestCall): Projection {
   return parseBySchema(projection, body, 'body')
 }
 
-function envelopesOf(body: unknown[]): Projection[] {
+async function envelopesOf(body: unknown[]): Promise<Projection[]> {
   if (body.length === 0 || body.length > PROJECTIONS_MAX)
     throw new ApiError('VALIDATION_ERROR', `An array has 1 to ${PROJECTIONS_MAX} projections.`)
-  return body.map((one, index) => atIndex(index, () => parseBySchema(projection, one, `body.${index}`)))
+  const turn = createTurn()
+  const envelopes: Projection[] = []
+  for (const [index, one] of body.entries()) {
+    await turn()
+    envelopes.push(atIndex(index, () => parseBySchema(projection, one, `body.${index}`)))
+  }
+  return envelopes
 }
 
 /** A refusal of one envelope of an array says which. */

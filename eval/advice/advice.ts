@@ -2,6 +2,7 @@
 // methods in the same run. Exits 1 when a figure that we promise is missed, or when another method is better.
 
 import { createHash } from 'node:crypto'
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { Catalogue } from '@loci/daemon/advice/fold/catalogue.ts'
 import { apply, type Ledger } from '@loci/daemon/advice/fold/fold.ts'
 import { EXPLORE } from '@loci/daemon/advice/fold/parameters.ts'
@@ -124,13 +125,10 @@ function advised({ names, descriptions }: MetaTool, snapshotEvery: number): Eval
       const outcome = { tool: names[tool] ?? '', outcome: isSuccess ? 'success' : 'failure' }
       apply(state, { ...NOBODY, id: String(told++), taskClass: TASK, intent: words, tools: [outcome] }, ledger)
       if (state.t % snapshotEvery === 0) {
-        const { head, tools } = takeSnapshot(state)
+        const { head, tools } = atOnce(takeSnapshot(state))
         for (const row of tools) rows.set(row.place, row)
         const sorted = [...rows.values()].sort((x, y) => x.place - y.place)
-        const opening = openSnapshot(head, sorted)
-        let step = opening.next()
-        while (!step.done) step = opening.next()
-        state = step.value ?? state
+        state = atOnce(openSnapshot(head, sorted)) ?? state
       }
       catalogue = null
     },

@@ -101,3 +101,14 @@ test('keys that come in order, as from a snapshot, take no more work than others
   const [mixed, sorted] = [workOf(keys), workOf(keys.toSorted((a, b) => a - b))]
   assert.ok(sorted < 8 * mixed, `${sorted} us in order, ${mixed} else`)
 })
+
+// Mutant: #growSlots() that takes lists along that have become empty (it does not end).
+test('words that come and go take the room of those that are there', () => {
+  const postings = new Postings()
+  for (let n = 0; n < 100_000; n++) {
+    const key = Math.imul(n, 0x9e3779b1) >>> 0
+    postings.add(key, 1, 1)
+    postings.add(key, 1, -1)
+  }
+  assert.ok(postings.bytes < 8_192, `${postings.bytes} bytes`)
+})

@@ -78,7 +78,7 @@ export class Counts {
       this.#size += 1
       // At most three of four are taken, or a search would not end soon.
       if (this.#size * 8 > this.#slots.length * 3) {
-        this.#grow()
+        this.#resize(this.#slots.length * 2)
         at = this.#find(key)
       }
       this.#slots[at] = key
@@ -116,9 +116,9 @@ export class Counts {
     return (Math.imul(key, 0x9e3779b1) >>> 7) & (this.#slots.length - 2)
   }
 
-  #grow(): void {
+  #resize(length: number): void {
     const before = this.#slots
-    this.#slots = new Int32Array(before.length * 2)
+    this.#slots = new Int32Array(length)
     for (let from = 0; from < before.length; from += 2) {
       if (before[from + 1] === 0) continue
       const at = this.#find(before[from] as number)
@@ -141,6 +141,7 @@ export class Counts {
       slots[at + 1] = 0
       hole = at
     }
+    if (this.#size * 16 <= slots.length && slots.length > 8) this.#resize(slots.length / 2)
   }
 }
 
@@ -248,7 +249,11 @@ export class Postings {
     const before = this.#numbers
     const slots = this.#slots
     let live = room
-    for (let slot = 0; slot < slots.length; slot += SLOT) live += slots[slot + 3] as number
+    for (let slot = 0; slot < slots.length; slot += SLOT) {
+      // A list that has become empty keeps its slot until there are more of them, and no more room than it began with.
+      if (slots[slot + 2] === 0 && slots[slot + 3] !== 0) slots[slot + 3] = 2
+      live += slots[slot + 3] as number
+    }
     this.#numbers = new Int32Array(live * 2)
     this.#end = 0
     for (let slot = 0; slot < slots.length; slot += SLOT) {
@@ -269,11 +274,13 @@ export class Postings {
     return slot
   }
 
+  /** Without lists that have become empty: words that come and go take the room of those that are there. */
   #growSlots(): void {
     const before = this.#slots
-    this.#slots = new Int32Array(before.length * 2)
+    this.#slots = new Int32Array(this.#keys * SLOT * 4 >= before.length ? before.length * 2 : before.length)
+    this.#slotsTaken = this.#keys
     for (let from = 0; from < before.length; from += SLOT) {
-      if (before[from + 3] === 0) continue
+      if (before[from + 2] === 0) continue
       const slot = this.#find(before[from] as number)
       for (let n = 0; n < SLOT; n++) this.#slots[slot + n] = before[from + n] as number
     }

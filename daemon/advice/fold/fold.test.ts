@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { randomFrom } from './beta.ts'
 import { Catalogue } from './catalogue.ts'
 import { apply, type Ledger, type Told } from './fold.ts'
@@ -43,27 +44,20 @@ const ASKS = Array.from({ length: 50 }, (_, i) => ({
   ...{ seed: `ask ${i}`, explore: 0.5, limit: TOOLS.length },
 }))
 
-function opened(opening: ReturnType<typeof openSnapshot>): AdviceState | null {
-  for (;;) {
-    const { done, value } = opening.next()
-    if (done) return value
-  }
-}
-
 /** Rows as a database keeps them: the newest of each tool. */
 class Rows {
   #head: Buffer = Buffer.alloc(0)
   readonly #tools = new Map<number, ToolRow>()
 
   save(state: AdviceState): void {
-    const { head, tools } = takeSnapshot(state)
+    const { head, tools } = atOnce(takeSnapshot(state))
     this.#head = head
     for (const row of tools) this.#tools.set(row.place, row)
   }
 
   open(): AdviceState {
     const tools = [...this.#tools.values()].sort((x, y) => x.place - y.place)
-    return opened(openSnapshot(this.#head, tools)) ?? assert.fail('a snapshot of another version')
+    return atOnce(openSnapshot(this.#head, tools)) ?? assert.fail('a snapshot of another version')
   }
 }
 
@@ -92,7 +86,7 @@ function folded(list: readonly Told[], { snapshotEvery, openEvery, fullBehind }:
 
 function bytesOf(state: AdviceState): string {
   for (const k of state.tools.keys()) state.changed.add(k)
-  const { head, tools } = takeSnapshot(state)
+  const { head, tools } = atOnce(takeSnapshot(state))
   return Buffer.concat([head, ...tools.map(({ bytes }) => bytes)]).toString('hex')
 }
 
@@ -272,6 +266,22 @@ test('a database has as many entries of words, and as many tallies, as may be; k
   const attempts = cell?.n
   apply(state, { ...toldOf('p', 'success', ['tool 0']), partner: 'ptr_b', intent: null, scope: 's0' }, new Map())
   assert.equal(cell?.n, attempts, 'what has no tally is not counted: nobody could tell when the cell is empty')
+})
+
+// Mutant: classKey() that answers the class.
+test('a cell takes a bounded number of bytes, and two long classes have two', () => {
+  const state = emptyState()
+  const long = 'x'.repeat(255)
+  for (const end of 'aab') {
+    const outcome = { ...toldOf(end, 'success', ['tool']), taskClass: long + end, scope: 's1' }
+    apply(state, outcome, new Map())
+  }
+  const cells = [...(state.tools[0]?.cells ?? [])]
+  assert.deepEqual(
+    cells.map(([, { tallies }]) => tallies.get('ptr_a')?.attempts),
+    [2, 2, 1, 1],
+  )
+  assert.ok(cells.every(([key]) => key.length < 64))
 })
 
 // Mutants: isFull left out of takeSnapshot(); tallies of a full state made in tally() (their cell did not count them).

@@ -168,7 +168,9 @@ function takeBack(state: AdviceState, id: string, ledger: Ledger): void {
   ledger.set(id, { told: entry?.told ?? null, weights: entry?.weights ?? [], isTakenBack: true })
   if (!entry?.told) return
   for (const weights of entry.weights) {
-    const k = requireTool(state, weights.tool)
+    const k = state.byName.get(weights.tool)
+    // One beyond TOOLS_MAX, weighed before there was that bound.
+    if (k === undefined) continue
     subtract(state, k, state.tools[k] as Tool, entry.told, weights)
     state.changed.add(k)
   }

@@ -22,7 +22,8 @@ export interface Snapshot {
   tools: ToolRow[]
 }
 
-export function takeSnapshot(state: AdviceState): Snapshot {
+/** A tool at a time, as it is opened; the state may not change before it is done. */
+export function* takeSnapshot(state: AdviceState): Generator<void, Snapshot> {
   const head = new ByteWriter()
   head.whole(SNAPSHOT_VERSION)
   head.whole(state.t)
@@ -34,12 +35,12 @@ export function takeSnapshot(state: AdviceState): Snapshot {
     head.whole(keys)
     head.whole(entries)
   }
-  const tools = [...state.changed]
-    .sort((x, y) => x - y)
-    .map((place) => {
-      const tool = state.tools[place] as Tool
-      return { place, name: tool.name, bytes: writeTool(tool) }
-    })
+  const tools: ToolRow[] = []
+  for (const place of [...state.changed].sort((x, y) => x - y)) {
+    const tool = state.tools[place] as Tool
+    tools.push({ place, name: tool.name, bytes: writeTool(tool) })
+    yield
+  }
   state.changed.clear()
   return { head: head.done(), tools }
 }

@@ -1,6 +1,7 @@
 // What the outcomes of a database add up to. Counters decay by halves; each stands at the time of its last change and
 // is read decayed to the state's time. Time `t` is the number of the outcome, `u` the same per tool: no clock.
 
+import { createHash } from 'node:crypto'
 import { Counts, Postings } from './counts.ts'
 import {
   HEALTH_HALF_LIFE,
@@ -126,12 +127,24 @@ export function learnPair(state: AdviceState, k: number, tool: Tool, pair: numbe
 
 /** The cells of a tool that an outcome belongs to. NUL stands in no body, so no class is another's class and scope. */
 export function cellKeys(taskClass: string | null, scope: string | null): string[] {
-  return taskClass === null ? [] : [taskClass, scopedKey(taskClass, scope)]
+  return taskClass === null ? [] : [classKey(taskClass), scopedKey(taskClass, scope)]
+}
+
+/** A tally is to take a bounded number of bytes, and a class may have 256 characters. */
+const CLASS_KEY_MAX = 64
+let longClass = { taskClass: '', key: '' }
+
+/** The last one is kept: a rank asks for the same one for each tool. */
+function classKey(taskClass: string): string {
+  if (taskClass.length <= CLASS_KEY_MAX) return taskClass
+  if (longClass.taskClass !== taskClass)
+    longClass = { taskClass, key: createHash('sha256').update(taskClass).digest('base64url') }
+  return longClass.key
 }
 
 /** Outcomes without a scope have a cell of their own: they match a request of every scope. */
 function scopedKey(taskClass: string, scope: string | null): string {
-  return `${taskClass}\0${scope ?? ''}`
+  return `${classKey(taskClass)}\0${scope ?? ''}`
 }
 
 export function half(passed: number, life: number): number {
@@ -162,7 +175,7 @@ export function beliefOf(
 ): Belief {
   let belief = narrowed(state.t, ofAll, TOOL_PRIOR, tool?.reliability)
   if (taskClass === null) return belief
-  belief = narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(taskClass))
+  belief = narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(classKey(taskClass)))
   if (scope === null) return belief
   return narrowed(state.t, belief.m, LEVEL_PRIOR, tool?.cells.get(scopedKey(taskClass, scope)))
 }

@@ -1,6 +1,7 @@
 // A database in memory, for tests and evaluations of the cycle alone: it has what the store reads for a cycle, asks the
 // daemon's own engine, and does with the rows what the commit does.
 
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Language, RecordText } from '../../memory/analysis/item.ts'
 import { buildFrom, createEngine, type Engine } from '../../memory/index/engine.ts'
@@ -92,7 +93,7 @@ export class Mind {
     })
     mark?.('search')
     const decideFrom = (seqs: readonly number[], onEnd?: Mark) =>
-      decide(perceived, answer, new Map(seqs.map((seq) => [seq, this.#bySeq(seq).record])), onEnd)
+      atOnce(decide(perceived, answer, new Map(seqs.map((seq) => [seq, this.#bySeq(seq).record])), onEnd))
     const stored = answer.ranked.flatMap(({ seq }) => (this.#stored.has(seq) ? [seq] : []))
     const result = decideFrom(recordsFor(perceived, answer), mark)
     return { input, result, again: () => decideFrom(stored) }
