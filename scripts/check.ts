@@ -1,11 +1,14 @@
 // `npm run check`: everything that can be said about the tree without running the programs.
 // One line per stage; a stage that fails shows what it printed. Last line: `N passed, N failed`.
 
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import type { Ended } from '@loci/tests/world/to-end.ts'
 
 type Stage = { name: string; command: string[]; hint?: string }
+
+/** The slowest takes 15 s on two idle cores. */
+const STAGE_MS_MAX = 600_000
 
 const top = path.dirname(import.meta.dirname)
 const bin = path.join(top, 'node_modules/.bin')
@@ -38,27 +41,13 @@ async function runStage({ name, command, hint }: Stage): Promise<boolean> {
   return code === 0
 }
 
-function run([file = '', ...args]: string[]): Promise<{ code: number; output: string }> {
+async function run([file = '', ...args]: string[]): Promise<Ended> {
   const needed = file === process.execPath ? path.join(top, args[0] ?? '') : file
   if (!existsSync(needed)) {
     const hint = needed.startsWith(bin) ? 'run: npm ci' : 'write it or take its stage out of scripts/check.ts'
-    return Promise.resolve({ code: 1, output: `missing: ${path.relative(top, needed)}; ${hint}` })
+    return { code: 1, output: `missing: ${path.relative(top, needed)}; ${hint}` }
   }
-  return new Promise((resolve) => {
-    const child = spawn(file, args, {
-      cwd: top,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1' },
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text
-      })
-    }
-    child.on('error', (error) => resolve({ code: 1, output: `cannot start ${file}: ${error.message}` }))
-    child.on('close', (code, signal) =>
-      resolve({ code: code ?? 1, output: signal ? `${output}\nended by ${signal}` : output }),
-    )
-  })
+  // Not at the top: before `npm ci` the hint above is what people need.
+  const { runToEnd } = await import('@loci/tests/world/to-end.ts')
+  return runToEnd([file, ...args], { cwd: top, env: { ...process.env, NO_COLOR: '1' }, withinMs: STAGE_MS_MAX })
 }

@@ -10,6 +10,7 @@ import { run } from 'node:test'
 import { inspect, parseArgs } from 'node:util'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { runAgain } from './test-again.ts'
+import { watchLeaving } from './test-leaving.ts'
 
 type RunEvent = { [Type in keyof Events]: { type: Type; data: Events[Type] } }[keyof Events]
 type Events = {
@@ -18,6 +19,7 @@ type Events = {
   'test:stdout': Printed
   'test:stderr': Printed
   'test:summary': { file?: string; duration_ms: number }
+  'test:complete': Outcome
 }
 type Printed = { file: string; message: string }
 type Outcome = {
@@ -105,12 +107,18 @@ async function runFiles(): Promise<void> {
   const durations = new Map<string, number>()
   const printed = new Map<string, string>()
   const failedFiles = new Set<string>()
+  const leaving = watchLeaving(console.log)
   for await (const event of stream as AsyncIterable<RunEvent>) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
       printed.set(event.data.file, (printed.get(event.data.file) ?? '') + event.data.message)
     } else if (event.type === 'test:summary') {
-      if (event.data.file) durations.set(event.data.file, event.data.duration_ms)
+      if (!event.data.file) continue
+      durations.set(event.data.file, event.data.duration_ms)
+      leaving.watch(event.data.file)
+    } else if (event.type === 'test:complete') {
+      if (event.data.name === event.data.file) leaving.left(event.data.file)
     } else if (event.type === 'test:pass' || event.type === 'test:fail') {
+      if (leaving.isOurs(event.data)) continue
       if (!count(event.type === 'test:pass', event.data) && event.data.file) failedFiles.add(event.data.file)
     }
   }

@@ -15,7 +15,8 @@ import { PEOPLE, pay } from '../world/world-file.ts'
 
 type Mode = 'stopped' | 'silent'
 const MODES: Mode[] = ['stopped', 'silent']
-const WIDTH = 10
+/** Most of them wait for something that is silent: more at once would queue for slots, and be told so. */
+const WIDTH = 20
 /** After which both programs have noticed. */
 const NOTICED_MS = 4_000
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']

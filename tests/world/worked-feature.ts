@@ -2,7 +2,7 @@
 // `file=…` is a new file, one with `in=… before="…"` stands in a file that is there, before the one line with that
 // text.
 
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { carryDigest, linkModules } from './mutant.ts'
+import { type Ended, runToEnd } from './to-end.ts'
 
 export interface Block {
   /** Where it goes. */
@@ -27,6 +28,9 @@ export interface Block {
   before: string | undefined
   code: string
 }
+
+/** The longest takes 20 s on two idle cores; `npm run check` has its own bound for each of its stages. */
+const RUN_MS_MAX = 1_200_000
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FENCE = /^```\w+ (?:file=(\S+)|in=(\S+) before="(.*)")\n([\s\S]*?)^```$/gm
@@ -42,7 +46,7 @@ export function readBlocks(): Block[] {
 
 export interface FeatureCopy extends AsyncDisposable {
   /** Resolves with the exit code and all that was printed. */
-  run(...args: string[]): Promise<{ code: number | null; output: string }>
+  run(...args: string[]): Promise<Ended>
 }
 
 export async function copyWith(blocks: Block[]): Promise<FeatureCopy> {
@@ -58,7 +62,7 @@ export async function copyWith(blocks: Block[]): Promise<FeatureCopy> {
   // `npm run check` prints the digest that the document leaves open.
   carryDigest(root, 'daemon')
   return {
-    run: (...args) => run(root, args),
+    run: (...args) => runToEnd([process.execPath, ...args], { cwd: root, withinMs: RUN_MS_MAX }),
     async [Symbol.asyncDispose]() {
       rmSync(root, { recursive: true, force: true })
     },
@@ -86,17 +90,4 @@ function inserted(text: string, { file, before, code }: Block & { before: string
   if (at === -1 || lines.findLastIndex((line) => line.includes(before)) !== at)
     throw new Error(`CONTRIBUTING.md: '${before}' is not in one line of ${file}`)
   return lines.toSpliced(at, 0, code.trimEnd()).join('\n')
-}
-
-function run(root: string, args: string[]): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text
-      })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, output }))
-  })
 }
