@@ -13,7 +13,7 @@ import { forgetAnswers } from './kv-keyed.ts'
 import type { LoadOptions } from './load.ts'
 import { type Measured, runMeasured } from './measured.ts'
 import { runPgbench } from './pgbench.ts'
-import { copyDatabase, requireConsistent } from './recall-copies.ts'
+import { copyDatabases, requireConsistent } from './recall-copies.ts'
 import { corpusOf } from './recall-corpus.ts'
 import { median, type RecallWorld, send, storeAll, withRecallWorld } from './recall-world.ts'
 
@@ -146,7 +146,7 @@ async function fill(bench: RecallWorld, prefix: string): Promise<void> {
 
 async function fillRecords(bench: RecallWorld): Promise<void> {
   await storeAll(bench, bench.tenant, 'm0', stored)
-  await copyDatabase(bench, 1, DATABASES)
+  await copyDatabases(bench, { m: DATABASES })
   await requireConsistent(bench, `m${DATABASES - 1}`)
 }
 

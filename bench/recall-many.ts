@@ -1,12 +1,13 @@
 // Recall over many databases of 10^3 records, and how its cost grows with the records of the cell. One database is
 // stored over HTTP; the others are its copies.
 
-import { copyDatabase, requireConsistent } from './recall-copies.ts'
+import { copyDatabases, requireConsistent } from './recall-copies.ts'
 import { corpusOf } from './recall-corpus.ts'
 import {
   type Asked,
   askQuestions,
   holdUntil,
+  indexed,
   median,
   memoryOf,
   type RecallWorld,
@@ -16,8 +17,10 @@ import {
 } from './recall-world.ts'
 
 const ITEMS = 1_000
-/** Of them in no segment yet: half of what there may be. */
-const TAIL = 128
+/** Of them in no segment yet, by the names of databases: m rests, w was written to in the last ten minutes. */
+const TAIL = { m: 15, w: 128 } as const
+/** Of ten thousand, those that were. */
+const WRITTEN = 10
 const P99_MS = 50
 const CPU_MS = 5
 const MEMORY_MB = 256
@@ -34,15 +37,19 @@ export interface ManyOptions {
 export async function measureMany(databases: number, { short, hold }: ManyOptions): Promise<boolean> {
   const seconds = short ? 4 : 15
   return withRecallWorld({ LOCI_INDEX_BYTES_MAX: String(INDEX_MB * 1024 ** 2) }, async (bench) => {
-    await fill(bench, databases)
+    const counts = { m: databases, w: Math.ceil(databases / WRITTEN) }
+    await fill(bench, counts)
     await holdUntil(hold)
     await bench.restart()
-    const names = Array.from({ length: databases }, (_, n) => `m${n}`)
-    const asked = await ask(bench, names, { connections: 1, seconds: 2 * seconds })
-    console.log(`uniformly over ${databases} databases: ${shown(asked)}`)
+    const namesOf = (name: 'm' | 'w') => Array.from({ length: counts[name] }, (_, n) => `${name}${n}`)
+    const asked = await ask(bench, namesOf('m'), { connections: 1, seconds: 2 * seconds })
+    console.log(`uniformly over ${databases} databases that rest: ${shown(asked)}`)
     await bench.judge('p99 of a recall', asked.p99Ms, P99_MS, 'ms')
     await bench.judge('processor time', cost(asked), CPU_MS, 'ms of processor')
-    const crowd = await ask(bench, names, { connections: 8, seconds })
+    const written = await ask(bench, namesOf('w'), { connections: 1, seconds })
+    console.log(`uniformly over ${counts.w} databases with half of a full tail: ${shown(written)}`)
+    await bench.judge('p99 of a recall', written.p99Ms, P99_MS, 'ms')
+    const crowd = await ask(bench, namesOf('m'), { connections: 8, seconds })
     console.log(`  8 clients: ${shown(crowd)}`)
     const { mb, mbMax } = memoryOf(bench.daemon().pid)
     console.log(`  memory of the daemon ${Math.round(mb)} MB`)
@@ -54,9 +61,9 @@ export async function measureMany(databases: number, { short, hold }: ManyOption
 export async function measureGrowth(databases: number, { short, hold }: ManyOptions): Promise<boolean> {
   const [rounds, seconds] = short ? [2, 2] : [5, 4]
   return withRecallWorld({}, async (large) => {
-    await fill(large, databases)
+    await fill(large, { w: databases })
     await withRecallWorld({}, async (small) => {
-      await fill(small, 1)
+      await fill(small, { w: 1 })
       await holdUntil(hold)
       const [alone, among]: [Asked[], Asked[]] = [[], []]
       for (let round = 0; round <= rounds; round += 1) {
@@ -64,7 +71,7 @@ export async function measureGrowth(databases: number, { short, hold }: ManyOpti
           [small, alone],
           [large, among],
         ] as const)
-          asked.push(await ask(bench, ['m0'], { connections: 1, seconds }))
+          asked.push(await ask(bench, ['w0'], { connections: 1, seconds }))
       }
       // The first round warms both up.
       const [before, after] = [alone.slice(1), among.slice(1)]
@@ -90,19 +97,29 @@ function ask(bench: RecallWorld, databases: string[], load: { connections: numbe
   return askQuestions(bench, bench.tenant, corpus, { databases, ...load })
 }
 
-async function fill(bench: RecallWorld, databases: number): Promise<void> {
+/** By name, how many databases of it there are to be. */
+async function fill(bench: RecallWorld, counts: { [Name in keyof typeof TAIL]?: number }): Promise<void> {
   const { tenant } = bench
-  await storeAll(bench, tenant, 'm0', { records: corpus.records.slice(0, -TAIL) })
-  await storeAll(bench, tenant, 'm0', { records: corpus.records.slice(-TAIL) })
-  if (databases > 1) {
-    await copyDatabase(bench, 1, databases)
-    await requireConsistent(bench, `m${databases - 1}`)
+  for (const name of Object.keys(counts) as (keyof typeof TAIL)[]) {
+    await storeAll(bench, tenant, `${name}0`, { records: corpus.records.slice(0, -TAIL[name]) })
+    await bench.sql(
+      `insert into loci.due (instance_id, database, kind, at) values ($1, $2, 'index', now())
+       on conflict (instance_id, database, kind) do update set at = now()`,
+      [tenant.serviceId, `${name}0`],
+    )
+    await indexed(bench)
+    await storeAll(bench, tenant, `${name}0`, { records: corpus.records.slice(-TAIL[name]) })
   }
-  const [state] = await bench.sql<{ tail: number; segments: number }>(
-    `select mem_tail as tail, (select count(*)::int from loci.segments s where s.database = h.name) as segments
-     from loci.databases h where h.name = 'm0'`,
-  )
-  console.log(
-    `${databases} databases of ${ITEMS} records, each of ${state?.segments} segments and a tail of ${state?.tail}`,
-  )
+  if (Object.values(counts).some((count) => count > 1)) await copyDatabases(bench, counts)
+  for (const [name, count] of Object.entries(counts)) {
+    if (count > 1) await requireConsistent(bench, `${name}${count - 1}`)
+    const [state] = await bench.sql<{ tail: number; segments: number }>(
+      `select mem_tail as tail, (select count(*)::int from loci.segments s where s.database = h.name) as segments
+       from loci.databases h where h.name = $1`,
+      [`${name}0`],
+    )
+    console.log(
+      `${count} databases of ${ITEMS} records, each of ${state?.segments} segments and a tail of ${state?.tail}`,
+    )
+  }
 }

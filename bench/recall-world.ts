@@ -153,13 +153,18 @@ export async function storeAll(
   await mapWidth(batches, 2, (part) =>
     send(bench, tenant, database, 'POST /v1/memory/records/batch', { records: part }),
   )
-  for (;;) {
-    const due = await bench.sql(`select 1 from loci.due where kind = 'index' and at < now() + interval '1 minute'`)
-    if (due.length === 0) break
-    await new Promise((resolve) => setTimeout(resolve, 250))
-  }
+  await indexed(bench)
   await bench.sql('vacuum analyze')
   await bench.sql('checkpoint')
+}
+
+/** Until no index is due but those of databases that are to rest. */
+export async function indexed({ sql }: RecallWorld): Promise<void> {
+  for (;;) {
+    const due = await sql(`select 1 from loci.due where kind = 'index' and at < now() + interval '1 minute'`)
+    if (due.length === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
 }
 
 export interface Asked extends LoadResult {

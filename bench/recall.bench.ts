@@ -5,7 +5,7 @@
 // one     recall over HTTP in one database of 15,000 and of 10^5 records: p99, processor time of the whole request,
 //         what another tenant notices, and the first recall of a process that has just started
 // growth  how the cost of a recall grows from 10^3 to 10^6 records in the cell, 10^3 in each database
-// many    recall uniformly over 10^4 databases of 10^3 records
+// many    recall uniformly over 10^4 databases of 10^3 records that rest, and over 10^3 that were just written to
 // store   one record stored, with an Idempotency-Key and without, against pgbench's bare insert of the same row
 //
 // --hold: one, growth and many load, then wait until there is such a file: loading may take what time it takes, the

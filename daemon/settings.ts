@@ -77,7 +77,7 @@ const SETTINGS = {
   }),
   indexBytesMax: setting({
     env: 'LOCI_INDEX_BYTES_MAX',
-    doc: 'Bytes of recall’s index that are kept in memory, least recently used first out; about 65 per record.',
+    doc: 'Bytes of recall’s index that are kept in memory, least recently used first out; about 65 per record and 13 KB per database.',
     fallback: '67108864',
     parse: integer(1_048_576, 999_999_999),
   }),

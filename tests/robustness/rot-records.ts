@@ -209,7 +209,8 @@ function wordOf(at: number): string {
 /** Has segments made of their tails, now. */
 async function index(cell: RotCell, tenant: TestTenant, databases: string[]): Promise<void> {
   await cell.sql(
-    `insert into loci.due (instance_id, database, kind, at) select $1, name, 'index', now() from unnest($2::text[]) name`,
+    `insert into loci.due (instance_id, database, kind, at) select $1, name, 'index', now() from unnest($2::text[]) name
+     on conflict (instance_id, database, kind) do update set at = now()`,
     [tenant.instanceId, databases],
   )
   await eventually(async () => {

@@ -1,5 +1,5 @@
-// What is kept of databases that were recalled: least recently used first out, by bytes. The bytes are those outside
-// of V8's heap: bodies of segments and what is derived from them.
+// What is kept of databases that were recalled: least recently used first out, by bytes: those of the bodies of
+// segments, of what is derived from them, and of the objects that hold both.
 
 export interface ByteCache<Value> {
   /** The value, which is now the most recently used one. */

@@ -8,7 +8,7 @@ const encoder = new TextEncoder()
 export const entryText = Buffer.alloc(2 * TERM_BYTES_MAX + 32)
 
 /** Where findTerm found the term; overwritten by the next call. */
-export const found = { df: 0, at: 0 }
+export const found = { df: 0, at: 0, term: 0 }
 
 export function termBytes(term: string): Uint8Array {
   return encoder.encode(term)
@@ -85,7 +85,7 @@ export function blockOf(segment: Segment, key: Uint8Array): number {
   return block
 }
 
-/** Whether the segment has the term; its df and postings are in `found`. */
+/** Whether the segment has the term; its number, df and postings are in `found`. */
 export function findTerm(segment: Segment, key: Uint8Array): boolean {
   if (segment.terms === 0) return false
   const { dictionary } = segment
@@ -124,6 +124,7 @@ export function findTerm(segment: Segment, key: Uint8Array): boolean {
     if (order === 0) {
       found.df = df
       found.at = at
+      found.term = t
       return true
     }
     if (order > 0) return false

@@ -192,8 +192,13 @@ function updateMask({ mask, segments }: Held, masked: readonly number[]): Segmen
   return mask === null ? made : openSegment(mergeSegments([mask.bytes, made.bytes]))
 }
 
-function derivedBytesOf({ base, database, tails, mask }: Held): number {
+/** Of V8's heap, for a database and for each segment: views, maps, names. Measured: 13 KB with one, 47 with eight. */
+const OBJECT_BYTES = { database: 8_000, segment: 5_000 }
+
+function derivedBytesOf({ base, database, segments, tails, mask }: Held): number {
+  const views = segments.size + tails.length + (mask === null ? 0 : 1)
   let bytes = base.derivedBytes + (mask?.bytes.byteLength ?? 0)
+  bytes += OBJECT_BYTES.database + views * OBJECT_BYTES.segment
   for (const tail of tails) bytes += tail.bytes.byteLength
   if (database === null || database === base) return bytes
   for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {

@@ -2,11 +2,17 @@
 // actors' names are no news. It belongs to the list of segments, not to a segment, so it is derived when they are
 // joined and never stored.
 
-import { eachEntry, entryText } from './dictionary.ts'
+import { eachEntry, entryText, findTerm, found } from './dictionary.ts'
 import type { Segment } from './format.ts'
 
+export interface FirstItems {
+  /** The item that says the term first, -1 for none. */
+  find(text: Uint8Array, length: number): number
+  readonly byteLength: number
+}
+
 /** Terms by 64 bits of hash, each with the item of the lowest seq that has it. */
-export class FirstItems {
+class TermTable implements FirstItems {
   readonly #hash: Uint32Array
   readonly #check: Uint32Array
   readonly #item: Int32Array
@@ -22,7 +28,6 @@ export class FirstItems {
     return this.#hash.byteLength + this.#check.byteLength + this.#item.byteLength
   }
 
-  /** The item that says the term first, -1 for none. */
   find(text: Uint8Array, length: number): number {
     return this.#item[this.#slot(text, length)]!
   }
@@ -32,8 +37,8 @@ export class FirstItems {
   }
 
   /** The same in a table of the size that it needs: most terms are in several segments, and room was made for each. */
-  compact(): FirstItems {
-    const smaller = new FirstItems(this.#item.reduce((count, item) => (item >= 0 ? count + 1 : count), 0))
+  compact(): TermTable {
+    const smaller = new TermTable(this.#item.reduce((count, item) => (item >= 0 ? count + 1 : count), 0))
     for (let slot = 0; slot < this.#item.length; slot++) {
       if (this.#item[slot]! >= 0) smaller.#put(this.#hash[slot]!, this.#check[slot]!, this.#item[slot]!)
     }
@@ -77,7 +82,9 @@ export function findFirstItems(
   itemAt: Int32Array,
   seqOf: (item: number) => number,
 ): { firsts: FirstItems; novel: Uint16Array[] } {
-  const firsts = new FirstItems(segments.reduce((sum, { terms }) => sum + terms, 0))
+  const [only] = segments
+  if (only !== undefined && segments.length === 1) return firstItemsOf(only)
+  const firsts = new TermTable(segments.reduce((sum, { terms }) => sum + terms, 0))
   const counts = new Uint16Array(segments.reduce((sum, { items }) => sum + items, 0))
   for (const [k, segment] of segments.entries()) {
     eachEntry(segment, 0, (length, _df, _at, term) => {
@@ -92,4 +99,13 @@ export function findFirstItems(
   }
   const novel = segments.map((segment, k) => counts.subarray(itemAt[k]!, itemAt[k]! + segment.items))
   return { firsts: firsts.compact(), novel }
+}
+
+/** A segment knows of each term who says it first: a database of one, as most are, needs no table of its own. */
+function firstItemsOf(segment: Segment): { firsts: FirstItems; novel: Uint16Array[] } {
+  const novel = new Uint16Array(segment.items)
+  for (const item of segment.first) novel[item]!++
+  const find = (text: Uint8Array, length: number) =>
+    findTerm(segment, text.subarray(0, length)) ? segment.first[found.term]! : -1
+  return { firsts: { find, byteLength: 0 }, novel: [novel] }
 }

@@ -1,7 +1,6 @@
-// What memory's store calls: search, build and merge. Bodies of segments are kept here, in shared memory, up to
-// LOCI_INDEX_BYTES_MAX; what is derived from them is kept by the engines and counted here. A small database is searched
-// in the main thread, a large one in a worker thread; segments are built and merged in another, so that no search waits
-// for a build.
+// What memory's store calls: search, build and merge. Bodies of segments are kept here, up to LOCI_INDEX_BYTES_MAX;
+// what is derived from them is kept by the engines and counted here. A small database is searched in the main thread, a
+// large one in a worker thread; segments are built and merged in another, so that no search waits for a build.
 
 import type { Log } from '@loci/chassis/log.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
@@ -112,7 +111,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
 
   async function find(request: RecallRequest | CueRequest): Promise<Found> {
     const key = JSON.stringify([request.instanceId, request.database])
-    const bodies = await loadBodies(cache.get(key)?.bodies, request.segments)
+    const bodies = await loadBodies(cache.get(key)?.bodies, request.segments, threadItemsMin)
     try {
       return await searchOnce(key, bodies, request)
     } catch (error) {
@@ -273,22 +272,26 @@ function warmRequest(): EngineRequest {
   }
 }
 
-/** Bodies of the list: those that are cached, the others fetched into shared memory. */
+/**
+ * Bodies of the list: those that are cached, and the others as they are fetched. What goes to the thread lies in shared
+ * memory, which V8 does not count: where small databases come and go, it would collect them too late.
+ */
 async function loadBodies(
   cached: ReadonlyMap<string, Uint8Array> | undefined,
   segments: RecallRequest['segments'],
+  sharedItemsMin: number,
 ): Promise<Map<string, Uint8Array>> {
-  const loaded = await Promise.all(
-    segments.map(async ({ id, load }): Promise<[string, Uint8Array]> => {
-      const known = cached?.get(id)
-      if (known !== undefined) return [id, known]
-      const body = await load()
-      const shared = new Uint8Array(new SharedArrayBuffer(body.byteLength))
-      shared.set(body)
-      return [id, shared]
+  const bodies = await Promise.all(segments.map(async ({ id, load }) => cached?.get(id) ?? (await load())))
+  const isShared = bodies.reduce((sum, body) => sum + itemsOfSegment(body), 0) >= sharedItemsMin
+  return new Map(
+    segments.map(({ id }, at) => {
+      const body = bodies[at] as Uint8Array
+      if (cached?.get(id) === body) return [id, body]
+      const own = new Uint8Array(isShared ? new SharedArrayBuffer(body.byteLength) : new ArrayBuffer(body.byteLength))
+      own.set(body)
+      return [id, own]
     }),
   )
-  return new Map(loaded)
 }
 
 function lateBytesOf({ texts, bodies }: EngineRequest): number {
