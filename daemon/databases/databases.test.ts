@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { runJob } from '@loci/chassis/jobs.ts'
+import { testLog } from '@loci/chassis/testing/server.ts'
 import { auditDatabase } from '@loci/postgres/durability.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
@@ -10,7 +12,7 @@ import { testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, path, putAll } from '../testing/tenant.ts'
-import { backingOff, workDue } from './due.ts'
+import { backingOff, dueJobs, workDue } from './due.ts'
 import { claimDue, listTotals } from './store.ts'
 
 let daemon: TestDaemon
@@ -287,6 +289,31 @@ test('dear work that fails is due later each time, up to ten minutes, and after 
     const delay = delays[n] ?? 0
     assert.ok(delay <= most && (most < 40 || delay > most / 2), `failure ${n + 1}: ${delay} s`)
   }
+})
+
+// It waited up to 1.5 s after each half second of work, for everyone. Mutant: `msMax: DUE_MS` in dueJobs().
+test('a database whose work fails each time does not make the others wait longer than a backlog does', async () => {
+  const tenant = await addTenant(daemon)
+  const put = () =>
+    daemon.sql(
+      `insert into loci.due (instance_id, database, kind, at) values ($1, 'failing', 'forget', now())
+        on conflict (instance_id, database, kind) do update set at = now()`,
+      [tenant.instanceId],
+    )
+  await put()
+  const [job] = dueJobs(pool, { forget: () => Promise.reject(new Error('in trouble')) })
+  assert.ok(job)
+  const stopping = new AbortController()
+  const waits: number[] = []
+  const wait = async (ms: number) => {
+    waits.push(ms)
+    if (waits.length === 20) stopping.abort()
+    await put()
+  }
+  await runJob({ ...job, atStart: true, wakeup: { wake() {}, wait } }, testLog().log, stopping.signal)
+  // Half a second, more or less by half.
+  assert.ok(Math.max(...waits) <= 750, `${waits.map(Math.round)}`)
+  await daemon.sql(`delete from loci.due where database = 'failing'`)
 })
 
 // Mutant: kv_expire that only deletes the due row.

@@ -44,6 +44,20 @@ test('a record is kept word for word, with who, when and from whom, and read by 
   assert.equal((await memoryOf(stranger, memory.db).get(record.id)).status, 404)
 })
 
+// It was answered as "+010000-01-01T00:59:59.000Z", which no schema of ours takes; the year 0 failed in PostgreSQL.
+// Mutant: `moment` without its years.
+test('a moment that has no four digits of a year in UTC is refused by its name', async () => {
+  const memory = fresh()
+  for (const name of ['occurredAt', 'dueAt'])
+    for (const moment of ['9999-12-31T23:59:59-01:00', '0001-01-01T00:00:00+01:00', '0000-06-01T00:00:00Z']) {
+      const { status, error } = await memory.call('POST /v1/memory/records', { content: 'x', [name]: moment })
+      assert.deepEqual([status, error?.code], [400, 'VALIDATION_ERROR'], `${name} ${moment}`)
+      assert.match(error.message, new RegExp(name))
+    }
+  for (const moment of ['9999-12-31T23:59:59.999Z', '0001-01-01T00:00:00.000Z'])
+    assert.equal((await memory.store({ content: 'x', occurredAt: moment, dueAt: moment })).occurredAt, moment)
+})
+
 test('a credential without the right, or for another database, neither stores nor reads', async () => {
   const memory = fresh()
   const { id } = await memory.store('kept')

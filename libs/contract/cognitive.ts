@@ -8,7 +8,7 @@ import {
   cycleStatistics as seedStatistics,
 } from './cycles.ts'
 import { observation } from './memory.ts'
-import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
+import { anyObject, idOf, moment, queryInteger, timestamp } from './wire.ts'
 import { explanation } from './working-memory.ts'
 
 const OBSERVATIONS_MAX = 100
@@ -105,8 +105,6 @@ const corruption = z
   })
   .meta({ id: 'CycleCorruption' })
 export type Corruption = z.infer<typeof corruption>
-
-const moment = z.iso.datetime({ offset: true }).meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
 
 export const cycleListQuery = z.object({
   limit: queryInteger({ min: 1, max: 1_000, fallback: 200 }),

@@ -2,11 +2,9 @@
 
 import { z } from 'zod'
 import { key, TTL_MS_MAX } from './kv.ts'
-import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
+import { anyObject, idOf, moment, queryInteger, timestamp } from './wire.ts'
 import { explanation, tagged } from './working-memory.ts'
 
-/** RFC 3339 with any offset; answered in UTC with milliseconds. */
-const moment = z.iso.datetime({ offset: true }).meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
 const label = z.string().min(1).max(256)
 
 /** What an agent noticed: the body of a memory record, and what a cycle takes in. */

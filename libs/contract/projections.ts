@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { TTL_MS_MAX } from './kv.ts'
+import { moment } from './wire.ts'
 
 export const PROJECTION_CLASSES = ['event', 'tool_outcome', 'fact', 'preference', 'retraction'] as const
 export type ProjectionClass = (typeof PROJECTION_CLASSES)[number]
@@ -27,7 +28,7 @@ export const projection = z
     projection_class: z.enum(PROJECTION_CLASSES),
     source_event_id: name.meta({ description: 'With partner and class the key of a repeat.' }),
     source_system: name.optional(),
-    occurred_at: z.iso.datetime({ offset: true }).optional().meta({ format: 'date-time' }),
+    occurred_at: moment.optional(),
     run_id: name.optional(),
     task_class: name.optional(),
     task_intent: text.optional(),

@@ -8,6 +8,16 @@ export const timestamp = z.iso
   .datetime({ precision: 3 })
   .meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
 
+/** RFC 3339 with any offset; answered in UTC with milliseconds, so only what has four digits of a year there. */
+export const moment = z.iso
+  .datetime({ offset: true })
+  .refine((text) => isOfFourDigits(new Date(text).getUTCFullYear()), 'must be in the years 1 to 9999 of UTC')
+  .meta({ format: 'date-time', examples: ['2026-11-15T09:30:00.000Z'] })
+
+function isOfFourDigits(year: number): boolean {
+  return year >= 1 && year <= 9_999
+}
+
 export function idOf(type: IdType) {
   return z
     .string()
