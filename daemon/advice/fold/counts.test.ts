@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { randomFrom } from './beta.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
 import { Counts, Postings } from './counts.ts'
@@ -26,7 +27,6 @@ test('counts are those of a map, whatever is added and taken away, also under ke
     }
     assert.ok(expected.size > 0)
     assert.deepEqual([...counts].sort(byKey), [...expected].sort(byKey))
-    assert.deepEqual([...counts.keys()].sort(), [...expected.keys()].sort())
     assert.equal(counts.size, expected.size)
     for (let key = 0; key < 100; key++) assert.equal(counts.has(key), expected.has(key))
   }
@@ -67,7 +67,7 @@ test('counts of a snapshot are those that were written, before and after they ar
   const written = bytesOf(counts)
   const read = new Counts()
   const told = new Map<number, number>()
-  read.read(new ByteReader(written), (key, halves) => told.set(key, halves / 2))
+  atOnce(read.read(new ByteReader(written), (key, halves) => told.set(key, halves / 2)))
   assert.deepEqual([...told].sort(byKey), [...counts].sort(byKey))
   assert.equal(read.size, 300)
   assert.deepEqual(bytesOf(read), written)
@@ -82,7 +82,7 @@ test('counts of a snapshot are those that were written, before and after they ar
 
 function bytesOf(counts: Counts): Buffer {
   const writer = new ByteWriter()
-  counts.write(writer)
+  atOnce(counts.write(writer))
   return writer.done()
 }
 

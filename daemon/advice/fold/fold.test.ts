@@ -237,6 +237,35 @@ test('behind 16,384 outcomes fewer and fewer teach, a tool as many as another, a
   assert.deepEqual([entriesOf(state), state.successes, lowestOf(state) > -1e-9], [names, 0, true])
 })
 
+// Each was analysed, of up to 4,096 characters, and charged for nothing. Mutants: taughtBy() before teaches(); weigh()
+// that asks how well the text fits for a success too; `known` left out of apply().
+test('the intent of an outcome that teaches nothing and is not weighed is not looked at', () => {
+  const state = emptyState()
+  let looks = 0
+  const one = (id: string, outcome: string, fields: Partial<Told> = {}): Told => ({
+    ...{ ...toldOf(id, outcome, ['a']), ...fields },
+    get intent() {
+      looks += 1
+      return LONG
+    },
+  })
+  const ledger: Ledger = new Map()
+  const looked = (told: Told) => {
+    looks = 0
+    apply(state, told, ledger)
+    return looks > 0
+  }
+  assert.deepEqual([looked(one('first', 'success')), looked(one('weighed', 'failure'))], [true, true])
+  const stored = ledger.get('weighed')?.weights ?? []
+  for (const outcome of ['denied', 'cancelled']) assert.equal(looked(one(outcome, outcome)), false)
+  assert.equal(looked(one('stored', 'failure', { weights: stored })), false)
+  state.t = 16_384 * 16
+  const taught = Array.from({ length: 1_000 }, (_, n) => looked(one(`p${n}`, 'success'))).filter(Boolean).length
+  // The first few of the tool, and then a few in a thousand.
+  assert.ok(taught > 0 && taught < 100, `${taught} of 1,000`)
+  assert.equal(looked(one('failed', 'failure')), true)
+})
+
 // Mutants: ENTRIES_MAX or TALLIES_MAX = 1e9; isFull left out of learnTerm(), of learnPair() or of requireCells().
 test('a database has as many entries of words, and as many tallies, as may be; known ones go on', () => {
   const state = emptyState()

@@ -43,6 +43,7 @@ export interface Told {
   taskClass: string | null
   /** A key of the scope, not the scope. */
   scope: string | null
+  /** Looked at only where it teaches or a failure is weighed by it: it may be analysed when it is looked at. */
   intent: Words | null
   tools: readonly { tool: string; outcome: string }[]
   /** The projection that it retracts or supersedes: taken back before its own outcomes are added. */

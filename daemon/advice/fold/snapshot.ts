@@ -3,6 +3,7 @@
 
 import { analyserOf } from '../../memory/analysis/item.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
+import { sortEntries } from './sorting.ts'
 import { type AdviceState, type Counter, emptyState, indexTerm, requireTool, type Tool } from './state.ts'
 
 /** Raise it with any change of the fold, of its parameters or of these bytes. */
@@ -22,7 +23,7 @@ export interface Snapshot {
   tools: ToolRow[]
 }
 
-/** A tool at a time, as it is opened; the state may not change before it is done. */
+/** In pieces, as it is opened: one tool may have all words of the database. The state may not change meanwhile. */
 export function* takeSnapshot(state: AdviceState): Generator<void, Snapshot> {
   const head = new ByteWriter()
   head.whole(SNAPSHOT_VERSION)
@@ -38,7 +39,7 @@ export function* takeSnapshot(state: AdviceState): Generator<void, Snapshot> {
   const tools: ToolRow[] = []
   for (const place of [...state.changed].sort((x, y) => x - y)) {
     const tool = state.tools[place] as Tool
-    tools.push({ place, name: tool.name, bytes: writeTool(tool) })
+    tools.push({ place, name: tool.name, bytes: yield* writeTool(tool) })
     yield
   }
   state.changed.clear()
@@ -46,8 +47,8 @@ export function* takeSnapshot(state: AdviceState): Generator<void, Snapshot> {
 }
 
 /**
- * `tools`: every tool's newest row, by place. A tool at a time, so that who has others to serve does so in between.
- * null for a snapshot of another version.
+ * `tools`: every tool's newest row, by place. In pieces, so that who has others to serve does so in between. null for a
+ * snapshot of another version.
  */
 export function* openSnapshot(head: Buffer, tools: readonly ToolRow[]): Generator<void, AdviceState | null> {
   const state = emptyState()
@@ -60,14 +61,14 @@ export function* openSnapshot(head: Buffer, tools: readonly ToolRow[]): Generato
   for (const postings of [state.terms, state.pairs]) postings.reserve(reader.whole(), reader.whole())
   for (const { place, name, bytes } of tools) {
     if (requireTool(state, name) !== place) throw new Error(`advice snapshot: tool ${place} is missing or twice`)
-    readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))
+    yield* readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))
     yield
   }
   state.changed.clear()
   return state
 }
 
-function writeTool(tool: Tool): Buffer {
+function* writeTool(tool: Tool): Generator<void, Buffer> {
   const writer = new ByteWriter()
   writer.whole(tool.u)
   writeCounter(writer, tool.reliability)
@@ -76,23 +77,24 @@ function writeTool(tool: Tool): Buffer {
   writer.whole(tool.health.t)
   writer.whole(tool.health.s)
   writer.whole(tool.cells.size)
-  for (const [key, cell] of [...tool.cells].sort(byKey)) {
+  for (const [key, cell] of yield* sortEntries(tool.cells)) {
     writer.text(key)
     writeCounter(writer, cell)
     writer.whole(cell.tallies.size)
-    for (const [partner, { attempts, successes, failures }] of [...cell.tallies].sort(byKey)) {
+    for (const [partner, { attempts, successes, failures }] of yield* sortEntries(cell.tallies)) {
       writer.text(partner)
       writer.whole(attempts)
       writer.whole(successes)
       writer.whole(failures)
+      yield
     }
   }
-  tool.terms.write(writer)
-  tool.pairs.write(writer)
+  yield* tool.terms.write(writer)
+  yield* tool.pairs.write(writer)
   return writer.done()
 }
 
-function readTool(state: AdviceState, place: number, tool: Tool, reader: ByteReader): void {
+function* readTool(state: AdviceState, place: number, tool: Tool, reader: ByteReader): Generator<void, void> {
   tool.u = reader.whole()
   tool.reliability = readCounter(reader)
   tool.health = { o: reader.real(), e: reader.real(), t: reader.whole(), s: reader.whole() }
@@ -102,12 +104,13 @@ function readTool(state: AdviceState, place: number, tool: Tool, reader: ByteRea
     for (let tallies = reader.whole(); tallies > 0; tallies--) {
       const partner = reader.text()
       cell.tallies.set(partner, { attempts: reader.whole(), successes: reader.whole(), failures: reader.whole() })
+      yield
     }
     tool.cells.set(key, cell)
     state.tallies += cell.tallies.size
   }
-  tool.terms.read(reader, (key, halves) => indexTerm(state, place, key, halves / 2))
-  tool.pairs.read(reader, (key, halves) => state.pairs.add(key, place, halves / 2))
+  yield* tool.terms.read(reader, (key, halves) => indexTerm(state, place, key, halves / 2))
+  yield* tool.pairs.read(reader, (key, halves) => state.pairs.add(key, place, halves / 2))
   if (!reader.isAtEnd) throw new Error(`advice snapshot: tool ${place} has more bytes than it says`)
 }
 
@@ -119,8 +122,4 @@ function writeCounter(writer: ByteWriter, { a, n, t }: Counter): void {
 
 function readCounter(reader: ByteReader): Counter {
   return { a: reader.real(), n: reader.real(), t: reader.whole() }
-}
-
-function byKey([x]: readonly [string, unknown], [y]: readonly [string, unknown]): number {
-  return x < y ? -1 : 1
 }
