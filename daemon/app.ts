@@ -67,7 +67,8 @@ import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
 import { listEvents } from './projections/intake.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
-import { expireProjections } from './projections/store.ts'
+import { forgetProjections } from './projections/upkeep/erasure.ts'
+import { expiringProjections } from './projections/upkeep/expiry.ts'
 import { revocationRoutes } from './revocations/routes.ts'
 import { SCHEMA } from './schema.ts'
 import { type DaemonSettings, managementOf } from './settings.ts'
@@ -180,7 +181,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
-    ...eraseRoutes({ access, pool, shares, index, keys, forgets: [forgetSlots, forgetInCycles] }),
+    ...eraseRoutes({ access, pool, shares, index, keys, forgets: [forgetSlots, forgetInCycles, forgetProjections] }),
     ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
@@ -222,7 +223,8 @@ export async function createDaemon(options: DaemonOptions) {
     hold: () => (management && authority.isRestored ? RESTORED : undefined),
     jobs: [
       ...dueJobs(background, {
-        ...{ expiry: expireEntries, slots: expireSlots, projections: expireProjections, history: pruneCycles },
+        ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles },
+        projections: expiringProjections(saveAdvice),
         index: backingOff('index', (_, due) => buildIndex(background, index, due)),
         records: (_, due) => sweepRecords(due),
         advice: backingOff('advice', saveAdvice),

@@ -104,6 +104,8 @@ CREATE TABLE loci.projections (
     content_mac bytea NOT NULL,
     task_class text COLLATE pg_catalog."C",
     body text,
+    said_mac bytea,
+    intent_mac bytea,
     target text COLLATE pg_catalog."C",
     takes_back bigint,
     taken_by bigint,
@@ -789,15 +791,21 @@ CREATE INDEX projections_awaiting ON loci.projections USING btree (instance_id, 
 
 CREATE UNIQUE INDEX projections_by_id ON loci.projections USING btree (instance_id, database, partner, id);
 
+CREATE INDEX projections_by_intent ON loci.projections USING btree (intent_mac, instance_id, database, seq) WHERE (intent_mac IS NOT NULL);
+
 CREATE UNIQUE INDEX projections_by_key ON loci.projections USING btree (instance_id, database, key_mac);
 
-CREATE INDEX projections_events ON loci.projections USING btree (instance_id, database, task_class, seq) WHERE (class = 'event'::text);
+CREATE INDEX projections_by_record ON loci.projections USING btree (instance_id, database, record_id, expires_at DESC) WHERE ((record_id IS NOT NULL) AND (taken_by IS NULL) AND (body IS NOT NULL));
+
+CREATE INDEX projections_by_said ON loci.projections USING btree (said_mac, instance_id, database, seq) WHERE (said_mac IS NOT NULL);
 
 CREATE INDEX projections_expiring ON loci.projections USING btree (instance_id, database, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX projections_folded ON loci.projections USING btree (instance_id, database, seq) WHERE ((class = 'tool_outcome'::text) OR (takes_back IS NOT NULL));
 
 CREATE INDEX projections_pending ON loci.projections USING btree (instance_id, database, seq) WHERE is_pending;
+
+CREATE INDEX projections_referring ON loci.projections USING btree (instance_id, database, task_class, seq) WHERE ((class = 'event'::text) AND (strpos(body, '"evidence_refs"'::text) > 0));
 
 CREATE UNIQUE INDEX records_by_id ON loci.records USING btree (id, instance_id, database);
 

@@ -486,7 +486,7 @@ export type DaemonOperations = {
       200: Record
     }
   }
-  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles; its value is not learned again. */
+  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again. */
   'DELETE /v1/memory/records/{id}': {
     given: {
       path: {

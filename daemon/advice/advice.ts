@@ -7,7 +7,7 @@ import {
   recommendationId,
   type ToolRankRequest,
 } from '@loci/contract/advice.ts'
-import { EVIDENCE_BYTES_MAX, type ShownOutcome } from './evidence.ts'
+import { EVIDENCE_BYTES_MAX, LOOKS_MAX, type Looked, SHOWN_MAX, type ShownOutcome } from './evidence.ts'
 import type { Ranked } from './fold/rank.ts'
 import { type AdviceState, cellKeys, type Tally } from './fold/state.ts'
 import type { Words } from './fold/words.ts'
@@ -102,23 +102,24 @@ export interface Evidence {
   isCut: boolean
 }
 
-/** Of the outcomes of the tools, the best first, as many as have the bytes that an answer may show. */
-export function boundedOutcomes(
-  tools: readonly string[],
-  outcomesOf: (tool: string) => readonly ShownOutcome[],
-): Pick<Evidence, 'outcomes' | 'isCut'> {
+/**
+ * Of the outcomes of the tools, the best first, as many as have the bytes that an answer may show. They are cut too
+ * where older ones may stand behind all that were looked at, which were of another scope, taken back or over.
+ */
+export function boundedOutcomes(lists: ReadonlyMap<string, Looked>): Pick<Evidence, 'outcomes' | 'isCut'> {
   const outcomes = new Map<string, readonly ShownOutcome[]>()
   let bytes = 0
-  for (const tool of tools) {
-    const all = outcomesOf(tool)
+  let isCut = false
+  for (const [tool, { outcomes: all, looked }] of lists) {
     const end = all.findIndex((one) => {
       bytes += one.bytes
       return bytes >= EVIDENCE_BYTES_MAX
     })
     outcomes.set(tool, end < 0 ? all : all.slice(0, end + 1))
     if (end >= 0) return { outcomes, isCut: true }
+    isCut ||= all.length < SHOWN_MAX && looked >= LOOKS_MAX
   }
-  return { outcomes, isCut: false }
+  return { outcomes, isCut }
 }
 
 export function answerOf({ request, judged, denied, evidence, policy }: Parts) {

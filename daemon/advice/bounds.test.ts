@@ -93,14 +93,40 @@ test('a rank shows two megabytes of evidence and of references, the best tools f
   assert.ok((read?.length ?? 0) > MIB && (read?.length ?? 0) < 3 * MIB, `${read?.length} bytes were read`)
 })
 
+// Mutant: boundedOutcomes() that looks at bytes alone: no evidence, and no word of it.
+test('a tool whose newest outcomes are of another scope says that there may be more evidence than is shown', async () => {
+  const { rank, tell } = await fresh('scopes')
+  const told = (scope: string) => () => ({ scope, tools: [{ tool_id: 'refund', outcome: 'success' }] })
+  await tell('tool_outcome', 20, told('a'))
+  await tell('tool_outcome', 199, told('b'))
+  const shown = async () => {
+    const { rankedTools, evidenceTruncated } = (await rank({ scope: 'a' })).json<Answer>()
+    return [rankedTools[0]?.stats.attempts, rankedTools[0]?.evidence.length, evidenceTruncated]
+  }
+  // The last of scope a stands at the end of what is looked at.
+  assert.deepEqual(await shown(), [20, 1, true])
+  await tell('tool_outcome', 1, told('b'))
+  assert.deepEqual(await shown(), [20, 0, true])
+})
+
+// Mutant: advice_evidence() that reads events without references too: the newest of these have its two megabytes.
+test('events without references take nothing from those that have some', async () => {
+  const { rank, tell } = await fresh('events')
+  await tell('event', 3, (n) => ({ evidence_refs: [`ref ${n}`], payload: 'x' }))
+  for (let n = 0; n < 6; n += 1) await tell('event', 4, () => ({ payload: 'x'.repeat(200_000) }))
+  const { evidenceRefs, evidenceTruncated } = (await rank()).json<Answer>()
+  assert.deepEqual([evidenceRefs, evidenceTruncated], [['ref 0', 'ref 1', 'ref 2', 'ask'], false])
+})
+
 // Mutants: p_bytes_max left out of advice_tail() (one page has all), or what is taken back left out of its bytes.
 test('what is folded at once has two megabytes, and a rank after many large outcomes counts every one', async () => {
   const { rank, tell } = await fresh('large')
-  const payload = 'x'.repeat(250_000)
-  const outcome = (n: number) => ({ payload, tools: [{ tool_id: `tool-${n % 2}`, outcome: 'success' }] })
+  // What stays when it is taken back: 60 KB of each.
+  const evidence_refs = Array.from({ length: 64 }, () => 'x'.repeat(1_000))
+  const outcome = (n: number) => ({ evidence_refs, tools: [{ tool_id: `tool-${n % 2}`, outcome: 'success' }] })
   const ids: string[] = []
   for (let n = 0; n < 6; n += 1) {
-    const results = (await tell('tool_outcome', 2, outcome)).json<{ projectionId: string }[]>()
+    const results = (await tell('tool_outcome', 8, outcome)).json<{ projectionId: string }[]>()
     ids.push(...results.map(({ projectionId }) => projectionId))
   }
   const pageAfter = async (after: number) => {
@@ -114,11 +140,11 @@ test('what is folded at once has two megabytes, and a rank after many large outc
   }
   const attempts = async () => (await rank()).json<Answer>().rankedTools.map(({ stats }) => stats.attempts)
   const last = await pageAfter(0)
-  assert.deepEqual(await attempts(), [6, 6])
+  assert.deepEqual(await attempts(), [24, 24])
   // What is taken back is read with what takes it back.
-  await tell('tool_outcome', 12, (n) => ({ ...outcome(n), payload: 'x', supersedes: ids[n - 12] }))
+  await tell('tool_outcome', 48, (n) => ({ ...outcome(n), evidence_refs: ['x'], supersedes: ids[n - 48] }))
   await pageAfter(last)
-  assert.deepEqual(await attempts(), [6, 6])
+  assert.deepEqual(await attempts(), [24, 24])
 })
 
 // Mutant: boundedDenials() left out of advise().

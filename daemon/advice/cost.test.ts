@@ -94,18 +94,22 @@ test('a rank is charged for the outcomes that it reads, not again while they are
   assert.ok(many - again >= 5 && many - again <= 8, `the same again cost ${many - again}`)
 })
 
-// Mutant: ROWS.event = ROWS.read (nothing is left).
-test('events that are looked at for references, and have none, cost a tenth of an outcome', async () => {
+// Mutants: ROWS.event = ROWS.read (nothing is left), or 0; advice_evidence() that reads events without references too.
+test('events that a rank reads for their references cost a tenth of an outcome, and those without any nothing', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const eventsOf = (from: number) =>
+  const eventsOf = (from: number, fields: object) =>
     Array.from({ length: 500 }, (_, n) => ({
-      ...{ projection_class: 'event', source_event_id: `said-${from + n}`, task_class: 'support' },
+      ...{ projection_class: 'event', source_event_id: `said-${from + n}`, task_class: 'support', ...fields },
       payload: { content: 'The customer asked for a refund.' },
     }))
-  const told = [TOLD.slice(0, 10), eventsOf(0), eventsOf(500)]
-  const [none = 0, once = 0] = [await asked(authority, daemon, [], told), await asked(authority, daemon, [{}], told)]
-  assert.ok(none - once >= 10 && none - once <= 15, `beside 1,000 events it cost ${none - once}`)
+  const costOf = async (fields: object) => {
+    const told = [TOLD.slice(0, 10), eventsOf(0, fields), eventsOf(500, fields)]
+    return (await asked(authority, daemon, [], told)) - (await asked(authority, daemon, [{}], told))
+  }
+  const [referring, silent] = [await costOf({ evidence_refs: ['case 1'] }), await costOf({})]
+  assert.ok(silent >= 1 && silent <= 3, `beside 1,000 events without references it cost ${silent}`)
+  assert.ok(referring - silent >= 10 && referring - silent <= 16, `with references ${referring - silent} more`)
 })
 
 /** An instance that was told, and its snapshot is stored; where a busy machine refused, another one. */
@@ -184,22 +188,46 @@ test('what a failure budget would read is charged where it cannot be read in tim
   assert.ok(cost >= 10, `they cost ${cost}`)
 })
 
+const TOOLS_1024 = Array.from({ length: 16 }, (_, n) => ({
+  ...{ projection_class: 'tool_outcome', source_event_id: `tools-${n}`, task_class: 'support' },
+  tools: Array.from({ length: 64 }, (_, at) => ({ tool_id: `tool-${n * 64 + at}`, outcome: 'success' })),
+}))
+const outcomes = (count: number, outcome: string) =>
+  Array.from({ length: count }, (_, n) => ({
+    ...{ projection_class: 'tool_outcome', source_event_id: `evt-${n}`, task_class: 'support', task_intent: INTENT },
+    tools: [{ tool_id: 'tool-1', outcome }],
+  }))
+
+// Seconds of folding cost 1. Mutant: what was folded counted behind states.read(), not in `finally`.
+test('what a rank has folded is charged where the rest could not be read', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const { instance } = await stored(authority, daemon, [TOOLS_1024, outcomes(180, 'failure')])
+  await left(instance)
+  await instance.change({ limits: { ...LIMITS, burst: 500 } })
+  // In pages of 50, of which the last cannot be read.
+  const begins = `perform set_config('loci.instance', p_instance, true);`
+  const broken = `p_limit := least(p_limit, 50); if p_after >= 150 then raise exception 'too long' using errcode = '57014'; end if;`
+  await daemon.sql(
+    `do $do$ begin execute replace(pg_get_functiondef('loci.advice_tail'::regproc), $a$${begins}$a$, $b$${begins} ${broken}$b$); end $do$`,
+  )
+  const token = instance.root({ ops: ['advice:read'], ks: ['*/*'] })
+  const body = { taskClass: 'support', taskIntent: 'refund', sourceEventId: 'ask' }
+  // Three times: a busy machine may refuse one before it folds anything.
+  for (let n = 0; n < 3; n += 1)
+    assert.equal((await instance.call(token, 'POST /v1/advice/rank', { body })).status, 503)
+  // 134 times 1,024 tools are 8 units, and the words of their intents 20.
+  const cost = 100 - (await left(instance))
+  assert.ok(cost >= 20, `they cost ${cost}`)
+})
+
 // Mutant: rates.charge() left out of jobs.ts.
 test('what is folded for a snapshot is charged to whom it was told for', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const tools = Array.from({ length: 16 }, (_, n) => ({
-    ...{ projection_class: 'tool_outcome', source_event_id: `tools-${n}`, task_class: 'support' },
-    tools: Array.from({ length: 64 }, (_, at) => ({ tool_id: `tool-${n * 64 + at}`, outcome: 'success' })),
-  }))
-  const outcomes = (outcome: string) =>
-    Array.from({ length: 260 }, (_, n) => ({
-      ...{ projection_class: 'tool_outcome', source_event_id: `evt-${n}`, task_class: 'support', task_intent: INTENT },
-      tools: [{ tool_id: 'tool-1', outcome }],
-    }))
   const [denied, failed] = [
-    await stored(authority, daemon, [tools, outcomes('denied')]),
-    await stored(authority, daemon, [tools, outcomes('failure')]),
+    await stored(authority, daemon, [TOOLS_1024, outcomes(260, 'denied')]),
+    await stored(authority, daemon, [TOOLS_1024, outcomes(260, 'failure')]),
   ]
   const cost = (await left(denied.instance)) - (await left(failed.instance))
   // 260 times 1,024 tools are 16 units.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { boundedOutcomes } from './advice.ts'
-import { KeptEvidence, LOOKS_MAX, SHOWN_MAX, type ShownOutcome, type ShownTask } from './evidence.ts'
+import { KeptEvidence, LOOKS_MAX, type Looked, SHOWN_MAX, type ShownOutcome, type ShownTask } from './evidence.ts'
 import { randomFrom } from './fold/beta.ts'
 
 interface Told {
@@ -70,8 +70,9 @@ test('what is kept is what a reading would find, whatever is told, taken back or
       const known = kept.find(task, tool, now)
       asked += 1
       if (known) found += 1
-      if (known) assert.deepEqual(known, expected.outcomes, `${now} ${task.taskClass} ${task.scope} ${tool}`)
-      else kept.keep(task, tool, expected.outcomes, expected.looked)
+      const cut = (list: Looked) => boundedOutcomes(new Map([[tool, list]]))
+      if (known) assert.deepEqual(cut(known), cut(expected), `${now} ${task.taskClass} ${task.scope} ${tool}`)
+      else kept.keep(task, tool, expected)
     }
   }
   assert.ok(found > asked / 2, `${found} of ${asked}`)
@@ -86,30 +87,30 @@ test('what is kept has a bound in bytes: what was asked for least lately goes, a
     return { seq, ...task, tools: ['x'], expiresAt: null, isTakenBack: false, refs: ['r'.repeat(length)] }
   }
   for (let n = 0; n < 100; n += 1) {
-    kept.keep(task, `tool-${n}`, [shownOf(one(n, 50_000))], 1)
-    if (n > 0) assert.equal(kept.find(task, 'tool-0', 0)?.length, 1, `${n}`)
+    kept.keep(task, `tool-${n}`, { outcomes: [shownOf(one(n, 50_000))], looked: 1 })
+    if (n > 0) assert.equal(kept.find(task, 'tool-0', 0)?.outcomes.length, 1, `${n}`)
   }
   assert.ok(kept.bytes > 3_900_000 && kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
   assert.equal(kept.find(task, 'tool-1', 0), undefined)
-  assert.equal(kept.find(task, 'tool-99', 0)?.length, 1)
+  assert.equal(kept.find(task, 'tool-99', 0)?.outcomes.length, 1)
   // In the place of several.
-  kept.keep(task, 'large', [shownOf(one(100, 120_000))], 1)
+  kept.keep(task, 'large', { outcomes: [shownOf(one(100, 120_000))], looked: 1 })
   assert.ok(kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
   kept.takeBack('support', ['large'])
   for (let n = 0; n < 100; n += 1) kept.takeBack('support', [`tool-${n}`])
   assert.equal(kept.bytes, 0)
-  kept.keep(task, 'x', [shownOf(one(1, 200_000))], 1)
+  kept.keep(task, 'x', { outcomes: [shownOf(one(1, 200_000))], looked: 1 })
   assert.equal(kept.find(task, 'x', 0), undefined)
-  kept.keep(task, 'x', [shownOf(one(1, 100_000))], 1)
+  kept.keep(task, 'x', { outcomes: [shownOf(one(1, 100_000))], looked: 1 })
   add(kept, one(2, 100_000))
   assert.deepEqual([kept.find(task, 'x', 0), kept.bytes], [undefined, 0])
   // Told of many tools that were asked for.
-  for (let n = 0; n < 200; n += 1) kept.keep(task, `tool-${n}`, [], 0)
+  for (let n = 0; n < 200; n += 1) kept.keep(task, `tool-${n}`, { outcomes: [], looked: 0 })
   for (let n = 0; n < 200; n += 1) {
     add(kept, { ...one(n + 10, 50_000), tools: [`tool-${n}`] })
     assert.ok(kept.bytes <= 4 * 1024 * 1024, `${kept.bytes} bytes`)
   }
-  assert.equal(kept.find(task, 'tool-199', 0)?.length, 1)
+  assert.equal(kept.find(task, 'tool-199', 0)?.outcomes.length, 1)
 })
 
 // Mutant: keepRefs() that keeps what it is handed: 16 tasks held 25 MB of outcomes that nobody counted.
@@ -141,7 +142,8 @@ test('references are kept of the last sixteen tasks, until something is told or 
   assert.deepEqual([kept.findRefs(task(39), 'h', 10), kept.findRefs(task(39), 'other', 9)], [undefined, undefined])
 })
 
-// Mutants: boundedOutcomes() that goes on with the next tool, or without the outcome that fills it.
+// Mutants: boundedOutcomes() that goes on with the next tool, or without the outcome that fills it, or looks at bytes
+// alone.
 test('an answer shows the outcomes of the best tools, up to the one that fills its bytes', () => {
   const large = (tool: string) =>
     [1, 2, 3].map((seq) => ({
@@ -149,9 +151,17 @@ test('an answer shows the outcomes of the best tools, up to the one that fills i
       bytes: 500_000,
     }))
   const shownOf = (tools: string[]) => {
-    const { outcomes, isCut } = boundedOutcomes(tools, large)
+    const { outcomes, isCut } = boundedOutcomes(
+      new Map(tools.map((tool) => [tool, { outcomes: large(tool), looked: 3 }])),
+    )
     return [isCut, [...outcomes.values()].flat().map(({ projectionId }) => projectionId)]
   }
   assert.deepEqual(shownOf(['a']), [false, ['a-1', 'a-2', 'a-3']])
   assert.deepEqual(shownOf(['b', 'a', 'c']), [true, ['b-1', 'b-2', 'b-3', 'a-1', 'a-2']])
+  const lookedAt = (shown: number, looked: number) =>
+    boundedOutcomes(new Map([['a', { outcomes: Array(shown).fill({ bytes: 1 }), looked }]])).isCut
+  assert.deepEqual(
+    [lookedAt(0, 199), lookedAt(0, 200), lookedAt(19, 200), lookedAt(20, 200)],
+    [false, true, true, false],
+  )
 })

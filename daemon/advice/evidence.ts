@@ -5,7 +5,7 @@
 // front of it; and it is dropped, to be read again, when one of its outcomes is taken back or its time is over, or when
 // so many were told since that a reading would no longer look as far. An erasure or another history drops the state.
 
-import type { Weights } from './fold/fold.ts'
+import type { Ledger, Weights } from './fold/fold.ts'
 
 /** Of a tool in one answer. */
 export const SHOWN_MAX = 20
@@ -39,11 +39,16 @@ export interface ShownTask {
   scope: string | null
 }
 
-interface List {
+/** Of a tool in a task. */
+export interface Looked {
   /** Newest first. */
-  outcomes: ShownOutcome[]
+  outcomes: readonly ShownOutcome[]
   /** At most so many of the newest are these among. */
   looked: number
+}
+
+interface List extends Looked {
+  outcomes: ShownOutcome[]
   bytes: number
 }
 
@@ -80,7 +85,7 @@ export class KeptEvidence {
   }
 
   /** undefined: to be read. `now`: by the clock of the database. */
-  find({ taskClass, scope }: ShownTask, tool: string, now: number): readonly ShownOutcome[] | undefined {
+  find({ taskClass, scope }: ShownTask, tool: string, now: number): Looked | undefined {
     const key = keyOf(taskClass, tool)
     const lists = this.#lists.get(key)
     const list = lists?.get(scope)
@@ -92,11 +97,11 @@ export class KeptEvidence {
     this.#lists.delete(key)
     this.#lists.set(key, lists)
     // Not the list itself: the fold goes on while whoever asked waits.
-    return list.outcomes.slice()
+    return { outcomes: list.outcomes.slice(), looked: list.looked }
   }
 
-  /** What was read of a state, while nothing was folded since. `looked`: among how many of the newest they are. */
-  keep({ taskClass, scope }: ShownTask, tool: string, outcomes: readonly ShownOutcome[], looked: number): void {
+  /** What was read of a state, while nothing was folded since. */
+  keep({ taskClass, scope }: ShownTask, tool: string, { outcomes, looked }: Looked): void {
     const key = keyOf(taskClass, tool)
     this.#remove(key, scope)
     const bytes = outcomes.reduce((sum, outcome) => sum + bytesOf(outcome), key.length + 200)
@@ -199,4 +204,34 @@ function bytesOf({ projectionId, refs }: Shown): number {
 
 function refsBytes(refs: readonly string[]): number {
   return refs.reduce((sum, ref) => sum + 2 * ref.length + 24, 0)
+}
+
+/** Outcomes behind the snapshot, which only the caller's memory has by tool. */
+export type TailOutcome = [seq: number, place: number, tool: string, outcome: string]
+
+interface TailQuery {
+  taskClass: string
+  scope: string | null
+  tools: string[]
+  limit: number
+  looksMax: number
+}
+
+/** Of each tool the newest outcomes that are in no snapshot yet, those of the task in order; and how many it has. */
+export function tailOf(ledger: Ledger, { taskClass, scope, tools, limit, looksMax }: TailQuery) {
+  const tail: TailOutcome[] = []
+  const counts = new Map(tools.map((tool) => [tool, { looked: 0, left: limit }]))
+  for (const [id, { told, weights, isTakenBack }] of counts.size === 0 ? [] : [...ledger].reverse()) {
+    if (told === null || told.taskClass !== taskClass) continue
+    const isShown = !isTakenBack && (scope === null || told.scope === null || told.scope === scope)
+    for (const { place, tool } of weights.toReversed()) {
+      const count = counts.get(tool)
+      if (count === undefined || count.looked === looksMax) continue
+      count.looked += 1
+      if (!isShown || count.left === 0) continue
+      count.left -= 1
+      tail.push([Number(id), place, tool, told.tools[place]?.outcome ?? ''])
+    }
+  }
+  return { tail, looked: tools.map((tool) => counts.get(tool)?.looked ?? 0) }
 }

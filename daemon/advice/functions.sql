@@ -108,12 +108,13 @@ begin
 end
 $$;
 
--- Stores a snapshot: the head, the tools that changed since the one numbered p_base (or all: p_is_whole), and the
--- weights since. done; or moved: the database was made anew, something was erased, or the rows of other tools are not
--- those of p_base, or of another version. Who comes second with no more than is stored changes nothing. Called by
--- saveSnapshot(), due kind `advice`. Locks: the head, rows, the due row, totals.
+-- Stores a snapshot: the head, the tools that changed since the one numbered p_base (or all: p_is_whole) as [[place,
+-- name, length]] with their bytes one after the other, and the weights since. done; or moved: the database was made
+-- anew, something was erased, or the rows of other tools are not those of p_base, or of another version. Who comes
+-- second with no more than is stored changes nothing. Called by saveSnapshot(), due kind `advice`. Locks: the head,
+-- rows, the due row, totals.
 create or replace function loci.advice_save(p_instance text, p_database text, p_life text, p_base bigint, p_is_whole boolean, p_seq bigint,
-  p_erased_at bigint, p_head text, p_tools json, p_weights json) returns text
+  p_erased_at bigint, p_head bytea, p_tools json, p_bodies bytea, p_weights json) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_entered record;
@@ -130,7 +131,7 @@ begin
   if p_life <> extract(epoch from (v_entered.head).created_at)::text or (v_entered.head).prj_erased_at <> p_erased_at
     or (not p_is_whole and (v_stored.seq is null or v_stored.erased_at <> p_erased_at or v_stored.seq < p_base
       -- The version stands first, in three bytes: rows of two folds do not make one state.
-      or substr(v_stored.head, 1, 3) <> substr(decode(p_head, 'base64'), 1, 3))) then
+      or substr(v_stored.head, 1, 3) <> substr(p_head, 1, 3))) then
     return 'moved';
   end if;
   if p_is_whole or v_stored.seq < p_seq then
@@ -138,7 +139,8 @@ begin
       delete from loci.advice_tools t where t.instance_id = p_instance and t.database = p_database;
     end if;
     insert into loci.advice_tools as t (instance_id, database, place, name, body)
-      select p_instance, p_database, (n ->> 0)::int, n ->> 1, decode(n ->> 2, 'base64') from json_array_elements(p_tools) n
+      select p_instance, p_database, (n.tool ->> 0)::int, n.tool ->> 1, substr(p_bodies, 1 + (sum((n.tool ->> 2)::int) over (order by n.at)
+        - (n.tool ->> 2)::int)::int, (n.tool ->> 2)::int) from json_array_elements(p_tools) with ordinality n(tool, at)
       on conflict (instance_id, database, place) do update set name = excluded.name, body = excluded.body;
     insert into loci.advice_weights (instance_id, database, seq, place, tool, task_class, scope, outcome, t, u, attempt, expected)
       select p_instance, p_database, (n -> 0)::bigint, (n -> 1)::int, n ->> 2, n ->> 3, n ->> 4, n ->> 5, (n -> 6)::bigint, (n -> 7)::bigint,
@@ -150,7 +152,7 @@ begin
     -- What weights take is counted once, when they are written: they stay as long as their projection's row.
     perform loci.add_totals(p_instance, 0, v_bytes + v_weights * 200 - coalesce(v_stored.bytes, 0));
     insert into loci.advice_snapshots as s (instance_id, database, seq, erased_at, head, bytes)
-      values (p_instance, p_database, p_seq, p_erased_at, decode(p_head, 'base64'), v_bytes)
+      values (p_instance, p_database, p_seq, p_erased_at, p_head, v_bytes)
       on conflict (instance_id, database) do update set seq = excluded.seq, erased_at = excluded.erased_at, head = excluded.head, bytes = excluded.bytes;
   end if;
   if (select count(*) from (select from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq > p_seq
@@ -260,8 +262,8 @@ $$;
 -- What an answer shows beside its numbers, as JSON. outcomes: the rows of advice_newest, [[tool, seq, id, outcome,
 -- refs, told at, expires at, bytes]], of each tool newest first, and looks [[tool, looked]] of those that were read to
 -- their end. p_has_refs: the caller has the references, and only outcomes are read. refs: the references of the events
--- of the class, oldest first: of the newest 5,000 events as many as have p_refs_max references; is_cut: there are more;
--- over_at: when the time of one of them is over; head: what the head says as this is read. p_scope_json: the scope
+-- of the class, oldest first: of the newest 5,000 events that have some as many as have p_refs_max; is_cut: there are
+-- more; over_at: when the time of one of them is over; head: what the head says as this is read. p_scope_json: scope
 -- itself, compared as JSON; null matches each. p_stored: what the caller's state took from a snapshot; outcomes behind
 -- it are in p_tail, and weights that another replica has stored of them since would take the looks of older ones.
 -- Events are read up to p_through. Of outcomes and of events each only as many are read as have p_bytes_max; bytes:
@@ -292,14 +294,13 @@ begin
   end if;
   select loci.advice_head(h) into head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
   for v_event in select p.* from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.task_class = p_class
-    and p.class = 'event' and p.seq <= p_through order by p.seq desc limit 5001
+    and p.class = 'event' and strpos(p.body, '"evidence_refs"') > 0 and p.seq <= p_through order by p.seq desc limit 5001
   loop
     is_cut := events = 5000 or cardinality(v_refs) > p_refs_max or v_bytes >= p_bytes_max;
     exit when is_cut;
     events := events + 1; v_bytes := v_bytes + coalesce(octet_length(v_event.body), 0);
-    -- Most events have no references: nothing of those is verified, which takes several times as long.
-    if v_event.taken_by is null and strpos(v_event.body, '"evidence_refs"') > 0
-      and (v_event.expires_at is null or v_event.expires_at > clock_timestamp()) and loci.prj_is_intact(v_event, p_instance, p_database) then
+    if v_event.taken_by is null and (v_event.expires_at is null or v_event.expires_at > clock_timestamp())
+      and loci.prj_is_intact(v_event, p_instance, p_database) then
       over_at := least(over_at, loci.advice_ms(v_event.expires_at));
       v_body := v_event.body::jsonb;
       if v_body ? 'evidence_refs' and (v_scope is null or coalesce(nullif(v_body -> 'scope', 'null'), v_scope) = v_scope) then

@@ -3,7 +3,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
 import type { Rates } from '../access/rates.ts'
 import type { Due } from '../databases/store.ts'
-import { type AdviceStates, readBy } from './states.ts'
+import { type AdviceStates, noWork, readBy } from './states.ts'
 
 interface SaveOptions {
   states: AdviceStates
@@ -15,14 +15,13 @@ interface SaveOptions {
 /** The handler of due work `advice`. What it folds is charged, as to a rank: whoever told it made the work. */
 export function savingAdvice({ states, pool, rates, findInstance }: SaveOptions) {
   return async (_: Sql, due: Due): Promise<void> => {
-    let units = 0
+    const work = noWork()
     try {
-      await states.save(pool, due, (work) => {
-        const { rows, bytes } = readBy(work)
-        units += unitsOf(rows, bytes)
-      })
+      await states.save(pool, due, work)
     } finally {
-      // Also where it could not be stored: what was folded is kept, and the next attempt has nothing to fold.
+      // Also where it could not be read to its end, or stored: what was folded was work.
+      const { rows, bytes } = readBy(work)
+      const units = unitsOf(rows, bytes)
       const instance = await findInstance(due.instanceId)
       const { requests_per_second: perSecond = 0, burst = 0 } = instance?.limits ?? {}
       if (instance) rates.charge(instance.id, perSecond, burst, units, true)

@@ -24,7 +24,7 @@ import { entryRefusal, type Quota } from '../databases/quota.ts'
 import type { Due } from '../databases/store.ts'
 import { versionOf } from '../databases/versions.ts'
 import { answerOf, boundedOutcomes, candidatesOf, type Evidence, judgedOf, requestOf } from './advice.ts'
-import { LOOKS_MAX, SHOWN_MAX } from './evidence.ts'
+import { LOOKS_MAX, type Looked, SHOWN_MAX, tailOf } from './evidence.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
 import { cellKeys } from './fold/state.ts'
@@ -39,7 +39,7 @@ import {
   rulesFor,
 } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
-import { type AdviceStates, catalogueOf, type Known, readBy } from './states.ts'
+import { type AdviceStates, catalogueOf, type Known, noWork, readBy } from './states.ts'
 import {
   type EvidenceRead,
   findPolicy,
@@ -47,7 +47,6 @@ import {
   policyDamaged,
   readEvidence,
   readRecent,
-  type TailOutcome,
   writePolicy,
 } from './store.ts'
 
@@ -201,10 +200,14 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       // Before what is awaited, as what is answered is behind it: a rank of many tools holds the thread in three parts.
       const intent = wordsOf(request.taskIntent)
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const { known, policy, fallback, work, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
-      const folded = readBy(work)
-      countRows(folded.rows)
-      countRead(folded.bytes)
+      const work = noWork()
+      const reading = states.read(pool, place, work, policyNameOf(sourceRef)).finally(() => {
+        // Also where it failed: what was folded was work.
+        const { rows, bytes } = readBy(work)
+        countRows(rows)
+        countRead(bytes)
+      })
+      const { known, policy, fallback, ...moment } = await reading
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
@@ -255,7 +258,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const { seq, through, stored, evidence } = known
     const kept = new Map(tools.map((tool) => [tool, evidence.find(task, tool, now)]))
     const missing = tools.filter((tool) => kept.get(tool) === undefined)
-    const { tail, looked } = tailOf(known, { ...task, tools: missing, limit: SHOWN_MAX, looksMax: LOOKS_MAX })
+    const { tail, looked } = tailOf(known.ledger, { ...task, tools: missing, limit: SHOWN_MAX, looksMax: LOOKS_MAX })
     const looks = looked.map((count) => LOOKS_MAX - count)
     const keptRefs = evidence.findRefs(task, head, now)
     const hasRefs = keptRefs !== undefined
@@ -266,15 +269,16 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
             ...{ taskClass, scopeKey: task.scope, scope, tools: missing, limit: SHOWN_MAX, looks, through, tail },
             ...{ stored, hasRefs, refsMax: REFS_MAX },
           })
-    const outcomesOf = (tool: string) => kept.get(tool) ?? read.outcomes.get(tool) ?? []
+    const lists = new Map<string, Looked>()
+    for (const tool of tools) {
+      const more = (looked[missing.indexOf(tool)] ?? 0) + (read.looked.get(tool) ?? 0)
+      lists.set(tool, kept.get(tool) ?? { outcomes: read.outcomes.get(tool) ?? [], looked: more })
+    }
     // What was folded meanwhile is not in it.
     if (known.seq === seq)
-      for (const [at, tool] of missing.entries()) {
-        const more = read.looked.get(tool)
-        if (more !== undefined) evidence.keep(task, tool, outcomesOf(tool), (looked[at] ?? 0) + more)
-      }
+      for (const tool of missing) if (read.looked.has(tool)) evidence.keep(task, tool, lists.get(tool) as Looked)
     if (read.head === head) evidence.keepRefs(task, { ...read, head })
-    const { outcomes, isCut } = boundedOutcomes(tools, outcomesOf)
+    const { outcomes, isCut } = boundedOutcomes(lists)
     const { refs, isCut: isRefsCut } = keptRefs ?? read
     const count = (sum: number, { length }: readonly unknown[]) => sum + length
     return {
@@ -298,7 +302,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const budgeted = tools.flatMap(({ toolId }, at) => (isFound[at] ? [toolId] : []))
     const asked = { taskClass, tools: budgeted, limit: BUDGET_OUTCOMES }
     const { through } = known
-    const { tail, looked } = tailOf(known, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
+    const { tail, looked } = tailOf(known.ledger, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
     const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
     // Before it is read: what takes too long is not answered, and was work all the same.
     countRows(budgeted.reduce((sum, tool) => sum + budgetRows(known, tool, taskClass), 0))
@@ -361,33 +365,6 @@ function judge(
 
 const NOTHING_READ: EvidenceRead = {
   ...{ outcomes: new Map(), looked: new Map(), refs: [], isCut: false, overAt: null, head: null, bytes: 0, events: 0 },
-}
-
-interface TailQuery {
-  taskClass: string
-  scope: string | null
-  tools: string[]
-  limit: number
-  looksMax: number
-}
-
-/** Of each tool the newest outcomes that are in no snapshot yet, those of the task in order; and how many it has. */
-function tailOf({ ledger }: Known, { taskClass, scope, tools, limit, looksMax }: TailQuery) {
-  const tail: TailOutcome[] = []
-  const counts = new Map(tools.map((tool) => [tool, { looked: 0, left: limit }]))
-  for (const [id, { told, weights, isTakenBack }] of counts.size === 0 ? [] : [...ledger].reverse()) {
-    if (told === null || told.taskClass !== taskClass) continue
-    const isShown = !isTakenBack && (scope === null || told.scope === null || told.scope === scope)
-    for (const { place, tool } of weights.toReversed()) {
-      const count = counts.get(tool)
-      if (count === undefined || count.looked === looksMax) continue
-      count.looked += 1
-      if (!isShown || count.left === 0) continue
-      count.left -= 1
-      tail.push([Number(id), place, tool, told.tools[place]?.outcome ?? ''])
-    }
-  }
-  return { tail, looked: tools.map((tool) => counts.get(tool)?.looked ?? 0) }
 }
 
 function rulesOf(sent: string | null): PolicyRule[] {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
-import type { Sql } from '@loci/postgres/pool.ts'
+import type { Pool, Sql, Statement } from '@loci/postgres/pool.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
-import { type AdviceStates, createAdviceStates } from './states.ts'
+import { type AdviceStates, createAdviceStates, noWork } from './states.ts'
 
 const OUTCOMES = 100
 
@@ -96,7 +96,7 @@ test('a retraction is folded by a request that was asked before the ledger let g
   const [told] = (await send([outcomeOf('second')])).json<{ projectionId: string }[]>()
   await states.read(sql, place)
   // Another replica stores the snapshot, and this one lets go of what is in it.
-  await createAdviceStates().save(authority.pool, place, () => {})
+  await createAdviceStates().save(authority.pool, place)
   await states.read(sql, place)
   const taken = { projection_class: 'retraction', source_event_id: 'gone', task_class: 'support' }
   await send([{ ...taken, supersedes: told?.projectionId }])
@@ -169,7 +169,8 @@ test('others are served while much is folded, and each outcome counts once, howe
     },
   }
   const states = createAdviceStates()
-  const { known, work } = await states.read(sql, { instanceId: own.svc, database: 'many' })
+  const work = noWork()
+  const { known } = await states.read(sql, { instanceId: own.svc, database: 'many' }, work)
   isOver = true
   assert.ok(turns >= 5, `${turns} turns`)
   assert.equal(known.state.t, 2 * 70 * 64)
@@ -179,6 +180,127 @@ test('others are served while much is folded, and each outcome counts once, howe
   const read = await Promise.all([1, 2, 3].map(() => together.read(authority.pool, place)))
   assert.deepEqual(new Set(read.map((one) => one.known.state.t)), new Set([2 * 70 * 64]))
 })
+
+// Behind 16,384 outcomes analyses of 300 us each were charged for nothing. Mutants: CHARACTER_STEPS = 0; `intent` that
+// is analysed in toldOf() at once; `work.steps += apply(…)`, which forgets what is added meanwhile.
+test('what an intent takes to be analysed is charged, where the fold looks at it', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const place = { instanceId: own.svc, database: 'analysed' }
+  const send = await sender(daemon, authority, own, place.database)
+  const task_intent = 'refund '.repeat(500).trim()
+  const tools = [{ tool_id: 'crm', outcome: 'failure' }]
+  await send(Array.from({ length: 20 }, (_, n) => ({ ...outcomeOf(`${n}`), task_intent, tools })))
+  const states = createAdviceStates()
+  const work = noWork()
+  await states.read(authority.pool, place, work)
+  const { steps } = work
+  assert.ok(steps >= 20 * 3 * task_intent.length, `${steps} steps`)
+  // Nobody weighs again what is stored: here because the snapshot is of another version.
+  await states.save(authority.pool, place)
+  await daemon.sql('update loci.advice_snapshots set head = set_byte(head, 0, get_byte(head, 0) # 1)')
+  const again = noWork()
+  const { known } = await createAdviceStates().read(authority.pool, place, again)
+  assert.deepEqual([again.steps, known.state.t], [0, 20])
+})
+
+// Three beginnings and then an error: whoever had content expire each second could not be answered, and paid for none
+// of it. Mutants: `askedAt < known.completeAt` left out of isContinued(), or all that it says of erasures.
+test('a state that is folded while content is erased is answered from, and the next one is begun anew', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const place = { instanceId: own.svc, database: 'erased' }
+  const send = await sender(daemon, authority, own, place.database)
+  await send(Array.from({ length: 200 }, (_, n) => outcomeOf(`${n}`)))
+  let [isErasing, begun] = [true, 0]
+  const sql: Sql = {
+    afterCommit: (effect) => authority.pool.afterCommit(effect),
+    async query(statement) {
+      if (statement.name === 'advice_snapshot') begun += 1
+      if (statement.name === 'advice_tail' && isErasing)
+        await daemon.sql(`update loci.databases set prj_erased_at = prj_erased_at + 1 where name = 'erased'`)
+      return authority.pool.query(inPagesOf50(statement))
+    },
+  }
+  const states = createAdviceStates()
+  const read = await Promise.all([1, 2, 3].map(() => states.read(sql, place)))
+  assert.deepEqual(
+    read.map(({ known }) => known.state.t),
+    [200, 200, 200],
+  )
+  isErasing = false
+  begun = 0
+  await states.read(sql, place)
+  await states.read(sql, place)
+  assert.equal(begun, 1)
+})
+
+// Mutant: `work` of read() that is added up only where it answers.
+test('what was folded counts, also where the rest could not be read', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const place = { instanceId: own.svc, database: 'broken' }
+  const send = await sender(daemon, authority, own, place.database)
+  await send(Array.from({ length: 200 }, (_, n) => outcomeOf(`${n}`)))
+  const sql: Sql = {
+    afterCommit: (effect) => authority.pool.afterCommit(effect),
+    async query(statement) {
+      // Behind the first page.
+      if (statement.name === 'advice_tail' && Number(statement.values?.[2]) > 0) throw new Error('gone')
+      return authority.pool.query(inPagesOf50(statement))
+    },
+  }
+  const work = noWork()
+  await assert.rejects(createAdviceStates().read(sql, place, work), /gone/)
+  assert.ok(work.steps > 50, `${work.steps} steps`)
+})
+
+// Mutant: `known.base = null` behind alone(): the second is told that the first one's tools are stored, and is stored
+// before it without them.
+test('two snapshots of one state at the same time lose no tool', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const place = { instanceId: own.svc, database: 'twice' }
+  const send = await sender(daemon, authority, own, place.database)
+  const states = createAdviceStates()
+  await send([outcomeOf('first')])
+  await states.save(authority.pool, place)
+  await send(Array.from({ length: 20 }, (_, n) => outcomeOf(`then ${n}`)))
+  await states.read(authority.pool, place)
+  // Both have read before one of them goes on, and the first one is stored last.
+  const bothRead = Promise.withResolvers<void>()
+  const secondStored = Promise.withResolvers<void>()
+  let reading = 0
+  const poolOf = (isFirst: boolean): Pool => ({
+    ...authority.pool,
+    async query(statement) {
+      const answer = await authority.pool.query(statement)
+      if (++reading === 2) bothRead.resolve()
+      await bothRead.promise
+      return answer as never
+    },
+    async client() {
+      if (isFirst) await secondStored.promise
+      return authority.pool.client()
+    },
+  })
+  await Promise.all([
+    states.save(poolOf(true), place),
+    states.save(poolOf(false), place).finally(() => secondStored.resolve()),
+  ])
+  const { known } = await createAdviceStates().read(authority.pool, place)
+  assert.deepEqual([known.base !== null, known.state.t, known.state.tools[0]?.u], [true, 21, 21])
+})
+
+/** So few outcomes that no snapshot is due, in several pages all the same. */
+function inPagesOf50(statement: Statement): Statement {
+  const { name, values = [] } = statement
+  return name === 'advice_tail' ? { ...statement, values: values.with(3, Math.min(50, Number(values[3]))) } : statement
+}
 
 const outcomeOf = (id: string) => ({
   ...{ projection_class: 'tool_outcome', source_event_id: id, task_class: 'support', task_intent: `refund ${id}` },

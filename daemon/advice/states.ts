@@ -12,7 +12,7 @@ import { type Candidate, Catalogue } from './fold/catalogue.ts'
 import { apply, type Ledger, type Told } from './fold/fold.ts'
 import { openSnapshot, takeSnapshot } from './fold/snapshot.ts'
 import { type AdviceState, emptyState } from './fold/state.ts'
-import { wordsOf } from './fold/words.ts'
+import { type Words, wordsOf } from './fold/words.ts'
 import { scopeKeyOf } from './scope.ts'
 import { type NewWeight, readSnapshot, readTail, saveSnapshot, type Tail, type ToldRow } from './store.ts'
 
@@ -27,6 +27,8 @@ const CATALOGUES_MAX = 4
 const OPENINGS_MAX = 2
 /** What is charged for it: a step of the fold in rows of 4 us, a byte of a snapshot as so many that were read. */
 const STEP_ROWS = 1 / 160
+/** A character of an intent that is analysed (40 to 75 ns), in steps of the fold. */
+const CHARACTER_STEPS = 3
 const OPENED_BYTES = 2
 
 export interface Known {
@@ -55,15 +57,17 @@ export interface Known {
   folding: Promise<unknown> | null
   /** Bytes of the snapshot that it was opened from, until whoever asked first has paid for them. */
   unpaid: number
+  /** By this process's clock, when it first had everything since it was begun; until then Infinity. */
+  completeAt: number
 }
 
 /** What it took: what was folded, as apply() counts, and the bytes of the snapshot that was opened. */
-interface Work {
+export interface Work {
   steps: number
   opened: number
 }
 
-type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known; work: Work }
+type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known }
 
 export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   /** The least recently used first. */
@@ -75,10 +79,13 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 
   return { read, save }
 
-  /** The state of a database that has all that was told when this was asked, and the policies of that moment. */
-  async function read(sql: Sql, place: Due, policy?: string): Promise<Read> {
+  /**
+   * The state of a database that has all that was told when this was asked, and the policies of that moment. `work`:
+   * what it takes is added as it is done, for whoever pays for it although it may fail in the end.
+   */
+  async function read(sql: Sql, place: Due, work: Work = noWork(), policy?: string): Promise<Read> {
     const name = `${place.instanceId}/${place.database}`
-    const work = { steps: 0, opened: 0 }
+    const askedAt = performance.now()
     for (let beginnings = 0; ; ) {
       const known = states.get(name)
       if (known?.folding) {
@@ -91,20 +98,21 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       const tail = await readTail(sql, place, { after, limit: known ? PAGE : 0, policy, head })
       if (tail.life === null) {
         drop(name)
-        return { ...tail, known: unknown(), work }
+        return { ...tail, known: unknown() }
       }
       // Another request may have folded on meanwhile; what it has folded is left out. One that had to make room for
       // others is still good.
       const isHeld = () => (states.get(name) ?? known) === known
-      if (known && isHeld() && before && isContinued(before, tail) && (await folded(known, tail, work))) {
+      if (known && isHeld() && before && isContinued(before, tail, askedAt) && (await folded(known, tail, work))) {
         // Somebody has begun it again meanwhile.
         if (!isHeld()) continue
         if (known.seq === before.seq && !tail.isSame) known.mark = tail.mark
         if (tail.isCut) continue
         known.head = tail.head
         known.through = Math.max(known.through, tail.seq)
+        known.completeAt = Math.min(known.completeAt, performance.now())
         keep(name, known)
-        return { ...tail, known, work }
+        return { ...tail, known }
       }
       if (states.get(name) !== known) continue
       drop(name)
@@ -149,14 +157,17 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
     states.delete(name)
   }
 
-  /** For due work `advice`. `count` is told what it took as soon as that is known: it may fail behind it. */
-  async function save(pool: Pool, due: Due, count: (work: Work) => void): Promise<void> {
+  /** For due work `advice`. */
+  async function save(pool: Pool, due: Due, work = noWork()): Promise<void> {
     for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
-      const { known, work } = await read(pool, due)
-      count(work)
-      const snapshot = await alone(known, () => inTurns(snapshotOf(known)))
-      // Until it is known to be stored, nothing is known of what is: the next one is written whole.
-      known.base = null
+      const { known } = await read(pool, due, work)
+      const snapshot = await alone(known, async () => {
+        const taken = await inTurns(snapshotOf(known))
+        // Until it is known to be stored, nothing is known of what is: the next one is written whole. Said before
+        // others come in: a second snapshot of the same state has none of the tools that this one has.
+        known.base = null
+        return taken
+      })
       if ((await saveSnapshot(pool, due, snapshot)) === 'moved') continue
       known.base = snapshot.seq
       return
@@ -167,6 +178,10 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 
 export type AdviceStates = ReturnType<typeof createAdviceStates>
 
+export function noWork(): Work {
+  return { steps: 0, opened: 0 }
+}
+
 /** As rows and bytes that were read. */
 export function readBy({ steps, opened }: Work): { rows: number; bytes: number } {
   return { rows: steps * STEP_ROWS, bytes: opened * OPENED_BYTES }
@@ -175,7 +190,7 @@ export function readBy({ steps, opened }: Work): { rows: number; bytes: number }
 /** Of a database that does not exist. */
 function unknown(): Known {
   const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null }
-  const idle = { bytes: 0, folding: null, unpaid: 0 }
+  const idle = { bytes: 0, folding: null, unpaid: 0, completeAt: Number.POSITIVE_INFINITY }
   const made = { state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
   return { ...empty, ...idle, ...made }
 }
@@ -192,12 +207,13 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
 /**
  * Is what was read the continuation of what was known? After a restore there is no projection under the number of the
  * last, or another one; and where the last is still there, perhaps an older snapshot, without the weights that the
- * ledger has let go of.
+ * ledger has let go of. Content that is erased while the state is folded, for the first time, is erased for those who
+ * ask when that is done: or a database where content goes faster than it is folded would have no answer at all.
  */
-function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }: Tail): boolean {
+function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }: Tail, askedAt: number): boolean {
   return (
     known.life === life &&
-    known.erasedAt === erasedAt &&
+    (known.erasedAt === erasedAt || askedAt < known.completeAt) &&
     (isSame || known.mark === null || known.mark === mark) &&
     known.stored <= (snapshotSeq ?? 0)
   )
@@ -232,20 +248,23 @@ async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolea
     if (takesBack !== null && !ledger.has(target)) {
       const entry = before.get(takesBack)
       if (entry && !entry[8] && takesBack > (snapshotSeq ?? 0)) return false
-      if (entry) ledger.set(target, entryOf(entry))
+      if (entry) ledger.set(target, entryOf(entry, work))
     }
     const isErased = tools.length === 0 && weights !== null
     if (isVoid || isErased) ledger.set(String(seq), { told: null, weights: [], isTakenBack: true })
     if (takesBack !== null) hide(known, target)
-    const told = toldOf(row)
-    work.steps += apply(state, told, ledger)
+    const told = toldOf(row, work)
+    // Not in one statement: the fold itself adds to it when it looks at the intent.
+    const steps = apply(state, told, ledger)
+    work.steps += steps
     show(known, seq, told, shown)
     known.seq = seq
     known.through = Math.max(known.through, seq)
   }
   if (known.seq === told.at(-1)?.[0]) known.mark = tail.lastMark
   // What a snapshot of this lineage has is stored with it.
-  const stored = snapshotErasedAt === erasedAt ? Math.min(snapshotSeq ?? 0, known.seq) : 0
+  const isOwn = snapshotErasedAt === erasedAt && erasedAt === known.erasedAt
+  const stored = isOwn ? Math.min(snapshotSeq ?? 0, known.seq) : 0
   for (const id of ledger.keys()) if (Number(id) <= stored) ledger.delete(id)
   known.stored = Math.max(known.stored, stored)
   return true
@@ -268,14 +287,21 @@ function show({ ledger, evidence }: Known, seq: number, told: Told, shown: Shown
   evidence.add({ seq, taskClass, scope, isTakenBack, weights, outcomeAt, shown })
 }
 
-function toldOf([seq, partner, taskClass, intent, scope, tools, takesBack, , weights]: ToldRow): Told {
+function toldOf([seq, partner, taskClass, text, scope, tools, takesBack, , weights]: ToldRow, work: Work): Told {
   const erased = tools.length === 0 ? (weights ?? []) : []
+  let words: Words | null = null
   return {
     id: String(seq),
     partner,
     taskClass,
     scope: scopeKeyOf(scope),
-    intent: intent === null ? null : wordsOf(intent),
+    /** Analysed, and charged, when the fold asks for it: most outcomes of a large database teach nothing. */
+    get intent() {
+      if (text === null || words !== null) return words
+      work.steps += text.length * CHARACTER_STEPS
+      words = wordsOf(text)
+      return words
+    },
     // An outcome whose content is gone passes as time: the tool and its numbers are those that were stored.
     tools:
       erased.length > 0
@@ -290,9 +316,9 @@ function toldOf([seq, partner, taskClass, intent, scope, tools, takesBack, , wei
 }
 
 /** Of what a snapshot has. What was erased, or was void, has nothing left to be taken back. */
-function entryOf(row: ToldRow) {
+function entryOf(row: ToldRow, work: Work) {
   const [, , , , , tools, , isVoid, weights] = row
-  return { told: toldOf(row), weights: (weights ?? []).map(weightsOf), isTakenBack: isVoid || tools.length === 0 }
+  return { told: toldOf(row, work), weights: (weights ?? []).map(weightsOf), isTakenBack: isVoid || tools.length === 0 }
 }
 
 function weightsOf([place, tool, , t, u, attempt, expected]: NonNullable<ToldRow[8]>[number]) {
@@ -302,12 +328,13 @@ function weightsOf([place, tool, , t, u, attempt, expected]: NonNullable<ToldRow
 function* snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
   const isWhole = base === null
   if (isWhole) for (const k of state.tools.keys()) state.changed.add(k)
-  const weights: NewWeight[] = []
+  const weights: string[] = []
   for (const [id, entry] of ledger) {
     const { taskClass = null, scope = null, tools = [] } = entry.told ?? {}
     for (const { place, tool, t, u, attempt, expected } of entry.weights) {
       const outcome = tools[place]?.outcome ?? ''
-      weights.push([Number(id), place, tool, taskClass, scope, outcome, t, u, attempt, expected])
+      const weight: NewWeight = [Number(id), place, tool, taskClass, scope, outcome, t, u, attempt, expected]
+      weights.push(JSON.stringify(weight))
     }
     yield
   }

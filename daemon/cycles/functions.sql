@@ -67,6 +67,9 @@ declare
   v_done record;
   v_taken int[];
   v_events_in bigint[];
+  v_records_in text[];
+  -- Of these those that were there before.
+  v_heard text[];
   v_records bigint := 0;
   v_bytes bigint := 0;
   -- One for each cycle that was done.
@@ -96,19 +99,22 @@ begin
       v_taken := array_positions(p_event_cycle, ord);
       if v_taken <> '{}' then
         v_events_in := array(select p_event[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n);
+        v_records_in := array(select p_event_record[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n);
+        v_heard := array(select r from unnest(v_records_in) r where r is not null except select unnest(p_record_id));
       end if;
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord]
           or coalesce(v_head.cyc_config, 0) <> p_config[ord]
-          or (v_taken <> '{}' and not loci.prj_all_pending(p_instance, v_head.name, v_events_in)) then
+          or (v_taken <> '{}' and not (loci.prj_all_pending(p_instance, v_head.name, v_events_in)
+            and loci.mem_all_hold(p_instance, v_head.name, v_heard))) then
         outcome := 'moved';
       else
         outcome := 'done';
         v_stored := loci.cycle_write_records(v_head, ord, array_positions(p_record_cycle, ord), p_record_id, p_record_key, p_source_event, p_context,
           p_value, p_supersedes, p_record_body, p_occurred, p_ttl_ms, p_record_seen, array_positions(p_seen_cycle, ord), p_seen_id, p_seen);
         if v_taken <> '{}' then
-          perform loci.prj_take_in(p_instance, v_head.name, v_events_in,
-            array(select p_event_record[i] from unnest(v_taken) with ordinality as t(i, n) order by t.n));
+          v_stored.head := loci.prj_prolong(v_stored.head, v_events_in, v_records_in, v_heard);
+          perform loci.prj_take_in(p_instance, v_head.name, v_events_in, v_records_in);
         end if;
         v_done := loci.cycle_append(v_head, v_stored.head, v_stored.soonest, v_doc, p_read[ord], p_started[ord], p_id[ord], p_focus[ord],
           p_focus_mac[ord], p_metadata[ord], p_salt[ord], p_body[ord], p_decisions[ord], p_interval_ms[ord], p_history[ord], v_taken <> '{}',

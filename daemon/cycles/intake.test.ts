@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
-import { openPool } from '@loci/postgres/pool.ts'
+import { openPool, type Sql } from '@loci/postgres/pool.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { partnerToken } from '../testing/credentials.ts'
@@ -34,6 +34,7 @@ interface Stored {
   kind: string
   actor: string
   contextId: string | null
+  expiresAt: string | null
   metadata: { sourceEventId: string; truncated?: boolean }
   source: { type: string; ref: string; trust: string }
 }
@@ -89,6 +90,27 @@ async function fresh() {
     records: async () => (await good<{ records: Stored[] }>('GET /v1/memory/records?limit=200')).records.reverse(),
     total: async () => (await good<{ totalCycles: number }>('GET /v1/cognitive/stats')).totalCycles,
   }
+}
+
+/** The cycle stands at the lock when it commits, and then finds that what it read has changed. */
+async function whileLocked<Result>(
+  database: string,
+  act: () => Promise<Result>,
+  change: (client: Sql) => Promise<void>,
+): Promise<Result> {
+  const options = { applicationName: 'loci-test', connectionsMax: 1, onError: assert.ifError }
+  const owner = openPool({ url: daemon.database.adminUrl, ...options })
+  const client = await owner.client()
+  await client.query({ text: 'begin' })
+  await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
+  const acted = act()
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await eventually(async () => (await daemon.sql(waiting)).length > 0)
+  await change(client)
+  await client.query({ text: 'commit' })
+  client.release()
+  await owner.close()
+  return acted
 }
 
 // Mutants: eventsMax without the request's limit, or without the configuration's; prj_pending with `order by … desc`;
@@ -164,6 +186,80 @@ test('an event that is taken back before a cycle leaves nothing, and one after i
   assert.deepEqual((await good<{ slots: object[] }>('GET /v1/working-memory/slots')).slots, [])
 })
 
+// Mutants: eventsOf() without what was heard again; prj_unsay without the others, or that lets a namer in whose time is
+// over; mem_all_hold always true.
+test('what two events say is taken back with the last of them, whether one cycle took them in or two', async () => {
+  const { tell, run, records, good } = await fresh()
+  const told = { payload: 'The bridge is closed', run_id: 'run 7', source_system: 'gate' }
+  const found = async () => {
+    const { results } = await good<{ results: Stored[] }>('POST /v1/memory/recall', { query: 'Is the bridge closed?' })
+    return results.map(({ content }) => content)
+  }
+  const [first, second] = await tell(told, told)
+  assert.equal((await run()).decisions.reinforced, 1)
+  const [third] = await tell(told)
+  assert.equal((await run()).decisions.reinforced, 1)
+  for (const id of [first, third]) {
+    await tell({ projection_class: 'retraction', supersedes: id })
+    assert.deepEqual(await found(), ['The bridge is closed'])
+  }
+  assert.equal((await records()).length, 1)
+  await tell({ projection_class: 'retraction', supersedes: second })
+  assert.deepEqual([await found(), await records()], [[], []])
+})
+
+// Mutants: longest() of the first alone; no prj_prolong in cycle_commit; prj_unsay without the time.
+test('what several events say ends when the last of them does', async () => {
+  const { tell, run, records, call } = await fresh()
+  const ends = async () => (await records())[0]?.expiresAt ?? null
+  const hours = async () => Math.round((Date.parse((await ends()) ?? '') - Date.now()) / 3_600_000)
+  const told = (hours?: number) => ({ payload: 'The ferry runs', ...(hours ? { ttl_ms: hours * 3_600_000 } : {}) })
+  // In one cycle the longest; a shorter one later changes nothing, a longer one does.
+  await tell(told(2), told(5))
+  await run()
+  assert.equal(await hours(), 5)
+  await tell(told(1))
+  await run()
+  assert.equal(await hours(), 5)
+  const [nine] = await tell(told(9))
+  await run()
+  assert.equal(await hours(), 9)
+  const [always] = await tell(told())
+  await run()
+  assert.equal(await ends(), null)
+  await tell({ projection_class: 'retraction', supersedes: always })
+  assert.equal(await hours(), 9)
+  await tell({ projection_class: 'retraction', supersedes: nine })
+  assert.equal(await hours(), 5)
+  const system = own.root({ ops: ['system:read'], ks: ['*/*'] })
+  assert.equal(await fullConsistency((line) => own.call(system, line)), 'consistent')
+  assert.equal((await call(`GET /v1/memory/records/${(await records())[0]?.id}`)).status, 200)
+})
+
+// Mutant: mem_all_hold always true in cycle_commit.
+test('a cycle begins again when what it heard again was taken back meanwhile', async () => {
+  const { tell, run, records, database } = await fresh()
+  const [first] = await tell('The crane is down')
+  await run()
+  await tell('The crane is down')
+  const ran = await whileLocked(
+    database,
+    () => run({ limits: { queueMs: 10_000 } }),
+    async (client) => {
+      // As a retraction does.
+      const change = `select loci.prj_save_head(h, loci.prj_replace(h, p, jsonb_populate_record(p, '{"taken_by":1}'))),
+        loci.prj_unsay(h.instance_id, h.name, p.record_id, p.seq)
+      from loci.databases h, loci.projections p where h.name = $1 and p.database = h.name and p.id = $2`
+      await client.query({ text: change, values: [database, first] })
+    },
+  )
+  assert.deepEqual([ran.decisions.reinforced, ran.decisions.admitted], [0, 1])
+  assert.deepEqual(
+    (await records()).map(({ content }) => content),
+    ['The crane is down'],
+  )
+})
+
 // Mutants: cut() that answers the whole text; isTooLarge() never; observationOf() of an event without words as ''.
 test('an event without words is taken in without a trace, a long one as far as memory holds it', async () => {
   const { tell, run, records, health, good } = await fresh()
@@ -208,27 +304,17 @@ test('a cycle begins again with the events that still wait when one of them was 
   const { tell, run, records, total, database } = await fresh()
   await tell('The lamp is broken', 'The lamp is late')
   await run({ limits: { maxEvents: 0 } })
-  const owner = openPool({
-    url: daemon.database.adminUrl,
-    applicationName: 'loci-test',
-    connectionsMax: 1,
-    onError: assert.ifError,
-  })
-  const client = await owner.client()
-  // The cycle stands at the lock when it commits, and then finds that what it read has changed.
-  await client.query({ text: 'begin' })
-  await client.query({ text: 'select from loci.databases where name = $1 for update', values: [database] })
-  const ran = run({ limits: { queueMs: 10_000 } })
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await eventually(async () => (await daemon.sql(waiting)).length > 0)
-  // As a retraction does.
-  const change = `select loci.prj_save_head(h, loci.prj_replace(h, p, jsonb_populate_record(p, '{"is_pending":false}')))
-    from loci.databases h, loci.projections p where h.name = $1 and p.database = h.name and p.body like '%broken%'`
-  await client.query({ text: change, values: [database] })
-  await client.query({ text: 'commit' })
-  client.release()
-  await owner.close()
-  assert.equal((await ran).phases[0]?.in, 1)
+  const ran = await whileLocked(
+    database,
+    () => run({ limits: { queueMs: 10_000 } }),
+    async (client) => {
+      // As a retraction does.
+      const change = `select loci.prj_save_head(h, loci.prj_replace(h, p, jsonb_populate_record(p, '{"is_pending":false}')))
+      from loci.databases h, loci.projections p where h.name = $1 and p.database = h.name and p.body like '%broken%'`
+      await client.query({ text: change, values: [database] })
+    },
+  )
+  assert.equal(ran.phases[0]?.in, 1)
   assert.deepEqual(
     (await records()).map(({ content }) => content),
     ['The lamp is late'],

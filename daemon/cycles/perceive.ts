@@ -43,7 +43,7 @@ export interface Settled {
   heard: Map<number, Heard>
   /** As the analyser takes all that is stored, closed or not. */
   texts: RecordText[]
-  rows: Pick<CycleResult['rows'], 'store' | 'close'>
+  rows: Pick<CycleResult['rows'], 'store' | 'again' | 'close'>
   /** Numbers of stored records that were closed. */
   closed: number[]
 }
@@ -53,7 +53,7 @@ export function settle(input: CycleInput): Settled {
   const settled: Settled = {
     ledger: openLedger(),
     held: input.document.slots.map((slot) => ({ slot, merged: null, isTouched: false })),
-    ...{ fresh: [], heard: new Map(), texts: [], rows: { store: [], close: [] }, closed: [] },
+    ...{ fresh: [], heard: new Map(), texts: [], rows: { store: [], again: [], close: [] }, closed: [] },
   }
   const said = { events: new Set<string>(), equal: new Map<string, Fresh>(), keys: new Map<string, Fresh>() }
   const positions = new Map<number, number>()
@@ -76,7 +76,11 @@ export function settle(input: CycleInput): Settled {
     const [stored, heard] = write.key === undefined ? [known.equal, said.equal.get(same)] : [known.current, former]
     const equal = stored && sameOf(stored) === same ? stored : null
     const again = heard && sameOf(heard.observation.write) === same ? heard : undefined
-    if (write.supersedes === undefined && reinforce(settled, equal, again, occurredAt)) continue
+    const heardAgain = write.supersedes === undefined ? reinforce(settled, equal, again, occurredAt) : null
+    if (heardAgain !== null) {
+      settled.rows.again.push({ at, id: heardAgain })
+      continue
+    }
     const fresh: Fresh = {
       ...{ at, seq: input.seq + 1 + settled.rows.store.length, observation, occurredAt },
       dueAt: write.dueAt === undefined ? null : Date.parse(write.dueAt),
@@ -99,17 +103,22 @@ function sameOf({ content, actor, contextId, kind }: RecordWrite | KnownRecord):
   return JSON.stringify([content, actor ?? null, contextId ?? null, kind ?? 'observation'])
 }
 
-/** Whether the same was said before: then it is a presentation of that, and no record. */
-function reinforce(settled: Settled, equal: KnownRecord | null, said: Fresh | undefined, at: number): boolean {
+/** The record that says the same, if one does: then it is a presentation of that, and no record. */
+function reinforce(
+  settled: Settled,
+  equal: KnownRecord | null,
+  said: Fresh | undefined,
+  at: number,
+): KnownRecord['id'] | null {
   if (said !== undefined && settled.fresh.includes(said)) {
     said.seen = present(said.seen, at)
     said.isTouched = true
     const holder = settled.held.find(({ merged }) => merged === said)
     if (holder) holder.slot = { ...holder.slot, seen: present(holder.slot.seen, at) }
     settled.ledger.reinforced({ kind: 'record', key: said.observation.id, version: null }, said.observation.id)
-    return true
+    return said.observation.id
   }
-  if (equal === null || settled.closed.includes(equal.seq)) return false
+  if (equal === null || settled.closed.includes(equal.seq)) return null
   const held = settled.held.find(({ slot }) => slot.record?.seq === equal.seq)
   if (held) {
     held.slot = { ...held.slot, seen: present(held.slot.seen, at) }
@@ -120,7 +129,7 @@ function reinforce(settled: Settled, equal: KnownRecord | null, said: Fresh | un
     settled.heard.set(equal.seq, { record: equal, seen: present(seen, at) })
     settled.ledger.reinforced({ kind: 'record', key: equal.id, version: null }, equal.id)
   }
-  return true
+  return equal.id
 }
 
 export function onceAt(at: number): Presentations {

@@ -254,6 +254,7 @@ const SLOTS_CONTEXT = 'slots'
 /** The records that the cycle makes: of observations, and of slots. */
 export function recordsOf({ input, result, macs, incoming, source, cycleId }: Written): NewCycle['records'] {
   const seen = new Map(result.rows.present.map(({ id, seen: own }) => [id, own]))
+  const again = Map.groupBy(result.rows.again, ({ id }) => id)
   const observed = result.rows.store.map((at) => {
     const { id, known } = input.observations[at] as Observation
     const { write, source: by, lookup } = incoming[at] as Incoming
@@ -263,7 +264,7 @@ export function recordsOf({ input, result, macs, incoming, source, cycleId }: Wr
         id,
         body: bodyOf(write, by),
         occurredAt: momentOf(write.occurredAt) ?? null,
-        ttlMs: write.ttlMs ?? null,
+        ttlMs: longest([at, ...(again.get(id) ?? []).map((one) => one.at)]),
       },
       supersedes: known.superseded?.id ?? null,
       presented: seen.get(id) ?? null,
@@ -279,14 +280,24 @@ export function recordsOf({ input, result, macs, incoming, source, cycleId }: Wr
     }
   })
   return [...observed, ...consolidated]
+
+  /** Of those that say the same. */
+  function longest(places: number[]): number | null {
+    const times = places.map((at) => incoming[at]?.write.ttlMs ?? Number.POSITIVE_INFINITY)
+    const most = Math.max(...times)
+    return Number.isFinite(most) ? most : null
+  }
 }
 
-/** Every event that was read is taken in, also one that said nothing, or only what was known or is forgotten. */
+/** Every event that was read is taken in, also one that said nothing, or what is forgotten. */
 export function eventsOf(
   events: readonly WaitingEvent[],
   { incoming, input, result }: Pick<Written, 'incoming' | 'input' | 'result'>,
 ): NewCycle['events'] {
-  const stored = new Map(result.rows.store.map((at) => [incoming[at]?.event, input.observations[at]?.id]))
+  const { store, again } = result.rows
+  const said = [...store.map((at) => ({ at, id: input.observations[at]?.id })), ...again]
+  // One that was heard again stands for its record too, which is taken back with the last event that says it.
+  const stored = new Map(said.map(({ at, id }) => [incoming[at]?.event, id]))
   return events.map(({ seq }) => ({ seq, record: stored.get(seq) ?? null }))
 }
 

@@ -214,6 +214,8 @@ export interface CycleResult {
   rows: {
     /** Observations that become records, by their place in the input, in this order. */
     store: number[]
+    /** Observations that say what a record says, stored or of this cycle, by their place in the input; its id. */
+    again: { at: number; id: string }[]
     /** Slots that become records: of context SLOTS_CONTEXT, said when the slot was made, closing their key's record. */
     consolidate: { id: string; slot: Slot; content: string; seen: Presentations }[]
     /** Records that hold no longer, and the record that took their place; seq null: one of this cycle's rows. */

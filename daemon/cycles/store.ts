@@ -38,7 +38,7 @@ export interface NewCycle {
   steps: Step[]
   records: (Omit<NewRecord, 'isOverride'> & { presented: Presentations | null })[]
   presented: { id: string; seen: Presentations }[]
-  /** Events that are taken in, by their number, and the record that each became. */
+  /** Events that are taken in, by their number, and the record that says what each said. */
   events: { seq: number; record: string | null }[]
   claim?: Claim | undefined
 }

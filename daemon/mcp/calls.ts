@@ -34,7 +34,17 @@ export async function callRoute(
     const input = inputOf(spec, params, `${spec.path}?${new URLSearchParams(query)}`, sent)
     hasBegun = true
     const answer = await handle({
-      ...{ caller, ...input, headers, via: 'mcp' as const, requestId, log, signal, answer: NO_ANSWER },
+      ...{
+        caller,
+        ...input,
+        headers,
+        bodyBytes: outer.bodyBytes,
+        via: 'mcp' as const,
+        requestId,
+        log,
+        signal,
+        answer: NO_ANSWER,
+      },
       route: `${spec.method} ${spec.path.replace(/\{(\w+)\}/g, (_, name) => params[name] ?? '')}`,
       countRows: (rows) => outer.countRows(rows),
       countRead: (bytes) => outer.countRead(bytes),

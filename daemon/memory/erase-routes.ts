@@ -41,7 +41,7 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets }: Eras
         path: '/v1/memory/records/{id}',
         access: access.capability('memory:delete'),
         summary:
-          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles; its value is not learned again.',
+          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again.',
         params: idPath,
         answers: { 200: recordDeleted },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],

@@ -1,5 +1,3 @@
-// What is erased is nowhere: every table of the database is looked through for its text.
-
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Cycle } from '@loci/contract/cognitive.ts'
@@ -7,6 +5,7 @@ import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
+import { tracesOf } from '../testing/traces.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant
@@ -17,20 +16,6 @@ before(async () => {
 after(() => daemon?.[Symbol.asyncDispose]())
 
 const SECRET = 'The launch code is tulipsecret'
-
-/** Tables with a row that has the word, as text or as bytes. */
-async function tracesOf(word: string): Promise<string[]> {
-  const tables = await daemon.sql<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
-  )
-  const looks = tables.map(
-    ({ name }) =>
-      `select '${name}' as name where exists (select from ${name} t where t::text ilike '%' || $1 || '%' or t::text like '%' || $2 || '%')`,
-  )
-  const hex = Buffer.from(word).toString('hex')
-  const found = await daemon.sql<{ name: string }>(`${looks.join(' union all ')} order by 1`, [word, hex])
-  return [...new Set(found.map(({ name }) => name.replace(/^loci\./, '').replace(/_\d{8}$/, '')))]
-}
 
 interface Receipt {
   checked: { place: string; found: number; erased: number }[]
@@ -69,7 +54,7 @@ test('what is erased stands in no table: not in slots, their history, clears, a 
   const { undo } = (await call('POST /v1/working-memory/slots/clear')).json<{ undo: { token: string } }>()
   const { records } = await get<{ records: { id: string; actor: string | null }[] }>('/v1/memory/records')
   const id = records.find(({ actor }) => actor === 'Bob')?.id
-  assert.deepEqual(await tracesOf('lipsecret'), ['cycles', 'records', 'slot_versions', 'working_memory'])
+  assert.deepEqual(await tracesOf(daemon, 'lipsecret'), ['cycles', 'records', 'slot_versions', 'working_memory'])
 
   const { checked } = (await call(`DELETE /v1/memory/records/${id}`)).json<Receipt>()
 
@@ -78,8 +63,8 @@ test('what is erased stands in no table: not in slots, their history, clears, a 
   // The pinned one; every version of it, of three others that were put, and of two that cycles made.
   assert.ok(erased.slots === 1 && Number(erased.slot_versions) >= 6, JSON.stringify(erased))
   // One cycle was asked for the word alone, which is not what was erased.
-  assert.deepEqual(await tracesOf('launch code is tulipsecret'), [])
-  assert.deepEqual(await tracesOf('lipsecret'), ['cycles'])
+  assert.deepEqual(await tracesOf(daemon, 'launch code is tulipsecret'), [])
+  assert.deepEqual(await tracesOf(daemon, 'lipsecret'), ['cycles'])
 
   const list = await get<{ cycles: Cycle[]; corruption: { status: string } }>('/v1/cognitive/cycles')
   assert.equal(list.corruption.status, 'clean')
@@ -98,6 +83,6 @@ test('what is erased stands in no table: not in slots, their history, clears, a 
     restored.slots.some(({ value }) => value === 'The code was changed'),
     JSON.stringify(restored),
   )
-  assert.deepEqual(await tracesOf('lipsecret'), ['cycles'])
+  assert.deepEqual(await tracesOf(daemon, 'lipsecret'), ['cycles'])
   assert.equal(await fullConsistency(call), 'consistent')
 })

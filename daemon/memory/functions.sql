@@ -194,35 +194,63 @@ end
 $$;
 comment on function loci.mem_store is 'without enter_database: called with a head that was entered';
 
--- Takes a record back: from now on it is not to be seen by anybody, and the sweep of what has expired removes it from
--- records and segments. One that is gone, or is damaged, stays as it is. Called by prj_write, which has entered the
--- database. Locks: the due row, totals. Cost: one write by the primary key, one of the head.
-create or replace function loci.mem_withdraw(p_instance text, p_database text, p_id text) returns void
+-- Lets a record end at another time, null for never. Where that is now it is not to be seen by anybody, and the sweep
+-- of what has expired removes it from records and segments. One that is gone, or is damaged, stays as it is. Called by
+-- prj_unsay, which has entered the database. Locks: the due row, totals. Cost: mem_end_at, and one write of the head.
+create or replace function loci.mem_end(p_instance text, p_database text, p_id text, p_at timestamptz) returns void
 language plpgsql as $$
 declare
-  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_before loci.databases;
   v_head loci.databases;
-  v_record loci.records;
 begin
-  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
-  select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id
-    and (r.expires_at is null or r.expires_at > v_now);
-  if not found or not loci.record_is_intact(v_record, p_instance, p_database) then
-    return;
-  end if;
-  v_head := loci.mem_count(v_before, v_record, -1);
-  v_head.seq := v_head.seq + 1;
-  v_record.changed_seq := v_head.seq;
-  v_record.expires_at := v_now;
-  v_record.digest := loci.record_digest(v_record);
-  update loci.records r set changed_seq = v_record.changed_seq, expires_at = v_now, digest = v_record.digest
-    where r.instance_id = p_instance and r.database = p_database and r.seq = v_record.seq;
-  v_head.mem_tail := v_head.mem_tail + (v_record.seq <= v_head.mem_indexed_through)::int;
-  perform loci.mem_save_head(v_before, loci.mem_count(v_head, v_record, 1), v_now);
+  select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  perform loci.mem_save_head(v_head, loci.mem_end_at(v_head, p_id, p_at, false), p_at);
 end
 $$;
-comment on function loci.mem_withdraw is 'without enter_database: called by functions that have entered';
+comment on function loci.mem_end is 'without enter_database: called by functions that have entered';
+
+-- The same for a head that whoever calls writes. p_is_longer: only if it ends later then. Called by mem_end and
+-- prj_prolong. Cost: one read by id, one write by the primary key.
+create or replace function loci.mem_end_at(p_head loci.databases, p_id text, p_at timestamptz, p_is_longer boolean) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_record loci.records;
+begin
+  select * into v_record from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name and r.id = p_id
+    and (r.expires_at is null or r.expires_at > clock_timestamp());
+  if not found or v_record.expires_at is not distinct from p_at or (p_is_longer and coalesce(v_record.expires_at >= p_at, v_record.expires_at is null))
+      or not loci.record_is_intact(v_record, p_head.instance_id, p_head.name) then
+    return v_head;
+  end if;
+  v_head := loci.mem_count(v_head, v_record, -1);
+  v_head.seq := v_head.seq + 1;
+  v_record.changed_seq := v_head.seq;
+  v_record.expires_at := p_at;
+  v_record.digest := loci.record_digest(v_record);
+  update loci.records r set changed_seq = v_record.changed_seq, expires_at = v_record.expires_at, digest = v_record.digest
+    where r.instance_id = p_head.instance_id and r.database = p_head.name and r.seq = v_record.seq;
+  v_head.mem_tail := v_head.mem_tail + (v_record.seq <= v_head.mem_indexed_through)::int;
+  return loci.mem_count(v_head, v_record, 1);
+end
+$$;
+comment on function loci.mem_end_at is 'without enter_database: called by functions that have entered';
+
+-- Do all of these records still hold? Called by cycle_commit, with the head locked. Cost: one read and a digest for
+-- each.
+create or replace function loci.mem_all_hold(p_instance text, p_database text, p_ids text[]) returns boolean
+language plpgsql stable as $$
+declare
+  v_id text;
+begin
+  foreach v_id in array p_ids loop
+    if not exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = v_id
+        and loci.record_holds(r, clock_timestamp(), clock_timestamp()) and loci.record_is_intact(r, p_instance, p_database)) then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$$;
 
 -- Writes down when records were presented. No new version, and nothing for the index: a record says what it said. One
 -- that is gone or damaged stays so. Answers the head as it is then, which whoever calls writes. Called by
@@ -259,12 +287,29 @@ $$;
 -- How much may be outside of the segments before these are built anew: records, a long one for several.
 create or replace function loci.mem_tail_max() returns int language sql immutable parallel safe as $$ select 256 $$;
 
+-- How much of it a database keeps that rests. A recall of one that is in no cache reads and analyses its tail: over
+-- ten thousand databases with half of a full tail each, two thirds of all processor time (measured).
+create or replace function loci.mem_tail_rest() returns int language sql immutable parallel safe as $$ select 16 $$;
+
 -- What a record counts for there: one, and one more for each 8 KiB. A recall that has nothing in memory reads the whole
 -- tail, and what a replica keeps of it must fit into its cache (tails.ts). What ended since counts for one: its number
 -- is all that is read.
 create or replace function loci.mem_tail_weight(p_body text) returns int language sql immutable parallel safe as $$
   select 1 + octet_length(p_body) / 8192
 $$;
+
+-- The index is due: at once where the tail has become full, later where it has become more than a database keeps that
+-- rests. Once for each tail. Called by functions that hold the head and change the tail from p_before to p_after.
+create or replace function loci.mem_put_index(p_instance text, p_database text, p_before int, p_after int) returns void language plpgsql as $$
+begin
+  if p_before < loci.mem_tail_max() and p_after >= loci.mem_tail_max() then
+    perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
+  elsif p_before < loci.mem_tail_rest() and p_after >= loci.mem_tail_rest() then
+    perform loci.put_due(p_instance, p_database, 'index', clock_timestamp() + interval '10 minutes');
+  end if;
+end
+$$;
+comment on function loci.mem_put_index is 'without enter_database: called by functions that have entered';
 
 -- Writes back the head of a database whose memory has changed, the totals of its instance, and what is due. Called by
 -- every function that writes memory. Locks: the due rows, totals.
@@ -293,9 +338,7 @@ begin
   if p_soonest is not null then
     perform loci.put_due(p_head.instance_id, p_head.name, 'records', p_soonest);
   end if;
-  if p_head.mem_tail >= loci.mem_tail_max() and p_before.mem_tail < loci.mem_tail_max() then
-    perform loci.put_due(p_head.instance_id, p_head.name, 'index', clock_timestamp());
-  end if;
+  perform loci.mem_put_index(p_head.instance_id, p_head.name, p_before.mem_tail, p_head.mem_tail);
   if p_head.cyc_interval_ms is not null then
     perform loci.put_cycle(p_head);
   end if;

@@ -224,6 +224,7 @@ test('a deleted memory is gone from records and index, leaves a receipt, and is 
     { place: 'slots', found: 0, erased: 0 },
     { place: 'slot_versions', found: 0, erased: 0 },
     { place: 'cycles', found: 0, erased: 0 },
+    { place: 'projections', found: 0, erased: 0 },
   ])
   assert.ok(tombstone.length > 0 && !deleted.text.includes('tulip'))
   const operator = tenant.mint({ ops: ['operator'], ks: ['*/*'] })

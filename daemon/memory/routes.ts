@@ -29,7 +29,7 @@ import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
-import { bodyOf, type Macs, macsOf, momentOf, recordText, type Source } from './records.ts'
+import { bodyOf, type Macs, macsOf, momentOf, recordText, type Source, STORED } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -259,11 +259,6 @@ function sourceOf({ caller, requestId }: Pick<WriteCall, 'caller' | 'requestId'>
 
 /** Of a row beside its body: its key, its source event, its digest. */
 const ROW_BYTES = 600
-/**
- * A byte that is stored is charged as so many that were read: its words are analysed and indexed. A hundred records of
- * 9 KB took 22 % of a core at the rate of the plan free, paid by the body alone.
- */
-const STORED = 4
 
 function roomOf(records: NewRecord[]): { records: number; bytes: number } {
   return {

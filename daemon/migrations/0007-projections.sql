@@ -33,12 +33,16 @@ create table loci.projections (
   task_class text collate "C",
   -- What was sent, as JSON; null: its time is over, or it stands in a memory record alone.
   body text,
+  -- HMACs of the normalised words that the body has, to be found by when a value is erased: of its payload, of its
+  -- intent.
+  said_mac bytea,
+  intent_mac bytea,
   -- The id that it takes back, and its number once both are here.
   target text collate "C",
   takes_back bigint,
   -- The number of what took this one back. Lower than its own: that came first, and this one added nothing.
   taken_by bigint,
-  -- The memory record that a fact or a preference became.
+  -- The memory record that a fact or a preference became, or that says what an event said.
   record_id text,
   -- An event that no cycle has taken in.
   is_pending boolean not null,
@@ -54,8 +58,14 @@ create index projections_awaiting on loci.projections (instance_id, database, pa
   where target is not null and takes_back is null;
 create index projections_folded on loci.projections (instance_id, database, seq)
   where class = 'tool_outcome' or takes_back is not null;
-create index projections_events on loci.projections (instance_id, database, task_class, seq) where class = 'event';
+create index projections_referring on loci.projections (instance_id, database, task_class, seq)
+  where class = 'event' and strpos(body, '"evidence_refs"') > 0;
 create index projections_pending on loci.projections (instance_id, database, seq) where is_pending;
+-- Events that say what a record says, and do so longest.
+create index projections_by_record on loci.projections (instance_id, database, record_id, expires_at desc)
+  where record_id is not null and taken_by is null and body is not null;
+create index projections_by_said on loci.projections (said_mac, instance_id, database, seq) where said_mac is not null;
+create index projections_by_intent on loci.projections (intent_mac, instance_id, database, seq) where intent_mac is not null;
 create index projections_expiring on loci.projections (instance_id, database, expires_at) where expires_at is not null;
 
 alter table loci.projections enable row level security;

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 29474d6651e4cd61b51991fa1a24442de3907d9d7193d76f869dce47a81a98d4
+-- functions: efafd4eebe452e8c6bb2bedc4d551b0fe4900e4ffe42e4bad5bf2fac06c9afaa
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -15,7 +15,7 @@ $$;
 -- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
 create or replace function loci.prj_digest_of(p_instance text, p_database text, p_partner text, p_class text, p_seq bigint, p_id text,
   p_key_mac bytea, p_content_mac bytea, p_task_class text, p_target text, p_takes_back bigint, p_taken_by bigint, p_record_id text,
-  p_is_pending boolean, p_created timestamptz, p_expires timestamptz, p_body text)
+  p_is_pending boolean, p_created timestamptz, p_expires timestamptz, p_body text, p_said bytea, p_intent bytea)
 returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_partner || E'\x1f' || p_class || E'\x1f') || int8send(p_seq)
     || int4send(octet_length(p_id)) || textsend(p_id) || p_key_mac || p_content_mac
@@ -24,12 +24,13 @@ returns bytea language sql stable parallel safe as $$
     || coalesce(int8send(p_takes_back), '\xff'::bytea) || coalesce(int8send(p_taken_by), '\xff'::bytea)
     || coalesce(int4send(octet_length(p_record_id)) || textsend(p_record_id), '\xff'::bytea) || boolsend(p_is_pending)
     || timestamptz_send(p_created) || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea)
+    || coalesce('\x01'::bytea || p_said, '\x00'::bytea) || coalesce('\x01'::bytea || p_intent, '\x00'::bytea)
     || coalesce('\x01'::bytea || textsend(p_body), '\x00'::bytea))
 $$;
 
 create or replace function loci.prj_digest(p loci.projections) returns bytea language sql stable parallel safe as $$
   select loci.prj_digest_of(p.instance_id, p.database, p.partner, p.class, p.seq, p.id, p.key_mac, p.content_mac, p.task_class, p.target,
-    p.takes_back, p.taken_by, p.record_id, p.is_pending, p.created_at, p.expires_at, p.body)
+    p.takes_back, p.taken_by, p.record_id, p.is_pending, p.created_at, p.expires_at, p.body, p.said_mac, p.intent_mac)
 $$;
 
 -- Does a projection fit its digest, and is it of this database? Sizes first: see is_intact.
@@ -40,6 +41,7 @@ language sql stable parallel safe as $$
       or octet_length(p.id) not between 1 and 1024 or octet_length(p.target) not between 1 and 1024
       or octet_length(p.task_class) not between 1 and 1024 or octet_length(p.record_id) not between 1 and 100
       or octet_length(p.key_mac) <> 16 or octet_length(p.content_mac) <> 16
+      or octet_length(p.said_mac) <> 16 or octet_length(p.intent_mac) <> 16
       or octet_length(p.body) not between 1 and 1048576 or octet_length(p.digest) <> 32 then false
     else coalesce(p.digest = loci.prj_digest(p) and p.instance_id = p_instance and p.database = p_database, false) end
 $$;
@@ -68,6 +70,21 @@ begin
 end
 $$;
 
+-- What stays of a projection that was taken in or taken back. Of an outcome that is its intent too: what it has taught
+-- is taken back by it. Called with one that is intact.
+create or replace function loci.prj_without_words(p loci.projections) returns loci.projections language plpgsql stable as $$
+declare
+  v_left loci.projections := p;
+begin
+  if p.class = 'event' and (p.said_mac is not null or p.intent_mac is not null) then
+    v_left.body := (p.body::jsonb - 'payload' - 'task_intent')::text; v_left.said_mac := null; v_left.intent_mac := null;
+  elsif p.said_mac is not null then
+    v_left.body := (p.body::jsonb - 'payload')::text; v_left.said_mac := null;
+  end if;
+  return v_left;
+end
+$$;
+
 -- Writes a changed projection in the place of the one that was read. One that does not fit its digest stays damaged.
 -- Called by functions that have entered, so nobody moves the row meanwhile. Cost: one write, found by the primary key:
 -- by equality, a plan that was made while the table was small read the whole database (20,002 rows of 20,000).
@@ -80,7 +97,7 @@ begin
     return p_head;
   end if;
   v_new.digest := loci.prj_digest(v_new);
-  update loci.projections p set body = v_new.body, takes_back = v_new.takes_back, taken_by = v_new.taken_by, record_id = v_new.record_id,
+  update loci.projections p set body = v_new.body, said_mac = v_new.said_mac, intent_mac = v_new.intent_mac, takes_back = v_new.takes_back, taken_by = v_new.taken_by, record_id = v_new.record_id,
       is_pending = v_new.is_pending, expires_at = v_new.expires_at, digest = v_new.digest
     where p.ctid = (select o.ctid from loci.projections o where o.instance_id = p_head.instance_id and o.database = p_head.name
       and o.seq >= v_new.seq and o.seq <= v_new.seq order by o.seq limit 1);
@@ -132,6 +149,9 @@ begin
   end if;
   projection.is_pending := p_new.class = 'event' and projection.taken_by is null;
   projection.record_id := case when projection.taken_by is null then p_new.record_id end;
+  if projection.taken_by is not null then
+    projection := loci.prj_without_words(projection);
+  end if;
   projection.digest := loci.prj_digest(projection);
   if not p_is_full then
     insert into loci.projections values (projection.*) on conflict do nothing;
@@ -151,7 +171,11 @@ begin
   head.prj_awaited := head.prj_awaited - v_awaiting + (p_new.target is not null and v_target.seq is null)::int;
   head.prj_folded := head.prj_folded + (p_new.class = 'tool_outcome' or projection.takes_back is not null)::int;
   if projection.takes_back is not null then
-    v_taken := v_target; v_taken.taken_by := projection.seq; v_taken.is_pending := false; withdrawn := v_target.record_id;
+    v_taken := v_target;
+    if loci.prj_is_intact(v_target, head.instance_id, head.name) then
+      v_taken := loci.prj_without_words(v_target);
+    end if;
+    v_taken.taken_by := projection.seq; v_taken.is_pending := false; withdrawn := v_target.record_id;
     head := loci.prj_replace(head, v_target, v_taken);
   end if;
 end
@@ -163,7 +187,7 @@ comment on function loci.prj_insert is 'without enter_database: called with the 
 -- that of prj_insert for each. False, and nothing is done, where one of them repeats another, stored or beside it: the
 -- indexes tell, so nobody has to look before. Called by prj_write. Locks: rows, the head, totals.
 create or replace function loci.prj_write_plain(p_instance text, p_name text, p_seq bigint, p_now timestamptz, p_database text[], p_partner text[],
-  p_id text[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_ttl_ms float8[],
+  p_id text[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_said text[], p_intent text[], p_ttl_ms float8[],
   out is_done boolean, out pending bigint, out folded bigint)
 language plpgsql as $$
 #variable_conflict use_column
@@ -175,18 +199,18 @@ declare
 begin
   begin
     with made as (
-      insert into loci.projections as p (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
-        created_at, expires_at, digest)
-      select p_instance, p_name, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.class = 'event', p_now, w.expires_at,
+      insert into loci.projections as p (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, said_mac,
+        intent_mac, is_pending, created_at, expires_at, digest)
+      select p_instance, p_name, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.said, w.intent, w.class = 'event', p_now, w.expires_at,
         loci.prj_digest_of(p_instance, p_name, w.partner, w.class, w.seq, w.id, w.key, w.content, w.task_class, null, null, null, null,
-          w.class = 'event', p_now, w.expires_at, w.body)
+          w.class = 'event', p_now, w.expires_at, w.body, w.said, w.intent)
       from (
         -- In the order of the arrays.
         select p_seq + row_number() over () as seq, a.partner, a.id, a.class, decode(a.key, 'hex') as key, decode(a.content, 'hex') as content,
-          a.task_class, a.body,
+          a.task_class, a.body, decode(a.said, 'hex') as said, decode(a.intent, 'hex') as intent,
           case when a.body is not null then date_trunc('milliseconds', p_now + a.ttl_ms * interval '1 millisecond') end as expires_at
-        from unnest(p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_ttl_ms)
-          as a(database, partner, id, class, key, content, task_class, body, ttl_ms) where a.database = p_name
+        from unnest(p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_said, p_intent, p_ttl_ms)
+          as a(database, partner, id, class, key, content, task_class, body, said, intent, ttl_ms) where a.database = p_name
       ) w
       returning p.class, p.digest, loci.prj_bytes_of(p.body, p.id, null, p.task_class) as bytes
     )
@@ -215,7 +239,8 @@ comment on function loci.prj_write_plain is 'without enter_database: called with
 -- order.
 create or replace function loci.prj_write(p_instance text, p_databases_max bigint, p_act int[], p_database text[], p_partner text[], p_id text[],
   p_is_given boolean[], p_is_full boolean[], p_class text[], p_key text[], p_content text[], p_task_class text[], p_body text[], p_target text[],
-  p_ttl_ms float8[], p_record_id text[], p_record_context text[], p_record_value text[], p_record_body text[], p_record_occurred timestamptz[])
+  p_ttl_ms float8[], p_record_id text[], p_record_context text[], p_record_value text[], p_record_body text[], p_record_occurred timestamptz[],
+  p_said text[], p_intent text[])
 returns table (ord int, outcome text, id text, seq bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
@@ -242,7 +267,7 @@ begin
     v_head := v_entered.head; v_saved := v_head;
     if v_is_plain and v_entered.outcome = 'open' and v_head.prj_awaited = 0 then
       select * into v_plain from loci.prj_write_plain(p_instance, v_head.name, v_head.seq, v_now, p_database, p_partner, p_id, p_class, p_key,
-        p_content, p_task_class, p_body, p_ttl_ms);
+        p_content, p_task_class, p_body, p_said, p_intent, p_ttl_ms);
       if v_plain.is_done then
         seq := v_head.seq; outcome := 'done';
         foreach ord in array v_entered.items loop
@@ -261,6 +286,7 @@ begin
         v_new.instance_id := p_instance; v_new.database := p_database[ord]; v_new.partner := p_partner[ord]; v_new.id := p_id[ord];
         v_new.class := p_class[ord]; v_new.key_mac := decode(p_key[ord], 'hex'); v_new.content_mac := decode(p_content[ord], 'hex');
         v_new.task_class := p_task_class[ord]; v_new.body := p_body[ord]; v_new.target := p_target[ord]; v_new.record_id := p_record_id[ord];
+        v_new.said_mac := decode(p_said[ord], 'hex'); v_new.intent_mac := decode(p_intent[ord], 'hex');
         v_new.created_at := v_now;
         v_new.expires_at := case when p_body[ord] is not null then date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond') end;
         select * into v_done from loci.prj_insert(v_head, v_new, p_is_given[ord], p_is_full[ord]);
@@ -268,7 +294,7 @@ begin
         if outcome = 'done' and (v_done.withdrawn is not null or (v_done.projection).record_id is not null) then
           perform loci.prj_save_head(v_saved, v_head);
           if v_done.withdrawn is not null then
-            perform loci.mem_withdraw(p_instance, v_head.name, v_done.withdrawn);
+            perform loci.prj_unsay(p_instance, v_head.name, v_done.withdrawn, (v_done.projection).takes_back);
           end if;
           if (v_done.projection).record_id is not null then
             v_events := v_events || loci.prj_remember(p_instance, v_head.name, v_done.projection, p_record_context[ord], p_record_value[ord],
@@ -291,6 +317,23 @@ begin
   perform loci.append_events(p_instance, v_events);
 end
 $$;
+
+-- What the record p_record says is no longer said by the projection p_taken: it ends with the last of the events that
+-- say it too, or now if there is none. Called by prj_write. Locks: those of mem_end. Cost: one index read, mem_end.
+create or replace function loci.prj_unsay(p_instance text, p_database text, p_record text, p_taken bigint) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_until timestamptz;
+begin
+  -- The index has those that never end first. One that is damaged may still say it; what is taken back does not.
+  select p.expires_at into v_until from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.record_id >= p_record and p.record_id <= p_record and p.taken_by is null and p.body is not null and p.seq <> p_taken
+    order by p.record_id, p.expires_at desc limit 1;
+  perform loci.mem_end(p_instance, p_database, p_record, case when found and coalesce(v_until > v_now, true) then v_until else v_now end);
+end
+$$;
+comment on function loci.prj_unsay is 'without enter_database: called with the head that prj_write has entered';
 
 -- Stores the record of a fact or a preference, and answers its events. A value under a tombstone is not learned again,
 -- and the projection then says that it became nothing. Called by prj_write. Locks: those of mem_write_open.

@@ -5,11 +5,8 @@ import type { Projection } from '@loci/contract/projections.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Due } from '../databases/store.ts'
 import type { Macs, Source } from '../memory/records.ts'
-import { saidBy } from './projections.ts'
+import { cut, metadataOf, saidBy } from './projections.ts'
 import { listPending, type PendingEvent } from './store.ts'
-
-/** As JSON, which a slot holds at most. */
-const CONTENT_BYTES_MAX = 16 * 1024
 
 export interface EventObservation {
   seq: number
@@ -45,31 +42,7 @@ function observationOf({ seq, partner, id, body, ttlMs }: PendingEvent, macs: Ma
     ...(sent.occurred_at === undefined ? {} : { occurredAt: sent.occurred_at }),
     ...(sent.evidence_refs === undefined ? {} : { evidenceRefs: sent.evidence_refs }),
     ...(ttlMs === null ? {} : { ttlMs }),
-    metadata: {
-      projectionId: id,
-      sourceEventId: sent.source_event_id,
-      ...(sent.task_class === undefined ? {} : { taskClass: sent.task_class }),
-      ...(said === undefined || sent.task_intent === undefined ? {} : { taskIntent: sent.task_intent }),
-      ...(sent.confidence === undefined ? {} : { confidence: sent.confidence }),
-      ...(kept === content ? {} : { truncated: true }),
-    },
+    metadata: metadataOf(sent, id, said === undefined ? {} : { taskIntent: sent.task_intent }, kept !== content),
   }
   return { seq, write, source, bytes, context }
-}
-
-/** A payload may be longer than what memory holds of it: then as many characters as fit. */
-function cut(text: string): string {
-  if (sizeOf(text) <= CONTENT_BYTES_MAX) return text
-  const characters = [...text.slice(0, CONTENT_BYTES_MAX)]
-  let [fits, beyond] = [0, characters.length]
-  while (beyond - fits > 1) {
-    const middle = (fits + beyond) >> 1
-    if (sizeOf(characters.slice(0, middle).join('')) <= CONTENT_BYTES_MAX) fits = middle
-    else beyond = middle
-  }
-  return characters.slice(0, fits).join('')
-}
-
-function sizeOf(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text))
 }

@@ -14,7 +14,7 @@ const mac = (text: string) => Buffer.from(text).toString('hex').padEnd(32, '0')
 const write = (n: number, kind: string, { id = `new ${n}`, key = `new ${n}`, target = '' } = {}) =>
   `select outcome from loci.prj_write('${INSTANCE}', 10, array[null::int], array['d'], array['crm'], array['${id}'], array[true], array[false],
     array['${kind}'], array['${mac(key)}'], array['${mac('content')}'], array['support'], array['{}'], ${target ? `array[${target}]` : 'null'}, null,
-    null, null, null, null, null)`
+    null, null, null, null, null, null, null)`
 const tail = (after: number, limit: number) =>
   `select seq from loci.advice_tail('${INSTANCE}', 'd', ${after}, ${limit}, 4194304, 'default', null)`
 const evidence = `select refs from loci.advice_evidence('${INSTANCE}', 'd', 'support', null, null, array['t1', 't2'], 5, '{50,50}', 100000, 100000, '{}', false, 10, 1048576)`
@@ -26,9 +26,17 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['tell another under an id that is there', 2, (n) => write(n, 'event', { id: 'told 2345' })],
   // What is taken back is read, and read again to be marked.
   ['retract', 4, (n) => write(n, 'retraction', { target: `'told 2346'` })],
+  // And the one that never ends of two thousand that say the same.
+  ['retract what others say too', 6, (n) => write(n, 'retraction', { target: `'told 2347'` })],
   ['retract what has not come', 2, (n) => write(n, 'retraction', { target: `'to come ${n}'` })],
   ['read events for a cycle', 10, () => `select seq from loci.prj_pending('${INSTANCE}', 'd', 10, 1048576)`],
-  ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500)`],
+  // It is found, read, and read again to be written.
+  [
+    'forget',
+    3,
+    () => `select loci.prj_forget(set_config('loci.instance', '${INSTANCE}', true), 'd', '\\x${mac('2347')}', 0, 500)`,
+  ],
+  ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500, 'wait')`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],
   // The last one that is known; of ten the lengths, then the content; and the mark of the last. One of the first takes
   // another back: its length, then it itself, and what it had added.
@@ -39,7 +47,8 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
 ]
 
 // Mutants: an equality in place of a range in order in prj_insert() (by key), prj_replace(), advice_projection() and
-// advice_tail() (both marks, the length of what is taken back); clock_timestamp() in the loop of prj_expire().
+// advice_tail() (both marks, the length of what is taken back); clock_timestamp() in the loop of prj_expire(); no index
+// projections_by_record or projections_by_said.
 test('a plan that was made while nothing was told finds one projection among many without reading the others', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const options = {
@@ -85,11 +94,12 @@ test('a plan that was made while nothing was told finds one projection among man
 async function fill(admin: (text: string) => Promise<unknown>, from: number): Promise<void> {
   const numbers = `generate_series(${from}, ${from + PIECE - 1}) g`
   await admin(`insert into loci.projections (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
-      created_at, expires_at, takes_back, digest)
+      created_at, expires_at, takes_back, record_id, said_mac, digest)
     select '${INSTANCE}', 'd', g, 'crm', 'told ' || g, case when g % 2 = 1 then 'event' else 'tool_outcome' end,
       decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex'), '\\x${mac('content')}', 'support', '{"evidence_refs":["a"]}',
       g % 2 = 1 and g > ${ROWS - 20}, now(), case when g % 200 = 0 then now() + interval '1 day' end,
-      case when g = ${ROWS - 2} then 100 end, '\\x00' from ${numbers}`)
+      case when g = ${ROWS - 2} then 100 end, case when g % 2 = 1 and g <= ${ROWS - 20} then 'mem_1' end,
+      case when g % 2 = 1 then decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex') end, '\\x00' from ${numbers}`)
   await admin(
     `update loci.projections p set digest = loci.prj_digest(p) where p.seq between ${from} and ${from + PIECE - 1}`,
   )

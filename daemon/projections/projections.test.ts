@@ -169,7 +169,7 @@ test('projections that arrive together and only add are stored as they are one b
   const rowsOf = ({ database }: { database: string }) =>
     daemon.sql(
       `select p.seq::int, partner, class, encode(key_mac, 'hex') as key, encode(content_mac, 'hex') as content, task_class, body, target,
-        takes_back, taken_by, record_id, is_pending, extract(epoch from expires_at - p.created_at) as ttl, digest = loci.prj_digest(p) as fits,
+        encode(said_mac, 'hex') as said, encode(intent_mac, 'hex') as intent, takes_back, taken_by, record_id, is_pending, extract(epoch from expires_at - p.created_at) as ttl, digest = loci.prj_digest(p) as fits,
         h.seq::int as head, prj_rows, prj_bytes, prj_pending, prj_folded, prj_unsettled, (select array_agg(kind order by kind) from loci.due d
           where d.instance_id = h.instance_id and d.database = h.name) as due
       from loci.projections p join loci.databases h on h.instance_id = p.instance_id and h.name = p.database
@@ -264,7 +264,7 @@ test('facts and preferences become memory that says from whom it is; what was de
   assert.ok(!/utrecht/i.test(stored), 'the content stands in memory alone')
 })
 
-// Mutants: no mem_withdraw() in prj_write(); `and p.partner = p_new.partner` left out in prj_insert().
+// Mutants: no prj_unsay() in prj_write(); `and p.partner = p_new.partner` left out in prj_insert().
 test('a retraction takes back exactly what was added, once, and only from its own partner', async () => {
   const { project, records, database, read } = await fresh()
   const thief = await fresh({ partner: 'thief', db: database })

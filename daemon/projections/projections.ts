@@ -7,7 +7,7 @@ import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Projection } from '@loci/contract/projections.ts'
-import { bodyOf, macsOf as memoryMacsOf, momentOf } from '../memory/records.ts'
+import { bodyOf, METADATA_BYTES_MAX, macsOf as memoryMacsOf, momentOf } from '../memory/records.ts'
 
 const SCOPE_BYTES_MAX = 4 * 1024
 const PAYLOAD_BYTES_MAX = 256 * 1024
@@ -29,13 +29,16 @@ export interface NewProjection {
   content: string
   taskClass: string | null
   body: string | null
+  /** Of the words in the body, HMACs by which memory knows them. */
+  said: string | null
+  intent: string | null
   target: string | null
   ttlMs: number | null
   record: NewRecord | null
 }
 
 /** The record that a fact or a preference becomes. */
-interface NewRecord {
+export interface NewRecord {
   id: string
   context: string
   value: string
@@ -52,7 +55,9 @@ export function newProjection(sent: Projection, teller: Teller, sealing: Sealing
   const mac = macOf(sealing)
   const { projection_id: given, ...content } = sent
   const id = given ?? newId('prj')
+  const macOfWords = (words: string | undefined) => (words ? memoryMacsOf(sealing).value(cut(words)) : null)
   const isRemembered = sent.projection_class === 'fact' || sent.projection_class === 'preference'
+  const hasBody = !isRemembered && sent.projection_class !== 'retraction'
   return {
     id,
     isGiven: given !== undefined,
@@ -61,7 +66,9 @@ export function newProjection(sent: Projection, teller: Teller, sealing: Sealing
     content: mac(`content ${canonical(content)}`),
     taskClass: sent.task_class ?? null,
     // What is in memory is nowhere else: erasing the record erases it.
-    body: isRemembered || sent.projection_class === 'retraction' ? null : JSON.stringify(content),
+    body: hasBody ? JSON.stringify(content) : null,
+    said: hasBody ? macOfWords(saidBy(sent)) : null,
+    intent: hasBody ? macOfWords(sent.task_intent) : null,
     target: sent.supersedes ?? null,
     ttlMs: sent.ttl_ms ?? null,
     record: isRemembered ? recordOf(sent, id, teller, sealing) : null,
@@ -84,12 +91,7 @@ function recordOf(sent: Projection, id: string, teller: Teller, sealing: Sealing
     ...(sent.run_id === undefined ? {} : { contextId: sent.run_id }),
     ...(sent.occurred_at === undefined ? {} : { occurredAt: sent.occurred_at }),
     ...(sent.evidence_refs === undefined ? {} : { evidenceRefs: sent.evidence_refs }),
-    metadata: {
-      projectionId: id,
-      sourceEventId: sent.source_event_id,
-      ...(sent.confidence === undefined ? {} : { confidence: sent.confidence }),
-      ...(sent.scope === undefined ? {} : { scope: sent.scope }),
-    },
+    metadata: metadataOf(sent, id, { scope: sent.scope, tools: sent.tools, taskIntent: sent.task_intent }),
   }
   const macs = memoryMacsOf(sealing)
   return {
@@ -108,6 +110,55 @@ export function saidBy({ payload }: Projection): string | undefined {
   const { content, text } = payload as { content?: unknown; text?: unknown }
   const said = [payload, content, text].find((one) => typeof one === 'string') as string | undefined
   return (said ?? JSON.stringify(payload)) || undefined
+}
+
+const TRUNCATED_BYTES = Buffer.byteLength(',"truncated":true')
+
+/**
+ * What a record says of its projection beside the content, each as far as it fits: a record that cannot be stored would
+ * stop every cycle of its database.
+ */
+export function metadataOf(sent: Projection, id: string, more: object, isCut = false): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { projectionId: id, sourceEventId: sent.source_event_id }
+  const { task_class: taskClass, confidence } = sent
+  let isWhole = !isCut
+  for (const [name, value] of Object.entries({ taskClass, confidence, ...more, payload: besides(sent) })) {
+    if (value === undefined) continue
+    const size = Buffer.byteLength(JSON.stringify({ ...metadata, [name]: value }))
+    if (size + TRUNCATED_BYTES <= METADATA_BYTES_MAX) metadata[name] = value
+    else isWhole = false
+  }
+  return isWhole ? metadata : { ...metadata, truncated: true }
+}
+
+/** The members of the payload beside the one that is what it says; undefined: there are none. */
+function besides({ payload }: Projection): object | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined
+  const { content, text, ...others } = payload as { content?: unknown; text?: unknown }
+  if (typeof content !== 'string' && typeof text !== 'string') return undefined
+  const rest =
+    typeof content === 'string' ? { ...(text === undefined ? {} : { text }), ...others } : { content, ...others }
+  return Object.values(rest).some((one) => one !== undefined) ? rest : undefined
+}
+
+/** As JSON, which a slot holds at most. */
+const CONTENT_BYTES_MAX = 16 * 1024
+
+/** A payload may be longer than what memory holds of it: then as many characters as fit. */
+export function cut(text: string): string {
+  if (sizeOf(text) <= CONTENT_BYTES_MAX) return text
+  const characters = [...text.slice(0, CONTENT_BYTES_MAX)]
+  let [fits, beyond] = [0, characters.length]
+  while (beyond - fits > 1) {
+    const middle = (fits + beyond) >> 1
+    if (sizeOf(characters.slice(0, middle).join('')) <= CONTENT_BYTES_MAX) fits = middle
+    else beyond = middle
+  }
+  return characters.slice(0, fits).join('')
+}
+
+function sizeOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text))
 }
 
 /** The same text for equal JSON, whatever the order of the members. */

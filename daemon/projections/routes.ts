@@ -15,7 +15,8 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { PartnerAccess, PartnerCaller } from '../access/partner.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
-import { type NewProjection, newProjection } from './projections.ts'
+import { STORED } from '../memory/records.ts'
+import { type NewProjection, type NewRecord, newProjection } from './projections.ts'
 import { type ActOutcome, commitProjections, type IngestAct, type IngestOutcome } from './store.ts'
 
 interface ProjectionOptions {
@@ -70,7 +71,7 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
     ),
   ]
 
-  async function ingest({ caller }: IngestCall, sent: Projection[], isArray: boolean) {
+  async function ingest({ caller, countRead }: IngestCall, sent: Projection[], isArray: boolean) {
     const { instance, database, partner } = caller
     const sealing = await keys.of(instance.id)
     const turn = createTurn()
@@ -90,6 +91,8 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
     const [first] = done.projections
     if (!isArray && first && first.outcome !== 'done' && first.outcome !== 'duplicate')
       throw refusalOf(caller, first.outcome, refusal)
+    const stored = projections.filter((_, at) => done.projections[at]?.outcome === 'done')
+    countRead(STORED * stored.reduce((sum, { record }) => sum + (record ? recordBytes(record) : 0), 0))
     const lociNamespace = [instance.organizationId, instance.tenantId, instance.id, database].join('/')
     return done.projections.map(({ outcome, id, seq }, at) => ({
       accepted: true,
@@ -105,8 +108,8 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
 
 type IngestCall = Call<PartnerCaller, unknown, unknown, unknown>
 
-function envelopeOf({ body, headers }: IngestCall): Projection {
-  if (Number(headers['content-length'] ?? 0) > SINGLE_BYTES_MAX)
+function envelopeOf({ body, bodyBytes }: IngestCall): Projection {
+  if (bodyBytes > SINGLE_BYTES_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `A single projection may have at most ${SINGLE_BYTES_MAX} bytes.`)
   return parseBySchema(projection, body, 'body')
 }
@@ -139,11 +142,15 @@ function atIndex<Value>(index: number | undefined, work: () => Value): Value {
 
 function roomOf(projections: NewProjection[]): { records: number; bytes: number } {
   const sizeOf = ({ body, record }: NewProjection) =>
-    ROW_BYTES + Buffer.byteLength(body ?? '') + (record ? Buffer.byteLength(record.body) + ROW_BYTES : 0)
+    ROW_BYTES + Buffer.byteLength(body ?? '') + (record ? recordBytes(record) : 0)
   return {
     records: projections.length + projections.filter(({ record }) => record !== null).length,
     bytes: projections.reduce((sum, one) => sum + sizeOf(one), 0),
   }
+}
+
+function recordBytes({ body }: NewRecord): number {
+  return Buffer.byteLength(body) + ROW_BYTES
 }
 
 /** Repeats of what was stored before the quota was used up are still answered. */
@@ -160,7 +167,7 @@ function refusalOf(
 ): ApiError {
   const details = index === undefined ? {} : { details: { index } }
   const refusal = entryRefusal(why, instance.limits.databases) ?? (why === 'full' ? full : undefined)
-  if (refusal) return refusal
+  if (refusal) return new ApiError(refusal.code, refusal.message, { ...refusal.options, ...details })
   if (why === 'conflict')
     return new ApiError(
       'PROJECTION_CONFLICT',

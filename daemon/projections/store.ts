@@ -51,7 +51,7 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
   const { rows } = await execute<IngestOutcome>(pool, {
     name: 'prj_write',
     text: `select outcome, id, seq from loci.prj_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-      $19, $20) order by ord`,
+      $19, $20, $21, $22) order by ord`,
     values: [
       instanceId,
       acts[0]?.databasesMax,
@@ -73,6 +73,8 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
       column(({ record }) => record?.value ?? null),
       column(({ record }) => record?.body ?? null),
       column(({ record }) => record?.occurredAt ?? null),
+      column(({ said }) => said),
+      column(({ intent }) => intent),
     ],
   })
   if (all.some(({ projection }) => projection.record !== null)) wakeEvents(pool, instanceId)
@@ -128,11 +130,40 @@ export async function listPending(
 
 const EXPIRED_MAX = 500
 
-/** Work of the due kind `projections`. */
-export async function expireProjections(sql: Sql, { instanceId, database }: Due): Promise<void> {
-  await sql.query({
+/**
+ * `unsaved`: what becomes of outcomes while the weights of some are not stored: they wait, those wait that have none
+ * (behind), or they are lost. Answers `unsaved` where some wait, and `more` when it can go on at once.
+ */
+export async function eraseExpired(
+  sql: Sql,
+  { instanceId, database }: Due,
+  unsaved: 'wait' | 'behind' | 'lose',
+): Promise<'done' | 'more' | 'unsaved'> {
+  const { rows } = await sql.query<{ outcome: 'done' | 'more' | 'unsaved' }>({
     name: 'prj_expire',
-    text: 'select loci.prj_expire($1, $2, $3)',
-    values: [instanceId, database, EXPIRED_MAX],
+    text: 'select loci.prj_expire($1, $2, $3, $4) as outcome',
+    values: [instanceId, database, EXPIRED_MAX, unsaved],
   })
+  return rows[0]?.outcome ?? 'done'
+}
+
+export interface ForgottenPage {
+  found: number
+  erased: number
+  /** The last number; null: none is left. */
+  next: number | null
+}
+
+/** Takes a value out of projections. In the transaction that erases it. */
+export async function forgetIn(
+  sql: Sql,
+  { instanceId, database }: Due,
+  { mac, after, limit }: { mac: Buffer; after: number; limit: number },
+): Promise<ForgottenPage> {
+  const { rows } = await sql.query<ForgottenPage>({
+    name: 'prj_forget',
+    text: 'select hits as found, erased, last as next from loci.prj_forget($1, $2, $3, $4, $5)',
+    values: [instanceId, database, mac, after, limit],
+  })
+  return rows[0] as ForgottenPage
 }

@@ -42,6 +42,8 @@ export interface Exchange extends AnswerHeaders {
   isBrokenOff: boolean
   /** Set when the handler is called: from then on the outcome of a write may be unknown. */
   hasBegun: boolean
+  /** Of the whole body, once it is here. */
+  bodyBytes: number
   /** What its body was charged, where the rate of the caller counts work. */
   bodyUnits: number
   /** Of the limiter, as its route has it. */
@@ -180,6 +182,7 @@ class OpenExchange implements Exchange {
   isBroken = false
   isBrokenOff = false
   hasBegun = false
+  bodyBytes = 0
   bodyUnits = 0
   lane: Limiter
   share: string | undefined = undefined

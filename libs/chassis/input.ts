@@ -122,6 +122,10 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     return `${method} ${path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))}`
   }
 
+  get bodyBytes(): number {
+    return this.#exchange.bodyBytes
+  }
+
   get signal(): AbortSignal {
     return this.#exchange.signal()
   }

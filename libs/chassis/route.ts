@@ -104,6 +104,8 @@ export interface Call<Caller, Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
+  /** As they arrived, whatever the headers say; 0 where the handler reads the body while it arrives. */
+  readonly bodyBytes: number
   readonly headers: Record<string, string | string[] | undefined>
   /** By what protocol inside of the request it came, where by one. */
   readonly via?: 'mcp'

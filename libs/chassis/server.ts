@@ -258,7 +258,8 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
     return
   }
   try {
-    const byBytes = Math.floor((bytes?.length ?? 0) / UNIT_BODY_BYTES)
+    exchange.bodyBytes = bytes?.length ?? 0
+    const byBytes = Math.floor(exchange.bodyBytes / UNIT_BODY_BYTES)
     charge(exchange, byBytes, false)
     // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every
     // time.

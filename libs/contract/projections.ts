@@ -34,10 +34,10 @@ export const projection = z
     task_intent: text.optional(),
     scope: z.unknown().optional().meta({ description: 'Any JSON of at most 4 KiB.' }),
     tools: z.array(toolOutcome).max(64).optional(),
-    payload: z
-      .unknown()
-      .optional()
-      .meta({ description: 'Any JSON of at most 256 KiB; what a fact or a preference says, at most 16 KiB.' }),
+    payload: z.unknown().optional().meta({
+      description:
+        'Any JSON of at most 256 KiB. It says: the text that it is, its member `content` or `text`, else all of it as JSON; of a fact or a preference at most 16 KiB. Other members stand in the metadata of the record, as far as they fit there.',
+    }),
     evidence_refs: z.array(z.string().min(1).max(1_024)).max(64).optional(),
     supersedes: name.optional().meta({
       description:

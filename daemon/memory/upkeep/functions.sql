@@ -174,11 +174,13 @@ begin
     + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
       and r.changed_seq <> r.seq and r.seq <= p_new_through);
   perform loci.mem_save_head(v_entered.head, v_head, null);
-  if v_head.mem_tail < loci.mem_tail_max() and not exists (select from loci.segments s
+  if v_head.mem_tail >= loci.mem_tail_max() or exists (select from loci.segments s
       where s.instance_id = p_instance and s.database = p_database and s.format = 0) then
-    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
-  else
     update loci.due d set at = clock_timestamp() where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
+  else
+    delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
+    -- What came while it was built.
+    perform loci.mem_put_index(p_instance, p_database, 0, v_head.mem_tail);
   end if;
   return 'done';
 end

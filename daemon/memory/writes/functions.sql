@@ -89,8 +89,8 @@ begin
       if v_is_claimed and p_act[ord] is not null then
         v_kept[p_act[ord]] := coalesce(v_kept[p_act[ord]] || ',', '') || '["' || id || '",' || version || ']';
       end if;
-      if v_tail >= loci.mem_tail_max() and v_tail - loci.mem_tail_weight(p_body[ord]) < loci.mem_tail_max() then
-        perform loci.put_due(p_instance, p_database[ord], 'index', v_now);
+      if v_tail >= loci.mem_tail_rest() then
+        perform loci.mem_put_index(p_instance, p_database[ord], v_tail - loci.mem_tail_weight(p_body[ord]), v_tail);
       end if;
       if expires_at is not null then
         perform loci.put_due(p_instance, p_database[ord], 'records', expires_at);
@@ -194,8 +194,8 @@ begin
       mem_open_at = case when p_context is null then v_at else h.mem_open_at end
     where h.instance_id = v_instance and h.name = v_database;
   bytes := bytes + 100 * v_new;
-  if p_head.mem_tail < loci.mem_tail_max() and p_head.mem_tail + v_weight >= loci.mem_tail_max() then
-    perform loci.put_due(v_instance, v_database, 'index', p_now);
+  if p_head.mem_tail + v_weight >= loci.mem_tail_rest() then
+    perform loci.mem_put_index(v_instance, v_database, p_head.mem_tail, p_head.mem_tail + v_weight);
   end if;
   if expires_at is not null then
     perform loci.put_due(v_instance, v_database, 'records', expires_at);

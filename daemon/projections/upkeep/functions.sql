@@ -32,9 +32,30 @@ create or replace function loci.prj_all_pending(p_instance text, p_database text
     and p.seq = any (p_seqs) and p.is_pending
 $$;
 
--- Says that a cycle has taken these events in, each as the record of the same place in p_records, null where it made
--- none. What an event said stands in that record and nowhere else, so that erasing it erases that; who takes the event
--- back takes the record back. Called by cycle_commit, which has entered. Locks: rows, totals. Cost: one write for each.
+-- Lets the records p_heard live as long as these events, which say what they say: an event of the same place in
+-- p_records. Answers the head as it is then, which whoever calls writes. Called by cycle_commit, with the head that it
+-- has entered. Cost: one read for each event, and one or two for each of the records.
+create or replace function loci.prj_prolong(p_head loci.databases, p_seqs bigint[], p_records text[], p_heard text[]) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_record text;
+  v_until timestamptz;
+begin
+  foreach v_record in array p_heard loop
+    select max(coalesce(p.expires_at, 'infinity')) into v_until from loci.projections p where p.instance_id = p_head.instance_id
+      and p.database = p_head.name and p.seq = any (array(select p_seqs[i] from unnest(array_positions(p_records, v_record)) i)) and p.is_pending;
+    v_head := loci.mem_end_at(v_head, v_record, nullif(v_until, 'infinity'), true);
+  end loop;
+  return v_head;
+end
+$$;
+comment on function loci.prj_prolong is 'without enter_database: called by functions that have entered';
+
+-- Says that a cycle has taken these events in, each as the record of the same place in p_records, null where none says
+-- what it said. That stands in the record and nowhere else, so that erasing it erases that; who takes back the last
+-- event of a record takes the record back. Called by cycle_commit, which has entered. Locks: rows, totals. Cost: one
+-- write for each.
 create or replace function loci.prj_take_in(p_instance text, p_database text, p_seqs bigint[], p_records text[]) returns void
 language plpgsql as $$
 declare
@@ -48,10 +69,9 @@ begin
   for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
     and p.seq = any (p_seqs) and p.is_pending
   loop
-    v_new := v_old;
+    v_new := loci.prj_without_words(v_old);
     v_new.is_pending := false;
     v_new.record_id := p_records[array_position(p_seqs, v_old.seq)];
-    v_new.body := (v_old.body::jsonb - 'payload' - 'task_intent')::text;
     v_head := loci.prj_replace(v_head, v_old, v_new);
   end loop;
   perform loci.prj_save_head(v_before, v_head);
@@ -61,18 +81,25 @@ comment on function loci.prj_take_in is 'without enter_database: called by funct
 
 -- Erases the content of projections whose time is over, at most p_limit of them, and puts the next time on the list. An
 -- outcome whose words are gone can no longer be taken off what was computed from it, so the head says since when that
--- is to be computed again. One that does not fit its digest stays, and is left for ten minutes. Called by the worker of
--- due rows, kind `projections`. Locks: the head, rows, the due row, totals.
-create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int) returns void
+-- is to be computed again: with the weights that are stored, and it as time that adds nothing. p_unsaved: what becomes
+-- of outcomes while there are some whose weights are not stored: wait; those that have theirs do not (behind: what came
+-- since a snapshot was stored for this comes behind the erasure); or lose them. unsaved: some wait; more: the limit was
+-- reached; or done. One that does not fit its digest stays, and is left for ten minutes. Called by eraseExpired(), due
+-- kind `projections`. Locks: the head, rows, the due row, totals. Cost: two writes for each, and two reads by keys
+-- where outcomes are among them.
+create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int, p_unsaved text) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   -- Read once: an index serves no comparison with what may change from row to row.
   v_now timestamptz := clock_timestamp();
   v_entered record;
   v_head loci.databases;
+  v_left loci.databases;
   v_old loci.projections;
   v_new loci.projections;
   v_next timestamptz;
+  v_saved bigint;
+  v_waits boolean := false;
 begin
   select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
   if v_entered.outcome = 'open' then
@@ -80,12 +107,20 @@ begin
     for v_old in select * from loci.projections p where p.instance_id = p_instance and p.database = p_database
       and p.expires_at <= v_now order by p.expires_at limit p_limit
     loop
-      v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false;
-      v_head := loci.prj_replace(v_head, v_old, v_new);
-      if v_old.class = 'tool_outcome' then
-        v_head.seq := v_head.seq + 1;
-        v_head.prj_erased_at := v_head.seq;
+      if v_old.class = 'tool_outcome' and p_unsaved <> 'lose' then
+        v_saved := coalesce(v_saved, loci.prj_saved(p_instance, p_database, p_unsaved = 'behind'));
+        if v_old.seq > v_saved then
+          v_waits := true;
+          continue;
+        end if;
       end if;
+      v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false; v_new.said_mac := null; v_new.intent_mac := null;
+      v_left := loci.prj_replace(v_head, v_old, v_new);
+      if v_old.class = 'tool_outcome' and v_left is distinct from v_head then
+        v_left.seq := v_left.seq + 1;
+        v_left.prj_erased_at := v_left.seq;
+      end if;
+      v_head := v_left;
     end loop;
     if v_head is distinct from v_entered.head then
       perform loci.prj_save_head(v_entered.head, v_head);
@@ -98,10 +133,72 @@ begin
   end if;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
-  else
-    update loci.due d set at = case when v_next <= v_now and v_head is not distinct from v_entered.head
+  -- What waits is done by the caller at once, or when its claim is over.
+  elsif not v_waits or p_unsaved = 'behind' then
+    update loci.due d set at = case when v_next <= v_now and v_head is not distinct from v_entered.head and not v_waits
         then clock_timestamp() + interval '10 minutes' else v_next end
       where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
   end if;
+  return case when v_waits then 'unsaved' when v_next <= v_now and v_head is distinct from v_entered.head then 'more' else 'done' end;
 end
 $$;
+
+-- Up to which number outcomes may be erased: that of the snapshot, with which their weights are stored; none where an
+-- outcome came since, unless p_is_behind. Called by prj_expire. No locks. Cost: two reads by keys.
+create or replace function loci.prj_saved(p_instance text, p_database text, p_is_behind boolean) returns bigint language plpgsql stable as $$
+declare
+  v_seq bigint := coalesce((select s.seq from loci.advice_snapshots s where s.instance_id = p_instance and s.database = p_database), 0);
+begin
+  return case when p_is_behind or not exists (select from loci.projections p where p.instance_id = p_instance and p.database = p_database
+    and p.seq > v_seq and p.class = 'tool_outcome') then v_seq else 0 end;
+end
+$$;
+
+-- Takes a value out of the projections numbered above p_after, of at most p_limit: the words of an event that said it,
+-- the payload of an outcome that did, an intent that is it. An outcome without its intent is one whose content is gone,
+-- as in prj_expire. hits: how many have it; erased: all of them but damaged ones; last: the number to go on after, null
+-- when none is left. Called by forgetIn(), in the transaction of mem_erase. Locks: rows, totals, the due row. Cost: one
+-- write for each.
+create or replace function loci.prj_forget(p_instance text, p_database text, p_mac bytea, p_after bigint, p_limit int,
+  out hits int, out erased int, out last bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  v_before loci.databases;
+  v_head loci.databases;
+  v_seqs bigint[];
+  v_seq bigint;
+  v_old loci.projections;
+  v_new loci.projections;
+begin
+  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  v_head := v_before; erased := 0;
+  v_seqs := array(select distinct f.seq from (
+    (select p.seq from loci.projections p where p.said_mac >= p_mac and p.said_mac <= p_mac and p.instance_id = p_instance
+      and p.database = p_database and p.seq > p_after order by p.said_mac, p.seq limit p_limit)
+    union all (select p.seq from loci.projections p where p.intent_mac >= p_mac and p.intent_mac <= p_mac and p.instance_id = p_instance
+      and p.database = p_database and p.seq > p_after order by p.intent_mac, p.seq limit p_limit)) f order by f.seq limit p_limit);
+  hits := cardinality(v_seqs);
+  foreach v_seq in array v_seqs loop
+    select * into v_old from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq >= v_seq and p.seq <= v_seq
+      order by p.seq limit 1;
+    continue when not loci.prj_is_intact(v_old, p_instance, p_database);
+    v_new := v_old; erased := erased + 1;
+    if v_old.said_mac = p_mac then
+      v_new := loci.prj_without_words(v_old);
+    end if;
+    if v_new.intent_mac = p_mac then
+      v_new.body := case when v_old.class = 'event' then (v_new.body::jsonb - 'task_intent')::text end; v_new.intent_mac := null;
+      if v_old.class <> 'event' then
+        v_new.said_mac := null; v_new.expires_at := null; v_head.seq := v_head.seq + 1; v_head.prj_erased_at := v_head.seq;
+      end if;
+    end if;
+    v_head := loci.prj_replace(v_head, v_old, v_new);
+  end loop;
+  perform loci.prj_save_head(v_before, v_head);
+  if v_head.prj_erased_at > v_before.prj_erased_at then
+    perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
+  end if;
+  last := case when hits = p_limit then v_seqs[hits] end;
+end
+$$;
+comment on function loci.prj_forget is 'without enter_database: called in the transaction of mem_erase, which has entered';
