@@ -10,7 +10,7 @@ import {
   isOutcomeUnknown,
   isSchemaGap,
 } from './api-error.ts'
-import { type Exchange, listOf } from './exchange.ts'
+import { closeBehind, type Exchange, listOf } from './exchange.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
 import type { HeaderValues } from './route.ts'
@@ -82,6 +82,7 @@ export function write(
   const isUnread = status === 413 || status === 408 || exchange.awaitsContinue || exchange.body?.stream !== undefined
   const isBodyLeft = isUnread && !request.complete
   if (lifecycle.state === 'draining' || exchange.isLast || isBodyLeft) head.connection = 'close'
+  if (head.connection === 'close' || !response.shouldKeepAlive) closeBehind(exchange)
   if (isStream(payload)) {
     delete head['content-length']
     response.writeHead(status, head)

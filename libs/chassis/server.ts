@@ -17,7 +17,15 @@ import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
-import { brokenBody, type Exchange, type ExchangeContext, endSoon, openExchange, unansweredOn } from './exchange.ts'
+import {
+  brokenBody,
+  type Exchange,
+  type ExchangeContext,
+  endSoon,
+  hasLastAnswer,
+  openExchange,
+  unansweredOn,
+} from './exchange.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limiter } from './limiter.ts'
@@ -157,6 +165,7 @@ interface Serving {
 }
 
 function accept(serving: Serving, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+  if (hasLastAnswer(request.socket)) return
   if (unansweredOn(request.socket) >= PIPELINED_MAX) {
     request.socket.destroy()
     return

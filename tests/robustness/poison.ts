@@ -9,11 +9,6 @@ export interface Poison {
   expected?: number[]
   /** What a 405 must say that there is. */
   allow?: string[]
-  /**
-   * A server that answers before it has read everything and closes may lose the answer on its way to a client that
-   * still sends.
-   */
-  isLong?: boolean
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']
@@ -149,7 +144,6 @@ export function poisonList(operations: Operation[], credentials: Credentials): P
       bytes: requestBytes(method, target, credentials, lines, body),
       ...(expected ? { expected } : {}),
       allow: [...own],
-      isLong: body.length >= 1_000_000,
     })
     const takesBody = path.startsWith('/admin/services/') && own.has('POST')
     return METHODS.flatMap((method) => {

@@ -10,6 +10,8 @@ export interface StreamResult {
    * listens.
    */
   end: 'closed' | 'answered' | 'hung' | 'refused'
+  /** What the socket itself said, if it failed: `ECONNRESET read`. */
+  error: string | undefined
 }
 
 export interface StreamOptions {
@@ -37,6 +39,7 @@ export function sendStream(bytes: Buffer, options: StreamOptions): Promise<Strea
     const startedAt = performance.now()
     const chunks: Buffer[] = []
     let end: StreamResult['end'] = 'closed'
+    let failure: string | undefined
     let drip: NodeJS.Timeout | undefined
     let fin: NodeJS.Timeout | undefined
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, ...(from ? { localAddress: from } : {}) })
@@ -65,13 +68,14 @@ export function sendStream(bytes: Buffer, options: StreamOptions): Promise<Strea
     })
     socket.on('end', () => socket.end())
     socket.on('error', (error: NodeJS.ErrnoException) => {
+      failure = `${error.code} ${error.syscall}`
       if (error.code === 'ECONNREFUSED') end = 'refused'
     })
     socket.on('close', () => {
       clearTimeout(timer)
       clearInterval(drip)
       clearTimeout(fin)
-      resolve({ received: Buffer.concat(chunks), ms: performance.now() - startedAt, end })
+      resolve({ received: Buffer.concat(chunks), ms: performance.now() - startedAt, end, error: failure })
     })
   })
 }

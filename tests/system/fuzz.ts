@@ -203,15 +203,19 @@ async function swallow(list: Poison[], port: number): Promise<string[]> {
   })
 }
 
-function unexpected({ expected, allow, isLong }: Poison, { received }: StreamResult): string | undefined {
+function unexpected({ expected, allow }: Poison, result: StreamResult): string | undefined {
   if (!expected) return undefined
-  const [answer] = parseAnswers(received)
-  if (!answer) return isLong ? undefined : `no answer instead of ${expected}`
+  const [answer] = parseAnswers(result.received)
+  if (!answer) return `no answer instead of ${expected} (${howItEnded(result)})`
   if (!expected.includes(answer.status)) return `${answer.status} instead of ${expected}: ${answer.body.slice(0, 120)}`
   if (answer.status !== 405) return undefined
   if (!answer.headers.allow) return '405 without Allow'
   const told = answer.headers.allow.split(', ').toSorted().join()
   return allow && told !== allow.toSorted().join() ? `405 that allows ${told} instead of ${allow}` : undefined
+}
+
+function howItEnded({ end, error, received, ms }: StreamResult): string {
+  return `${end} after ${Math.round(ms)} ms, ${received.length} bytes, ${error ?? 'no error of the socket'}`
 }
 
 function faultOfResult({ end, received }: StreamResult): string | undefined {
