@@ -10,7 +10,8 @@ import {
   isOutcomeUnknown,
   isSchemaGap,
 } from './api-error.ts'
-import { closeBehind, type Exchange, listOf } from './exchange.ts'
+import { type Exchange, listOf } from './exchange.ts'
+import { closeBehind } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
 import type { HeaderValues } from './route.ts'

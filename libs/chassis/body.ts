@@ -44,12 +44,17 @@ export function readBytes(
   request: IncomingMessage,
   bytesMax: number,
 ): ArrivingBody & { readonly whole: Promise<Buffer> } {
-  const { promise: whole, resolve, reject: refuse } = Promise.withResolvers<Buffer>()
-  const chunks: Buffer[] = []
+  const { promise: whole, resolve, reject } = Promise.withResolvers<Buffer>()
+  let chunks: Buffer[] | undefined = []
+  // What is refused may still arrive, and counts nowhere any more: nothing of it is kept.
+  const refuse = (error: ApiError) => {
+    chunks = undefined
+    reject(error)
+  }
   const body = { whole, refuse, received: 0, account: undefined as Account | undefined }
   request.on('data', (chunk: Buffer) => {
     body.received += chunk.length
-    if (body.received <= bytesMax) {
+    if (chunks && body.received <= bytesMax) {
       chunks.push(chunk)
       body.account?.keep(chunk.length)
     } else if (body.received > DISCARDED_BYTES_MAX) refuse(tooLarge(bytesMax))
@@ -58,7 +63,7 @@ export function readBytes(
   request.on('end', () => {
     isWhole = true
     if (body.received > bytesMax) refuse(tooLarge(bytesMax))
-    else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+    if (chunks) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
   })
   // Every request closes in the end: an error that nobody hears was made for each, 2 % of a write.
   const cut = () => {

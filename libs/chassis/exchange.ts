@@ -96,8 +96,6 @@ interface CountedSocket {
   lociAnsweredAt?: number
   /** The newest request, until it is answered and its body is in. */
   lociNewest?: Exchange | undefined
-  /** Its last answer is on the way. */
-  lociHasLast?: true
 }
 
 /** Requests of this connection that are not answered yet. */
@@ -132,30 +130,6 @@ export function breakOff(socket: Socket): boolean {
   else if (response.writableEnded) response.once('close', () => endSoon(socket))
   else socket.destroy()
   return true
-}
-
-/** What comes behind the last answer of a connection is not to be done: nobody could be told of it. */
-export function hasLastAnswer(socket: object): boolean {
-  return (socket as CountedSocket).lociHasLast === true
-}
-
-/**
- * Node destroys a connection with its last answer, and the system resets one with bytes that nobody has read: a client
- * that is still sending may see that and not the answer (one of 40,000 refused bodies of 2 MB on a quiet machine). So
- * our side alone is closed, and the rest of the body is read and dropped (RFC 9112, 9.6); sweep() bounds the time.
- */
-export function closeBehind({ request }: Exchange): void {
-  const { socket } = request
-  ;(socket as CountedSocket).lociHasLast = true
-  if (request.complete) return
-  const { destroySoon } = socket
-  socket.destroySoon = () => {
-    const close = () => destroySoon.call(socket)
-    if (request.complete || request.destroyed) return close()
-    socket.end()
-    request.once('close', close)
-    request.resume()
-  }
 }
 
 export function brokenBody(): ApiError {

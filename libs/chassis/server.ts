@@ -17,16 +17,9 @@ import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
-import {
-  brokenBody,
-  type Exchange,
-  type ExchangeContext,
-  endSoon,
-  hasLastAnswer,
-  openExchange,
-  unansweredOn,
-} from './exchange.ts'
+import { brokenBody, type Exchange, type ExchangeContext, endSoon, openExchange, unansweredOn } from './exchange.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
+import { isPassedOver } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
@@ -62,6 +55,8 @@ export interface HttpServer {
   /** Stops accepting, waits for what runs until the deadline, then cuts it. Resolves with how many were cut. */
   close(deadlineMs: number): Promise<number>
   inFlight(): number
+  /** Requests that are answered, with a body that is still on the way. */
+  leftovers(): number
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
@@ -149,6 +144,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
       return cut
     },
     inFlight: () => inFlight.size,
+    leftovers: () => context.leftovers.size,
   }
 }
 
@@ -165,7 +161,7 @@ interface Serving {
 }
 
 function accept(serving: Serving, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-  if (hasLastAnswer(request.socket)) return
+  if (isPassedOver(request.socket)) return
   if (unansweredOn(request.socket) >= PIPELINED_MAX) {
     request.socket.destroy()
     return
@@ -347,7 +343,12 @@ function sweep(options: ReadyOptions, { inFlight, leftovers }: ExchangeContext):
     else if (exchange.body && (now >= exchange.bodyDueAt || exchange.body.account?.isTooSlow(now)))
       exchange.body.refuse(tooSlow())
   }
-  for (const { request, bodyDueAt } of leftovers) if (now >= bodyDueAt) endSoon(request.socket)
+  for (const exchange of leftovers) {
+    const { socket } = exchange.request
+    // Node has forgotten the request with its answer: of a connection that ends before the body it is told nothing.
+    if (socket.destroyed) leftovers.delete(exchange)
+    else if (now >= exchange.bodyDueAt) endSoon(socket)
+  }
 }
 
 const TOLD = 'the caller got 500 OUTCOME_UNKNOWN (GET: 503); the work may still finish'
