@@ -1,8 +1,8 @@
 // What a request says of tools beside what outcomes told of them: candidates that nobody used yet, and descriptions.
 // Made from the state's list of tools and the request's; a process keeps it while both stay the same.
 
-import { Postings } from './counts.ts'
 import { DESCRIPTION_WEIGHT, NAME_WEIGHT } from './parameters.ts'
+import { Postings } from './postings.ts'
 import type { AdviceState } from './state.ts'
 import { gramsOf, type Words, wordsOf, wordsOfName } from './words.ts'
 

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { atOnce } from '@loci/chassis/testing/at-once.ts'
 import { randomFrom } from './beta.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
-import { Counts, Postings } from './counts.ts'
+import { Counts } from './counts.ts'
 import { hashText } from './hash.ts'
+import { Postings } from './postings.ts'
 
 const OPERATIONS = 20_000
 const byKey = ([x]: [number, unknown], [y]: [number, unknown]) => x - y
@@ -60,6 +61,35 @@ test('a list has each tool once, in order, and what is taken away leaves none', 
   }
 })
 
+// Mutants: #place() that writes a tool twice, or counts no keys; #layOut() that begins all lists at 0; #arrive() that
+// grows without what has arrived.
+test('lists that arrive tool by tool are those that are added one by one, also when they change', () => {
+  const random = randomFrom(5)
+  const below = (max: number) => Math.floor(random() * max)
+  const [arrived, added] = [new Postings(), new Postings()]
+  const keys = new Set<number>()
+  arrived.expect(2_000, 10)
+  for (let tool = 0; tool < 60; tool++)
+    for (let n = 0; n < 100; n++) {
+      // Some twice: what a tool has learned, and its name has too.
+      const key = Math.imul(below(1_500), 0x9e3779b1) | 0
+      keys.add(key)
+      for (const each of [arrived, added]) each.add(key, tool, (1 + (n % 4)) / 2)
+    }
+  atOnce(arrived.settle())
+  const requireEqual = () => {
+    assert.deepEqual([arrived.keys, arrived.entries], [added.keys, added.entries])
+    for (const key of keys) assert.deepEqual(arrived.get(key), added.get(key))
+  }
+  requireEqual()
+  for (let n = 0; n < OPERATIONS; n++) {
+    const [key, tool] = [Math.imul(below(3_000), 0x9e3779b1) | 0, below(70)]
+    keys.add(key)
+    for (const each of [arrived, added]) each.add(key, tool, 0.5)
+  }
+  requireEqual()
+})
+
 // Mutants: #unpack() that stays packed; one that adds without unpacking; write() of what was read before a change.
 test('counts of a snapshot are those that were written, before and after they are changed', () => {
   const counts = new Counts()
@@ -67,7 +97,7 @@ test('counts of a snapshot are those that were written, before and after they ar
   const written = bytesOf(counts)
   const read = new Counts()
   const told = new Map<number, number>()
-  atOnce(read.read(new ByteReader(written), (key, halves) => told.set(key, halves / 2)))
+  atOnce(read.read(new ByteReader(written), (key, halves) => told.set(key >>> 0, halves / 2)))
   assert.deepEqual([...told].sort(byKey), [...counts].sort(byKey))
   assert.equal(read.size, 300)
   assert.deepEqual(bytesOf(read), written)

@@ -1,5 +1,5 @@
-// How often tools had a term or a pair: by tool (Counts) and by term (Postings). Counts are multiples of a half and are
-// kept as whole numbers of halves: exact, without a heap object for each, and in a third of the bytes of maps.
+// How often a tool had each term or pair. Counts are multiples of a half and are kept as whole numbers of halves:
+// exact, without a heap object for each, and in a third of the bytes of maps. postings.ts has the same by term.
 
 import assert from 'node:assert/strict'
 import { ByteReader, type ByteWriter } from './bytes.ts'
@@ -58,14 +58,32 @@ export class Counts {
     const isPacked = this.#size <= PACKED_MAX
     if (!isPacked) this.#reserve()
     let key = 0
-    for (let at = 0; at < this.#size; at++) {
-      if (at % PIECE === PIECE - 1) yield
-      key += reader.whole()
-      const halves = reader.whole()
-      each(key, halves)
-      if (!isPacked) this.#put(key, halves)
+    for (let left = this.#size; left > 0; left -= PIECE) {
+      if (left < this.#size) yield
+      key = this.#readPiece(reader, key, Math.min(left, PIECE), each, !isPacked)
     }
     if (isPacked) this.#packed = reader.since(from)
+  }
+
+  /**
+   * No generator, here and in postings.ts: what loops in one is compiled late, and a state is opened when the process
+   * is new. Keys as signed numbers of 32 bits, which take no heap object.
+   */
+  #readPiece(
+    reader: ByteReader,
+    before: number,
+    count: number,
+    each: (key: number, halves: number) => void,
+    isKept: boolean,
+  ): number {
+    let key = before
+    for (let left = count; left > 0; left--) {
+      key = (key + reader.whole()) | 0
+      const halves = reader.whole()
+      each(key, halves)
+      if (isKept) this.#put(key, halves)
+    }
+    return key
   }
 
   #unpack(): void {
@@ -167,166 +185,4 @@ export class Counts {
     }
     if (this.#size * 16 <= slots.length && slots.length > 8) this.#resize(slots.length / 2)
   }
-}
-
-/** Numbers of a slot: the key, where its list begins, how many numbers it has, and for how many there is room. */
-const SLOT = 4
-
-/**
- * `[tool, halves, tool, halves, …]` by key, in the order of the tools. All lists stand in one array, without a heap
- * object for each: a snapshot with 10^6 entries is opened in a tenth of the time, and the collector has nothing to
- * visit. A list that has no room left moves to the end; what it leaves is lost until the array grows.
- */
-export class Postings {
-  /**
-   * By open addressing. No room: a free slot; room and no numbers: a list that has become empty.
-   */
-  #slots = new Int32Array(SLOT * 16)
-  #slotsTaken = 0
-  #numbers = new Int32Array(64)
-  #end = 0
-  #entries = 0
-  #keys = 0
-
-  /** In all lists together. */
-  get entries(): number {
-    return this.#entries
-  }
-
-  get keys(): number {
-    return this.#keys
-  }
-
-  get bytes(): number {
-    return this.#slots.byteLength + this.#numbers.byteLength
-  }
-
-  /** Room where it is known what comes. Lists that grow leave about as much behind as they take. */
-  reserve(keys: number, entries: number): void {
-    assert(this.#end === 0)
-    this.#numbers = new Int32Array(Math.max(64, entries * 4))
-    let length = this.#slots.length
-    while (keys * SLOT * 2 >= length) length *= 2
-    this.#slots = new Int32Array(length)
-  }
-
-  /** As it is now: no longer that of the key once something is added. */
-  get(key: number): Int32Array | undefined {
-    const slot = this.#find(key)
-    const length = this.#slots[slot + 2] as number
-    if (length === 0) return undefined
-    const from = this.#slots[slot + 1] as number
-    return this.#numbers.subarray(from, from + length)
-  }
-
-  add(key: number, tool: number, by: number): void {
-    if (by === 0) return
-    let slot = this.#find(key)
-    if (this.#slots[slot + 3] === 0) {
-      if (this.#slotsTaken * SLOT * 2 >= this.#slots.length) {
-        this.#growSlots()
-        slot = this.#find(key)
-      }
-      this.#slotsTaken += 1
-      this.#slots[slot] = key
-    }
-    const from = this.#slots[slot + 1] as number
-    const length = this.#slots[slot + 2] as number
-    const at = placeOf(this.#numbers, from, length, tool)
-    if (at === from + length || this.#numbers[at] !== tool) {
-      this.#insert(slot, at - from, tool, by * 2)
-      return
-    }
-    const halves = (this.#numbers[at + 1] as number) + by * 2
-    this.#numbers[at + 1] = halves
-    if (halves !== 0) return
-    this.#entries -= 1
-    this.#numbers.copyWithin(at, at + 2, from + length)
-    this.#slots[slot + 2] = length - 2
-    if (length === 2) this.#keys -= 1
-  }
-
-  #insert(slot: number, offset: number, tool: number, halves: number): void {
-    const length = this.#slots[slot + 2] as number
-    if (length === this.#slots[slot + 3]) this.#move(slot, Math.max(2, length + ((length >> 2) << 1) + 2))
-    const from = this.#slots[slot + 1] as number
-    const at = from + offset
-    if (offset < length) this.#numbers.copyWithin(at + 2, at, from + length)
-    this.#numbers[at] = tool
-    this.#numbers[at + 1] = halves
-    this.#slots[slot + 2] = length + 2
-    this.#entries += 1
-    if (length === 0) this.#keys += 1
-  }
-
-  /** To the end, with room for so many numbers. */
-  #move(slot: number, room: number): void {
-    if (this.#end + room > this.#numbers.length) this.#growNumbers(room)
-    copy(this.#numbers, this.#slots[slot + 1] as number, this.#slots[slot + 2] as number, this.#numbers, this.#end)
-    this.#slots[slot + 1] = this.#end
-    this.#slots[slot + 3] = room
-    this.#end += room
-  }
-
-  /** Twice what the lists have room for, so that what is lost is at most as much; they move together. */
-  #growNumbers(room: number): void {
-    const before = this.#numbers
-    const slots = this.#slots
-    let live = room
-    for (let slot = 0; slot < slots.length; slot += SLOT) {
-      // A list that has become empty keeps its slot until there are more of them, and no more room than it began with.
-      if (slots[slot + 2] === 0 && slots[slot + 3] !== 0) slots[slot + 3] = 2
-      live += slots[slot + 3] as number
-    }
-    this.#numbers = new Int32Array(live * 2)
-    this.#end = 0
-    for (let slot = 0; slot < slots.length; slot += SLOT) {
-      if (slots[slot + 3] === 0) continue
-      copy(before, slots[slot + 1] as number, slots[slot + 2] as number, this.#numbers, this.#end)
-      slots[slot + 1] = this.#end
-      this.#end += slots[slot + 3] as number
-    }
-  }
-
-  /** Of the key, or of the free slot where it belongs. */
-  #find(key: number): number {
-    const slots = this.#slots
-    const last = slots.length - 1
-    // Stirred: a snapshot brings the keys of a tool in order, and in order they would fill one corner of the table.
-    let slot = (Math.imul(key, 0x9e3779b1) >>> (Math.clz32(last) + 2)) << 2
-    while (slots[slot + 3] !== 0 && slots[slot] !== (key | 0)) slot = (slot + SLOT) & last
-    return slot
-  }
-
-  /** Without lists that have become empty: words that come and go take the room of those that are there. */
-  #growSlots(): void {
-    const before = this.#slots
-    this.#slots = new Int32Array(this.#keys * SLOT * 4 >= before.length ? before.length * 2 : before.length)
-    this.#slotsTaken = this.#keys
-    for (let from = 0; from < before.length; from += SLOT) {
-      if (before[from + 2] === 0) continue
-      const slot = this.#find(before[from] as number)
-      for (let n = 0; n < SLOT; n++) this.#slots[slot + n] = before[from + n] as number
-    }
-  }
-}
-
-/** Most lists are short: for a few numbers a call of copyWithin() takes longer than they do. */
-function copy(from: Int32Array, begin: number, length: number, to: Int32Array, at: number): void {
-  if (length > 64) to.set(from.subarray(begin, begin + length), at)
-  else for (let n = 0; n < length; n++) to[at + n] = from[begin + n] as number
-}
-
-/** Where the tool stands, or would. */
-function placeOf(numbers: Int32Array, from: number, length: number, tool: number): number {
-  // What is read from a snapshot comes tool by tool.
-  if (length === 0 || (numbers[from + length - 2] as number) < tool) return from + length
-  let low = 0
-  let high = length / 2
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((numbers[from + 2 * middle] as number) < tool) low = middle + 1
-    else high = middle
-  }
-  return from + 2 * low
 }

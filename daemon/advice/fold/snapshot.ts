@@ -58,12 +58,13 @@ export function* openSnapshot(head: Buffer, tools: readonly ToolRow[]): Generato
   state.successes = reader.real()
   state.pool = readCounter(reader)
   state.isFull = { words: reader.whole() === 1, tallies: reader.whole() === 1 }
-  for (const postings of [state.terms, state.pairs]) postings.reserve(reader.whole(), reader.whole())
+  for (const postings of [state.terms, state.pairs]) postings.expect(reader.whole(), reader.whole())
   for (const { place, name, bytes } of tools) {
     if (requireTool(state, name) !== place) throw new Error(`advice snapshot: tool ${place} is missing or twice`)
     yield* readTool(state, place, state.tools[place] as Tool, new ByteReader(bytes))
     yield
   }
+  for (const postings of [state.terms, state.pairs]) yield* postings.settle()
   state.changed.clear()
   return state
 }

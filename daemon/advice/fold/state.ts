@@ -2,7 +2,7 @@
 // is read decayed to the state's time. Time `t` is the number of the outcome, `u` the same per tool: no clock.
 
 import { createHash } from 'node:crypto'
-import { Counts, Postings } from './counts.ts'
+import { Counts } from './counts.ts'
 import {
   HEALTH_HALF_LIFE,
   HEALTH_PRIOR,
@@ -13,6 +13,7 @@ import {
   RELIABILITY_HALF_LIFE,
   TOOL_PRIOR,
 } from './parameters.ts'
+import { Postings } from './postings.ts'
 import { wordsOfName } from './words.ts'
 
 /** Successes `a` of attempts `n`, as they stood at `t`. */
