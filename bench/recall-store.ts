@@ -8,7 +8,10 @@ import { corpusOf } from './recall-corpus.ts'
 import { median, type RecallWorld, send, withRecallWorld } from './recall-world.ts'
 
 const TARGET = 0.8
-const CLIENTS = 16
+/** Of both the better counts. */
+const CLIENTS = [16, 32]
+/** Before the first that counts: a new daemon compiles itself (428 us of its processor a record, then 218). */
+const WARM_UP_RUNS = 4
 const DATABASES = 16
 /** More than are sent, and fewer than the answers that an instance may keep. */
 const KEYS = 9_900
@@ -21,15 +24,23 @@ export async function measureStore({ short }: { short: boolean }): Promise<boole
     await prepare(bench)
     for (const keyed of [false, true]) {
       const [bare, ours, used]: [number[], number[], string[]] = [[], [], []]
+      let runs = 0
+      const storeOnce = (clients: number) => {
+        runs += 1
+        return store(bench, { clients, seconds }, keyed ? `run-${runs}-{n}` : undefined)
+      }
+      for (let warm = 0; warm < WARM_UP_RUNS; warm += 1) await storeOnce(Math.max(...CLIENTS))
       for (let round = 1; round <= rounds; round += 1) {
-        bare.push(await insertBare(bench, seconds))
-        const { perSecond, daemonUs, postgresUs } = await store(
-          bench,
-          seconds,
-          keyed ? `round-${round}-{n}` : undefined,
-        )
-        ours.push(perSecond)
-        used.push(`${Math.round(daemonUs)} + ${Math.round(postgresUs)}`)
+        const inserted: number[] = []
+        const stored: Awaited<ReturnType<typeof store>>[] = []
+        for (const clients of CLIENTS) {
+          inserted.push(await insertBare(bench, { clients, seconds }))
+          stored.push(await storeOnce(clients))
+        }
+        const best = stored.reduce((one, other) => (other.perSecond > one.perSecond ? other : one))
+        bare.push(Math.max(...inserted))
+        ours.push(best.perSecond)
+        used.push(`${Math.round(best.daemonUs)} + ${Math.round(best.postgresUs)}`)
       }
       const ratio = median(ours) / median(bare)
       isReached &&= ratio >= TARGET
@@ -43,6 +54,11 @@ export async function measureStore({ short }: { short: boolean }): Promise<boole
   return isReached
 }
 
+interface Load {
+  clients: number
+  seconds: number
+}
+
 const contents = corpusOf(5_000).records.map(({ content, actor }) => ({ content, actor: actor ?? 'Ada' }))
 
 async function prepare(bench: RecallWorld): Promise<void> {
@@ -52,7 +68,7 @@ async function prepare(bench: RecallWorld): Promise<void> {
   await bench.sql('create sequence public.numbers start 1000000 cache 100')
 }
 
-async function store(bench: RecallWorld, seconds: number, key?: string) {
+async function store(bench: RecallWorld, { clients, seconds }: Load, key?: string) {
   const { tenant } = bench
   await forgetAnswers(bench.world, tenant)
   return runMeasured(bench.world, {
@@ -62,19 +78,19 @@ async function store(bench: RecallWorld, seconds: number, key?: string) {
       ...{ 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) },
     },
     body: contents.map((one, n) => JSON.stringify({ ...one, contextId: `chat ${n % 100}` })),
-    ...{ connections: CLIENTS, seconds, warmUpSeconds: 0.3 },
+    ...{ connections: clients, seconds, warmUpSeconds: 0.3 },
   })
 }
 
 /** A row of the store, with another number and id each time. */
-function insertBare(bench: RecallWorld, seconds: number): Promise<number> {
+function insertBare(bench: RecallWorld, { clients, seconds }: Load): Promise<number> {
   const script = `\\set n random(0, ${DATABASES - 1})
 insert into public.bare select instance_id, database, nextval('public.numbers'), id || currval('public.numbers'), currval('public.numbers'), key,
   source_event_id, context, position, value_mac, body, created_at, valid_from, valid_to, archived_at, expires_at, digest
   from loci.records where instance_id = '${bench.tenant.serviceId}' and database = 'd' || :n and seq = 1;\n`
   const { directory } = bench
   return runPgbench(bench.world, {
-    ...{ directory, name: 'insert', clients: CLIENTS, seconds: Math.ceil(seconds), script },
+    ...{ directory, name: 'insert', clients, seconds: Math.ceil(seconds), script },
     user: 'postgres',
   })
 }
