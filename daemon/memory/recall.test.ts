@@ -262,7 +262,8 @@ test('answers do not depend on how the records are cut into segments, nor on a c
   for (const n of [3, 400, 700])
     await memory.store({ content: `The anchor ${n}`, supersedes: stored[n]?.id, occurredAt: '2026-02-01T00:00:00Z' })
   await Promise.all([5, 6, 500, 900].map((n) => memory.call(`DELETE /v1/memory/records/${stored[n]?.id}`)))
-  await eventually(async () => (await indexedThrough(memory.db)) > 1_000)
+  // What is left is less than a tail. Where the first build comes late it ends with the 1,000th, and the rest rests.
+  await eventually(async () => (await indexedThrough(memory.db)) > 900)
   const questions = [
     ...TOPICS,
     ...PLACES,
