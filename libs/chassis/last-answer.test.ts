@@ -156,7 +156,7 @@ test('an answer that waits behind another one that closes the connection does no
   server.lifecycle.move('draining', 'test')
   await write(socket, Buffer.from(head('POST /refused', 'content-length: 10')))
   await eventually(() => server.server.inFlight() === 2)
-  const closing = server.server.close(10_000)
+  const closing = server.server.close(60_000)
   finish()
   assert.equal(await closing, 0)
 })
