@@ -16,7 +16,7 @@ import { REGISTRY as MANAGEMENT } from '@loci/management/settings.ts'
 import { decisionIndex } from './decisions.ts'
 import { promisesPage } from './promises.ts'
 import { type OpenapiDocument, operationsFile } from './sdk.ts'
-import { seedCoverage } from './seed-coverage.ts'
+import { specificationCoverage } from './specification-coverage.ts'
 import { statesPage } from './states-page.ts'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -26,7 +26,7 @@ const daemon = await describeDaemon()
 const management = await describeManagement()
 
 const tests = textsOf('{libs,daemon,management,sdk,scripts,tests,bench,eval}/**/*.test.ts')
-const coverage = seedCoverage(JSON.parse(readFileSync('docs/seed-statements.json', 'utf8')), tests)
+const coverage = specificationCoverage(JSON.parse(readFileSync('docs/specification-statements.json', 'utf8')), tests)
 const decisions = decisionIndex(textsOf('docs/decisions/2*.md'))
 const promises = promisesPage({
   // A suite is what several test files run, such as those of both programs.
@@ -41,7 +41,7 @@ const documents: Record<string, string> = {
   'docs/states.md': `${GENERATED}\n${statesPage()}`,
   'docs/api/daemon.openapi.json': `${JSON.stringify(daemon, null, 2)}\n`,
   'docs/api/management.openapi.json': `${JSON.stringify(management, null, 2)}\n`,
-  'docs/seed-coverage.md': coverage.page,
+  'docs/specification-coverage.md': coverage.page,
   'docs/promises.md': promises,
   'docs/decisions/README.md': decisions.page,
   'sdk/daemon.ts': operationsFile('daemon', daemon),

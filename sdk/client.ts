@@ -161,8 +161,8 @@ function prepare(name: string, given: Loose, keyed: boolean): Request {
   if (given.body !== undefined) headers['content-type'] = 'application/json'
   if (keyed) {
     headers[HEADER.idempotencyKey] = given.idempotencyKey ?? newKey()
-    // The seed's services route answers the same key with another body as if it were the same; strict makes that an
-    // error.
+    // The specification's services route answers the same key with another body as if it were the same; strict makes
+    // that an error.
     headers['idempotency-strict'] = 'true'
   }
   for (const [field, value] of Object.entries(given.headers ?? {})) headers[field.toLowerCase()] = value
@@ -299,7 +299,8 @@ function mayRepeat({ repeatable, conditional }: Request, error: LociError): bool
   if (!repeatable) return false
   if (code === 'IDEMPOTENCY_IN_PROGRESS' || status === 408) return true
   if (code === 'NETWORK_FAILURE' || code === 'TIMEOUT') return !conditional
-  // OUTCOME_UNKNOWN, and INTERNAL_ERROR where the seed has it for the same: done or not, the key makes it once.
+  // OUTCOME_UNKNOWN, and INTERNAL_ERROR where the specification has it for the same: done or not, the key makes it
+  // once.
   if (code === 'UNEXPECTED_ANSWER' || status === 500) return retryable && !conditional
   // Without a time to come back, a 503 is a sub-service that an operator switched off.
   return (status === 429 || status === 503) && retryAfterMs !== undefined

@@ -29,7 +29,7 @@ test('from an allowed address the admin token opens admin routes, and nothing el
   assert.equal(inQuery.status, 401)
 })
 
-// seed 201
+// specification 201
 test('from another address it is 403, whether the token is right or wrong', async () => {
   await using daemon = await testDaemon({ settings: { adminAllowlist: ['10.255.255.255/32'] } })
   for (const token of [daemon.adminToken, 'wrong', '']) {
@@ -54,7 +54,7 @@ test('an empty allow-list admits no address', async () => {
   assert.equal((await daemon.admin(STATUS)).error.code, 'ADDRESS_NOT_ALLOWED')
 })
 
-// seed 128
+// specification 128
 test('while a token is rotated both are accepted, and the audit distinguishes them', async () => {
   const tokens = ['old', 'new'].map((name) => `loci_adm_${name.padEnd(43, '-')}`)
   const digests = tokens.map(digest)
@@ -119,7 +119,7 @@ test('with a listener of their own admin routes are not on the main one, and not
   assert.equal((await daemon.admin('GET /v1/system/info')).status, 404)
 })
 
-// seed 221
+// specification 221
 test('neither a right nor a wrong admin token reaches the log', async () => {
   await using daemon = await testDaemon()
   await daemon.admin(STATUS)

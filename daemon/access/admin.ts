@@ -1,4 +1,5 @@
-// Admin access: the client's address first, then the token (seed, Authentication 4). A capability never helps here.
+// Admin access: the client's address first, then the token (specification, Authentication 4). A capability never helps
+// here.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type AddressSet, clientAddress, hasForwardingHeader } from '@loci/chassis/addresses.ts'

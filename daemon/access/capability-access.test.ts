@@ -163,7 +163,7 @@ test('a token that was used before its end is refused after it', async () => {
   })
 })
 
-// seed 194
+// specification 194
 test('identity headers must equal the credential’s, one by one', async () => {
   const token = own.root()
   const names = { 'x-loci-organization': own.org, 'x-loci-tenant': own.ten, 'x-loci-service': own.svc }

@@ -118,7 +118,7 @@ for (const modulusLength of [512, 1024]) {
   })
 }
 
-// seed 200
+// specification 200
 test('where it is configured a JWT is needed as well as the capability, and instead of nothing', async () => {
   await using daemon = await testDaemon({
     settings: {

@@ -1,5 +1,5 @@
-// Legacy JWT verification (seed, Authentication 3): where it is configured, an `Authorization: Bearer <jwt>` must
-// verify as well as the capability. It never replaces one.
+// Legacy JWT verification (specification, Authentication 3): where it is configured, an `Authorization: Bearer <jwt>`
+// must verify as well as the capability. It never replaces one.
 
 import { createPublicKey } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'

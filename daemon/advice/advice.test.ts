@@ -89,7 +89,7 @@ async function saved(database: string, outcomes: number): Promise<void> {
   await eventually(async () => (await counted()) >= outcomes)
 }
 
-// seed 12 57 58 59 60 61 62 64 65 146 148
+// specification 12 57 58 59 60 61 62 64 65 146 148
 test('advice echoes the request, names its evidence in order and the default policy', async () => {
   const { tell, outcome, rank } = await fresh()
   const event = (evidence_refs: string[], fields = {}) => ({
@@ -118,7 +118,7 @@ test('advice echoes the request, names its evidence in order and the default pol
   )
 })
 
-// seed 63 147
+// specification 63 147
 test('a policy by its reference denies tools, an unknown reference is echoed and leaves the default in force', async () => {
   const { put, rank } = await fresh()
   await put('default', [{ effect: 'deny', tool: 'drop-*', reason: 'never' }])

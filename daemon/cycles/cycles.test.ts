@@ -1,4 +1,4 @@
-// Cycles over HTTP: the seed's routes to the letter, and what a cycle leaves.
+// Cycles over HTTP: the specification's routes to the letter, and what a cycle leaves.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -38,7 +38,7 @@ interface Stats {
 
 const clean = { detected: false, count: 0, status: 'clean', method: 'sha256-chain', entries: [] }
 
-// seed 37 38 39 40 43 44 131 135
+// specification 37 38 39 40 43 44 131 135
 test('without a cycle the list is empty and every count is 0, lastCycleAt the empty string', async () => {
   const { get } = cyclesOf(ada, 'empty')
   const list = await get<List>('/v1/cognitive/cycles')
@@ -52,7 +52,7 @@ test('without a cycle the list is empty and every count is 0, lastCycleAt the em
   )
 })
 
-// seed 33 34 35 36 37 38 39 41 42
+// specification 33 34 35 36 37 38 39 41 42
 test('cycles are listed newest first, linked to each other, and counted with integer division', async () => {
   const { run, get } = cyclesOf(ada, 'chain')
   const ran: Cycle[] = []
@@ -112,7 +112,7 @@ test('a page of large cycles ends at a megabyte and goes on by its cursor, witho
   assert.ok(Math.max(...lengths) < 1.3 * 2 ** 20, lengths.join())
 })
 
-// seed 8 130 132
+// specification 8 130 132
 test('a cycle takes in what was observed, and its record says what became of it, by id too', async () => {
   const { run, get, call } = cyclesOf(ada, 'record')
   await call('PUT /v1/working-memory/slots/kept', { value: 'the kept one', pinned: true })
@@ -183,7 +183,7 @@ test('cycles of one database at once take effect one after another, keyed or not
   assert.equal(list.corruption.checkedThroughSeq, 12)
 })
 
-// seed 124
+// specification 124
 test('over quota a cycle is 403 and leaves nothing, and the attempt is counted', async () => {
   const poor = await addTenant(daemon, { records: 1 })
   const { run, call, get } = cyclesOf(poor, 'default')
@@ -198,7 +198,7 @@ test('over quota a cycle is 403 and leaves nothing, and the attempt is counted',
   )
 })
 
-// seed 45 133 134
+// specification 45 133 134
 test('an operator puts any object as the configuration of one database, and reads what is in force', async () => {
   const { operator, run, call } = cyclesOf(ada, 'config')
   const before = (await operator('GET /v1/cognitive/config')).json<Record<string, unknown>>()

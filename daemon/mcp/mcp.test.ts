@@ -144,7 +144,7 @@ test('a cycle that a tool runs takes in what waits, and its record says by which
   assert.deepEqual([record.trigger, record.focus, said.broadcast.length], ['mcp', 'Which replies does Ada prefer?', 1])
 })
 
-// seed 199
+// specification 199
 test('arguments and headers never widen: namespace, database and identity of others are refused or not heard', async () => {
   const other = await authority.addInstance()
   const db = fresh()

@@ -67,7 +67,7 @@ const envelope = (fields: Record<string, unknown> = {}) => {
   return { projection_class: 'event', source_event_id: `evt-${last}`, ...fields }
 }
 
-// seed 11 52 53 54 55 56 145
+// specification 11 52 53 54 55 56 145
 test('a projection is answered with its id, class, event and namespace, and its place in the order', async () => {
   const { project, database } = await fresh()
   const sent = envelope({ payload: { a: 1 }, colour: 'green' })

@@ -24,7 +24,7 @@ interface Cleared {
 const CLEAR = 'POST /v1/working-memory/slots/clear'
 const RESTORE = 'POST /v1/working-memory/slots/restore'
 
-// seed 143 144
+// specification 143 144
 test('clearing takes what is not pinned, is undone once, and needs the right to delete in that database', async () => {
   const slots = slotsOf(tenant, 'clear')
   await slots.put('kept', { value: 1, pinned: true })

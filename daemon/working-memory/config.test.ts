@@ -19,7 +19,7 @@ const get = (db: string) => tenant.call(`GET ${CONFIG}`, undefined, { db, token 
 const put = (db: string, body: unknown, headers: Record<string, string> = {}) =>
   tenant.call(`PUT ${CONFIG}`, body, { db, token, headers })
 
-// seed 51 139 140
+// specification 51 139 140
 test('an operator puts any object as the configuration of one database, and reads what is in force', async () => {
   const sent = { capacity: 3, ourOwn: { deep: [1, null], snake_case: true }, '': 1, 'ä €': 'x' }
   const body = (await put('a', sent)).json<{ ok: boolean; config: Record<string, unknown>; version: number }>()

@@ -19,7 +19,7 @@ function fresh(): TestSlots & { db: string } {
   return { ...slotsOf(tenant, `db-${last}`), db: `db-${last}` }
 }
 
-// seed 9 46 47 136 137 138
+// specification 9 46 47 136 137 138
 test('a slot is listed as it was written, and the list counts the slots it has', async () => {
   const slots = fresh()
   assert.deepEqual(await slots.list(), { slots: [], count: 0, capacity: 25, asOfSeq: 0 })
@@ -106,7 +106,7 @@ test('If-Match, merge patch, delete: what they refuse changes nothing', async ()
   assert.equal((await slots.list()).count, 0)
 })
 
-// seed 48 49 50 141 142
+// specification 48 49 50 141 142
 test('statistics tell count, capacity and utilization; 0 when capacity is 0', async () => {
   const slots = fresh()
   await slots.configure({ capacity: 3 })

@@ -20,7 +20,7 @@ export interface AnswerOptions {
   letterCase: 'camel' | 'snake'
   lifecycle: Lifecycle
   log: Log
-  /** Templates whose errors are the seed's flat ones, whatever the method. */
+  /** Templates whose errors are the specification's flat ones, whatever the method. */
   flatPaths: ReadonlySet<string>
 }
 

@@ -149,7 +149,7 @@ test('an unknown outcome is never a promise that nothing was done, once the hand
   }
 })
 
-test('where the seed knows only 500, whatever the sender cannot mend is 500 with a time to come back', () => {
+test('where the specification knows only 500, whatever the sender cannot mend is 500 with a time to come back', () => {
   const style = { method: 'POST', failureMessage: 'Failed to x', failsWith500: true }
   const causes = [
     new DeadlinePassed('x'),

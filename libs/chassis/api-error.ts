@@ -65,7 +65,7 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 
-/** The seed's own shape, for the billing webhook alone. */
+/** The specification's own shape, for the billing webhook alone. */
 export function flatBodyOf(error: ApiError): object {
   return { error: error.message, ...(error.options.details === undefined ? {} : { details: error.options.details }) }
 }
@@ -113,7 +113,7 @@ export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean
         new ApiError(...STORE_DOWN, { cause: error })
     : toApiError(error, style.failureMessage)
   if (!style.failsWith500 || SENDERS_FAULT.has(refusal.status) || refusal.code === 'SUBSERVICE_DISABLED') return refusal
-  // Payment providers repeat what got a 5xx; the seed knows no other status here.
+  // Payment providers repeat what got a 5xx; the specification knows no other status here.
   return new ApiError('INTERNAL_ERROR', style.failureMessage ?? FAILED, {
     retryAfterMs: refusal.retryAfterMs ?? 1_000,
     cause: refusal.cause ?? refusal,

@@ -70,7 +70,7 @@ test('a process that failed is alive and neither ready nor started', async () =>
   )
 })
 
-// seed 119 234
+// specification 119 234
 test('metrics are Prometheus text, and 500 without the reason when they cannot be collected', async () => {
   await using server = await probed()
   const { status, headers, text } = await server.ask('GET /metrics')

@@ -168,8 +168,8 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   query?: Query
   body?: Body
   /**
-   * What the documents show as the body, where the handler itself parses it: after something that the seed orders
-   * before.
+   * What the documents show as the body, where the handler itself parses it: after something that the specification
+   * orders before.
    */
   documentedBody?: z.ZodType
   /** The handler gets the bytes as they came, whatever their type: a signature covers them. */
@@ -190,10 +190,11 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /** What a caller is told when we fail unexpectedly. */
   failureMessage?: string
   /**
-   * An unknown outcome is 500 INTERNAL_ERROR with `failureMessage`, as the seed orders for create and list services.
+   * An unknown outcome is 500 INTERNAL_ERROR with `failureMessage`, as the specification orders for create and list
+   * services.
    */
   unknownIsInternal?: boolean
-  /** Errors of this path are the seed's flat `{error, details?}`: the billing webhook's alone. */
+  /** Errors of this path are the specification's flat `{error, details?}`: the billing webhook's alone. */
   flatErrors?: boolean
   /**
    * Every failure that the sender cannot mend (store away, overload, unknown commit, draining) is 500 with

@@ -212,7 +212,7 @@ test('a GET whose outcome is unknown is 503: nobody asked for what it leaves beh
   assert.deepEqual([status, headers['retry-after']], [503, '1'])
 })
 
-test('where the seed has a text of its own, an unknown outcome is INTERNAL_ERROR with it', async () => {
+test('where the specification has a text of its own, an unknown outcome is INTERNAL_ERROR with it', async () => {
   const spec = { failureMessage: 'Failed to list', unknownIsInternal: true }
   await using server = await testHttpServer([at('GET /list', unknown, spec), at('POST /list', unknown, spec)])
   for (const line of ['GET /list', 'POST /list']) {
@@ -280,7 +280,7 @@ test('a text answer goes out as it is, with its own type', async () => {
   assert.deepEqual([text, headers['content-type']], ['plain', 'text/plain'])
 })
 
-// seed 107
+// specification 107
 test('where https is demanded, plain http is refused on every route, probes included, and an untrusted word does not help', async () => {
   const requireHttps = { requireHttps: true, trustedProxies: addressSet(['10.0.0.1']) }
   await using server = await testHttpServer([ok, at('GET /probe', undefined, { deadline: 'probe' })], requireHttps)

@@ -1,4 +1,4 @@
-// Seed, "Daemon: administration". Bodies of the administration are snake_case.
+// Specification, "Daemon: administration". Bodies of the administration are snake_case.
 
 import { z } from 'zod'
 import { idOf, timestamp } from './wire.ts'
@@ -14,7 +14,7 @@ const options = {
 
 const name = z.string().min(1).max(100)
 
-/** `{services: […]}` or `{service: "…"}`: the seed's enable-service and disable-service request. */
+/** `{services: […]}` or `{service: "…"}`: the specification's enable-service and disable-service request. */
 export const switchRequest = z
   .object({ services: z.array(name).min(1).max(50).optional(), service: name.optional(), ...options })
   .refine((body) => body.services !== undefined || body.service !== undefined, {

@@ -1,5 +1,5 @@
-// Which tool next. The partner's request and the answer are the seed's ("Partner projection and advice resources"); the
-// same request of a capability is camelCase.
+// Which tool next. The partner's request and the answer are the specification's ("Partner projection and advice
+// resources"); the same request of a capability is camelCase.
 
 import { z } from 'zod'
 import { timestamp } from './wire.ts'

@@ -1,4 +1,5 @@
-// Seed, "Management: billing event (BillingEventSchema)", the only camelCase body of management; and stored events.
+// Specification, "Management: billing event (BillingEventSchema)", the only camelCase body of management; and stored
+// events.
 
 import { z } from 'zod'
 import { idOf, pageQuery, queryInteger, timestamp } from './wire.ts'

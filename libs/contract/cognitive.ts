@@ -1,11 +1,11 @@
-// Cognitive cycles: CONTRACT 2. What the seed says of them stands in cycles.ts.
+// Cognitive cycles: CONTRACT 2. What the specification says of them stands in cycles.ts.
 
 import { z } from 'zod'
 import {
   configUpdateResult,
-  cycleList as seedList,
   cycleRecord as seedRecord,
   cycleStatistics as seedStatistics,
+  cycleList as specificationList,
 } from './cycles.ts'
 import { observation } from './memory.ts'
 import { anyObject, idOf, moment, queryInteger, timestamp } from './wire.ts'
@@ -113,7 +113,7 @@ export const cycleListQuery = z.object({
   until: moment.optional(),
 })
 
-export const cycleList = seedList
+export const cycleList = specificationList
   .extend({ cycles: z.array(cycle), total: z.int(), corruption, nextCursor: z.string().nullable() })
   .meta({ id: 'Cycles', description: 'Newest first; total counts those that are no longer kept, too.' })
 

@@ -1,4 +1,5 @@
-// Seed, "Cognitive resources". What the seed leaves open (other fields, the request) comes with the routes.
+// Specification, "Cognitive resources". What the specification leaves open (other fields, the request) comes with the
+// routes.
 
 import { z } from 'zod'
 import { anyObject } from './wire.ts'
@@ -25,7 +26,7 @@ export const configUpdateResult = z
   .looseObject({ ok: z.literal(true), config: anyObject })
   .meta({ id: 'ConfigUpdateResult' })
 
-/** Integer division, and 0 when no cycle completed (seed, Cycle statistics). */
+/** Integer division, and 0 when no cycle completed (specification, Cycle statistics). */
 export function averageDurationMs(totalDurationMs: number, completedCycles: number): number {
   return completedCycles === 0 ? 0 : Math.floor(totalDurationMs / completedCycles)
 }

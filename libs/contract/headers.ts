@@ -14,7 +14,7 @@ export const HEADER = {
 
 /**
  * `__Host-` binds a cookie to one https origin; browsers refuse it on plain http, which is allowed on loopback only.
- * The prefix stands before the seed's names: `<prefix>_access_token`, `<prefix>_refresh_token`.
+ * The prefix stands before the specification's names: `<prefix>_access_token`, `<prefix>_refresh_token`.
  */
 export function cookieNames(publicUrl: string): { access: string; refresh: string } {
   const prefix = cookiePrefix(publicUrl)

@@ -1,4 +1,4 @@
-// Seed, "Health and information responses"; and the probes.
+// Specification, "Health and information responses"; and the probes.
 
 import { z } from 'zod'
 import { timestamp } from './wire.ts'

@@ -28,7 +28,7 @@ export interface RouteDescription {
   requestHeaders?: Record<string, string>
   answerHeaders?: Record<string, string>
   errors: ErrorCode[]
-  /** Its errors have the seed's flat shape. */
+  /** Its errors have the specification's flat shape. */
   flatErrors?: boolean
 }
 

@@ -1,5 +1,5 @@
-// What a partner tells: CONTRACT 2 (Partner), and the seed's result of an ingest. Fields are snake_case, as the seed's
-// own requests of partners are; unknown ones are ignored.
+// What a partner tells: CONTRACT 2 (Partner), and the specification's result of an ingest. Fields are snake_case, as
+// the specification's own requests of partners are; unknown ones are ignored.
 
 import { z } from 'zod'
 import { TTL_MS_MAX } from './kv.ts'
@@ -57,7 +57,7 @@ export const projectionIngest = z
   .union([projection, z.array(projection).min(1).max(PROJECTIONS_MAX)])
   .meta({ id: 'ProjectionIngest', description: 'One, or an array that is applied as a whole or not at all.' })
 
-/** Seed, "Partner projection and advice resources". */
+/** Specification, "Partner projection and advice resources". */
 export const projectionResult = z
   .looseObject({
     accepted: z.literal(true),

@@ -1,4 +1,4 @@
-// Seed, "Management: service creation request", "creation response", "list query and response".
+// Specification, "Management: service creation request", "creation response", "list query and response".
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
@@ -85,7 +85,7 @@ export type PatchServiceRequest = z.infer<typeof patchServiceRequest>
 /** The body of a command that needs none: an object, or nothing. */
 export const noBody = z.object({}).optional()
 
-/** The handler parses the bytes itself: in the seed's order other checks come before parsing. */
+/** The handler parses the bytes itself: in the specification's order other checks come before parsing. */
 export const rawBody = z.unknown()
 
 export const moveServiceRequest = z.object({ cell_id: z.string() }).meta({ id: 'MoveServiceRequest' })

@@ -1,5 +1,5 @@
-// Seed, "Management: browser session routes": sign-in by code exchange, and what a page may know about it. Tokens of
-// the provider stay with us, but for the access token, which two routes tell.
+// Specification, "Management: browser session routes": sign-in by code exchange, and what a page may know about it.
+// Tokens of the provider stay with us, but for the access token, which two routes tell.
 
 import { z } from 'zod'
 import { ROLES } from './organizations.ts'
@@ -19,7 +19,7 @@ export const exchangeRequest = z
   })
   .meta({ id: 'ExchangeRequest' })
 
-/** State and expiry; never the refresh token (seed, Session routes response facts). */
+/** State and expiry; never the refresh token (specification, Session routes response facts). */
 export const exchangeResponse = z
   .strictObject({ authenticated: z.literal(true), expires_at: timestamp, expires_in: z.int().min(0) })
   .meta({ id: 'ExchangeResponse', description: 'When the access token expires. Both tokens are in cookies.' })

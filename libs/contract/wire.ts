@@ -39,8 +39,8 @@ export function queryInteger({ min, max, fallback }: { min: number; max: number;
 }
 
 /**
- * How many rows of a list to skip. Any number of digits: the seed sets no maximum. No list is longer than the largest
- * safe integer, so a larger number is cut to it and the answer repeats an integer.
+ * How many rows of a list to skip. Any number of digits: the specification sets no maximum. No list is longer than the
+ * largest safe integer, so a larger number is cut to it and the answer repeats an integer.
  */
 export const queryOffset = z
   .string()
@@ -98,7 +98,7 @@ export function errorBody(letterCase: 'camel' | 'snake') {
   })
 }
 
-/** The seed's flat error shape; only the billing webhook has it. */
+/** The specification's flat error shape; only the billing webhook has it. */
 export const flatErrorBody = z
   .object({
     error: z.string(),

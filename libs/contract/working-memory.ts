@@ -1,4 +1,4 @@
-// Seed, "Working-memory resources"; CONTRACT 2 (working memory), 3 and 9 (slots).
+// Specification, "Working-memory resources"; CONTRACT 2 (working memory), 3 and 9 (slots).
 
 import { z } from 'zod'
 import { configUpdateResult } from './cycles.ts'
@@ -199,7 +199,7 @@ export const slotConfigUpdate = configUpdateResult
   })
   .meta({ id: 'SlotConfigUpdate' })
 
-/** Rounded to the nearest integer; 0 when capacity is 0 (seed, Statistics). */
+/** Rounded to the nearest integer; 0 when capacity is 0 (specification, Statistics). */
 export function utilizationPct(slotCount: number, capacity: number): number {
   return capacity === 0 ? 0 : Math.round((slotCount / capacity) * 100)
 }

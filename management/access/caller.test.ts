@@ -46,7 +46,7 @@ const LIST = 'GET /api/v1/tenants?limit=5'
 const statusOf = async (headers: Record<string, string>, line = LIST) =>
   (await management.ask(line, { headers })).status
 
-// seed 215
+// specification 215
 test('a trusted gateway speaks for a caller of the organization, in the highest role that it names', async () => {
   assert.equal(await statusOf(wordFor(LIST)), 200)
   assert.equal(await statusOf(wordFor(LIST, { secret: OLD_SECRET })), 200)
@@ -83,7 +83,7 @@ test('a word that is not proven, late, early, for another request or of nobody i
   for (const [name, headers] of Object.entries(wrong)) assert.equal(await statusOf(headers), 401, name)
 })
 
-// seed 216
+// specification 216
 test('from a peer that is no gateway the best proof is nothing', async () => {
   await using strict = await testManagement({ settings: { trustedGateways: ['10.0.0.0/8'], gatewaySecrets: [SECRET] } })
   const { organizationId } = await strict.organization()
@@ -127,7 +127,7 @@ test('a gateway’s caller changes things in its own name, which the audit keeps
   assert.deepEqual(entry, { actor: 'gateway:jane' })
 })
 
-// seed 224
+// specification 224
 test('an API key in Authorization is 401 CREDENTIAL_MISPLACED, and the message names the right header', async () => {
   for (const line of [LIST, 'POST /api/v1/api-keys', 'GET /api/v1/audit-events', 'POST /api/v1/invitations/accept']) {
     const answer = await management.ask(line, { headers: { authorization: `Bearer ${own.apiKey}` } })

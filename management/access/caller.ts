@@ -1,6 +1,6 @@
 // Access of callers of management: an API key in x-api-key, the session of a browser, or the word of a trusted gateway.
 // Which organization is asked about follows from the credential alone; x-loci-organization selects among the caller's
-// own and never grants. In the order of the seed: who is it, may it do this, has it asked too often.
+// own and never grants. In the order of the specification: who is it, may it do this, has it asked too often.
 
 import { REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress } from '@loci/chassis/addresses.ts'
@@ -90,8 +90,8 @@ interface Rules {
 
 export interface CallerAccess {
   /**
-   * Needs the scope. `limited: 'by the route'` on the services routes, where the seed orders something before the rate
-   * limit; `alone` and `revocations` on those that end a credential (RatedRoutes).
+   * Needs the scope. `limited: 'by the route'` on the services routes, where the specification orders something before
+   * the rate limit; `alone` and `revocations` on those that end a credential (RatedRoutes).
    */
   scope(scope: Scope, kind: RateClass, limited?: Limited): Access<Caller>
   /** The same for a stream. */

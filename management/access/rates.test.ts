@@ -10,7 +10,7 @@ const LIST = 'GET /api/v1/services'
 /** Beyond what any bucket holds. */
 const LATER = Date.now() + 10 * 86_400_000
 
-// seed 244
+// specification 244
 // Mutant: `shared` given for the services routes too: the last keys are refused.
 test('each key has the rate of the services routes for itself, however many the organization has', async () => {
   await using management = await testManagement({ settings: SECRETS })
@@ -76,7 +76,7 @@ test('elsewhere all callers of an organization together read as much as five of 
 
   assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
   assert.match(refused.error.message, /All callers of the organization together may make 15000 read requests a minute/)
-  assert.equal((await own.ask('GET /api/v1/services')).status, 200, 'each caller’s own, as the seed has it')
+  assert.equal((await own.ask('GET /api/v1/services')).status, 200, 'each caller’s own, as the specification has it')
   assert.equal((await own.ask(`PATCH /api/v1/tenants/${own.tenantId}`, { body: { name: 'x' } })).status, 200)
   assert.equal((await list(other)).status, 200)
 })
@@ -195,7 +195,7 @@ test('while the store does not answer each process limits caller and organizatio
   assert.match(headers.get('ratelimit') ?? '', /^"write";r=0;/)
 })
 
-// seed 176 242
+// specification 176 242
 // Mutant: `|| 1_000` in the refusal instead of leaving the time out.
 test('a limit whose evaluation has no time says to come back in 60 seconds', async () => {
   const rate = { remaining: 0, resetMs: 0, waitMs: 0, isShared: false }

@@ -1,8 +1,8 @@
 // How much a caller may ask of management: GCRA, reads and writes apart. The services routes have the rates of the
-// organization's plan, per authentication context: no other caller can use them up (seed, Limits). All other routes
-// have one rate for every plan, so high that no person meets it. An organization may have many keys, so all its callers
-// together read as much as five, and their writes of a day are bounded by the plan: each leaves an audit entry and
-// events behind. The buckets are in PostgreSQL, shared by all replicas. While that table cannot be written (a
+// organization's plan, per authentication context: no other caller can use them up (specification, Limits). All other
+// routes have one rate for every plan, so high that no person meets it. An organization may have many keys, so all its
+// callers together read as much as five, and their writes of a day are bounded by the plan: each leaves an audit entry
+// and events behind. The buckets are in PostgreSQL, shared by all replicas. While that table cannot be written (a
 // fail-over, a read-only server) each process limits by itself at a part of the rate: reads go on and no caller is
 // without a limit.
 
@@ -13,10 +13,10 @@ import { PLANS, type PlanName } from '../plans.ts'
 export type RateClass = 'read' | 'write'
 
 /**
- * The seed limits the creation and the list of services; all else has a bucket of its own, so that neither uses up the
- * other's. What ends a credential or needs no scope takes nothing of the organization's day (`alone`): else a thief
- * could use up the day, and the owner could not delete the stolen key. Revocations by jti are stored, so they have a
- * daily bound of their own.
+ * The specification limits the creation and the list of services; all else has a bucket of its own, so that neither
+ * uses up the other's. What ends a credential or needs no scope takes nothing of the organization's day (`alone`): else
+ * a thief could use up the day, and the owner could not delete the stolen key. Revocations by jti are stored, so they
+ * have a daily bound of their own.
  */
 export type RatedRoutes = 'services' | 'others' | 'alone' | 'revocations'
 
@@ -52,9 +52,9 @@ export interface Rates {
   /** Sets the rate headers without taking anything: for refusals that come before the limit. */
   show(caller: RatedCaller, kind: RateClass, answer: AnswerHeaders, of?: RatedRoutes): Promise<void>
   /**
-   * A body that was refused before the rate of the services routes was asked, as the seed orders. It takes nothing of
-   * that rate, but has one of its own, that of other writes, by the 16 KiB and in this process alone: whoever is beyond
-   * it is 429 before the next body is read.
+   * A body that was refused before the rate of the services routes was asked, as the specification orders. It takes
+   * nothing of that rate, but has one of its own, that of other writes, by the 16 KiB and in this process alone:
+   * whoever is beyond it is 429 before the next body is read.
    */
   noteRefused(caller: RatedCaller, bytes: number): void
   requireUnrefused(caller: RatedCaller): void
@@ -170,7 +170,7 @@ function headersOf(kind: RateClass, { perMinute, burst }: RateLimit, { remaining
   }
 }
 
-/** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (seed, Limits). */
+/** Without a time of its own the refusal says 60 s, as every RATE_LIMITED does (specification, Limits). */
 function refusal({ plan }: RatedCaller, kind: RateClass, limit: RateLimit, rate: Rate): ApiError {
   const { perMinute, shared } = limit
   const together =

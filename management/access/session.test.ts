@@ -10,7 +10,7 @@ const [ALICE, BOB] = PEOPLE.map(({ email }) => email) as [string, string]
 /** As a page of ours asks that has chosen an organization. */
 const of = (organizationId: string) => ({ ...SAME_ORIGIN, [HEADER.organization]: organizationId })
 
-// seed 210
+// specification 210
 test('a session acts in the organization that it names, in its only one, and in no other', async () => {
   await using world = await signInWorld()
   const { management } = world

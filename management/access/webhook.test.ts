@@ -45,7 +45,7 @@ test('a repeated authorization header is refused, even when both are right', () 
   assert.equal(ask([`Bearer ${SECRET}`, `Bearer ${SECRET}`]), 401)
 })
 
-test('every refusal has one text, and the missing webhook the seed’s', () => {
+test('every refusal has one text, and the missing webhook the specification’s', () => {
   const textOf = (authorization: string, secrets: string[]) => {
     const arrival = { method: 'POST', target: '/', headers: { authorization }, peer: '', requestId: '' }
     try {

@@ -40,7 +40,7 @@ const using = (secret: string, line: string, body?: object) =>
 const list = async (party: TestParty) =>
   (await party.ask('GET /api/v1/api-keys')).json<{ api_keys: Key[] }>().api_keys.map(({ id }) => id)
 
-// seed 221
+// specification 221
 test('a new key has what was asked, shows its secret once, uncached, and works; nothing stored or logged holds it', async () => {
   const own = await management.organization()
 

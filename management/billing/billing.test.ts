@@ -162,8 +162,8 @@ test('sequence decides before occurred_at, and occurred_at before arrival, which
 const of = (subscriptionId: string, plan: Fields['plan'], status: Fields['status'], more: Fields = {}) =>
   one(plan, status, { subscriptionId, ...more })
 
-// Seed, Events: each of the eight types is handled by updating the tenant's billing status. With the seed's fields
-// alone, after what usually comes before it.
+// Specification, Events: each of the eight types is handled by updating the tenant's billing status. With the
+// specification's fields alone, after what usually comes before it.
 const EFFECTS: [Fields['eventType'], Fields[], Fields, [string, string, string]][] = [
   ['subscription.created', [], one('starter', 'active'), ['starter', 'active', 'active']],
   ['subscription.updated', [one('starter', 'active')], one('pro', 'active'), ['pro', 'active', 'active']],
@@ -190,7 +190,7 @@ for (const [eventType, before, fields, expected] of EFFECTS) {
   })
 }
 
-// seed 160 226
+// specification 160 226
 test('without sequence and time the last arrival shows, of whichever subscription and without one', async () => {
   await check([one('pro', 'past_due'), one('starter', 'active')], ['starter', 'active'])
   const none = { subscriptionId: '' }
@@ -220,7 +220,7 @@ test('an event without a subscription counts for the open one, and for an unname
   assert.deepEqual(await tell(...closed), ['free', 'cancelled', '1'])
 })
 
-// seed 68
+// specification 68
 test('the customer stays with the record when a later event names none', async () => {
   const tenantId = await provider.tenant()
   await provider.bill(tenantId, { customerId: 'cus_1' })
@@ -229,7 +229,7 @@ test('the customer stays with the record when a later event names none', async (
   assert.equal((await provider.statusOf(tenantId)).billing.customer_id, 'cus_1')
 })
 
-// seed 72 73
+// specification 72 73
 test('a period is read from a time, a date or epoch seconds; anything else is kept and ignored', async () => {
   for (const [currentPeriodEnd, end, plan] of [
     ['2036-12-31T10:00:00+02:00', '2036-12-31T08:00:00.000Z', 'pro'],

@@ -120,7 +120,7 @@ test('the events of a tenant are listed newest first, a page at a time, with wha
   assert.deepEqual(await page('cursor=1'), { events: [], next_cursor: null })
 })
 
-// seed 74
+// specification 74
 test('an event is listed with its customer and metadata as sent, and with warnings of what was not understood', async () => {
   const tenantId = await provider.tenant()
   const metadata = { Any_Case: 'ä €', sequence: '7', empty: '', z: '1', a: '2' }

@@ -80,7 +80,7 @@ test('the same delivery twice at the same moment is one event', async () => {
   assert.equal((await auditOf(tenantId)).length, 1)
 })
 
-// seed 153 162 230
+// specification 153 162 230
 test('a failure after the event was written leaves no trace, and the delivery that is repeated does it all', async () => {
   const { sql } = provider.management
   const tenantId = await provider.tenant()
@@ -99,7 +99,7 @@ test('a failure after the event was written leaves no trace, and the delivery th
     // As a server that shuts down says it.
     await failWith('57P01')
     const away = await provider.deliver(body, headers)
-    // The seed: any other failure gives 500. A 503 says that the webhook is not configured, and nothing else.
+    // The specification: any other failure gives 500. A 503 says that the webhook is not configured, and nothing else.
     assert.deepEqual([away.status, away.text], [500, '{"error":"Failed to process billing event"}'])
     assert.equal(away.headers['retry-after'], '1')
     assert.equal(await traceOf(tenantId), trace)

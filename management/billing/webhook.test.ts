@@ -43,7 +43,7 @@ test('GET tells that it is active, whose it is, and the time', async () => {
   assert.ok(Math.abs(Date.parse(timestamp as string) - Date.now()) < 60_000)
 })
 
-// seed 154 208 227
+// specification 154 208 227
 test('where no secret is configured it is 503, whatever is sent, and GET still answers', async () => {
   await using management = await testManagement()
 

@@ -1,4 +1,5 @@
-// What a delivery holds, once it is authentic. Whatever is wrong with it is told in the seed's words, with each issue.
+// What a delivery holds, once it is authentic. Whatever is wrong with it is told in the specification's words, with
+// each issue.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { parseJson } from '@loci/chassis/json.ts'

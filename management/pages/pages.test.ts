@@ -58,7 +58,7 @@ async function startWorld() {
 
 const linkIn = ({ text }: TestAnswer) => /href="(\/[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') as string
 
-// seed 220
+// specification 220
 test('an older dashboard path leads to sign-in, sign-in to the provider and back, and no page has a script', async () => {
   await using world = await startWorld()
   const browser = createBrowser(world.management)

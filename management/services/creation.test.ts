@@ -23,7 +23,7 @@ const outcome = ({ status, text }: TestAnswer) => [status, JSON.parse(text).erro
 const countOf = async (party: TestParty) =>
   (await party.ask('GET /api/v1/services')).json<{ pagination: { total: number } }>().pagination.total
 
-// seed 75 85 93
+// specification 75 85 93
 test('memory, kv, graph and key-value are types, key-value is kv everywhere, and any other name lists them', async () => {
   const party = await management.organization()
   for (const [asked, told] of [
@@ -70,7 +70,7 @@ const UNREADABLE: Record<string, AskOptions> = {
 }
 
 // Mutant: the route without `bodyRaw`: the chassis answers 400 and 415 before the handler looks for the key.
-// seed 166
+// specification 166
 test('a known key is answered with the stored answer whatever the body is, marked; a strict caller is refused', async () => {
   const party = await management.organization()
   const key = { 'idempotency-key': randomUUID() }
@@ -97,7 +97,7 @@ test('a known key is answered with the stored answer whatever the body is, marke
 })
 
 // Mutant: `if (!sealedWith) throw inProgress()` in answerFrom: 409 for the rest of the day.
-// seed 166
+// specification 166
 test('a stored answer outlives the sealing key that its request was compared with', async () => {
   await using old = await testManagement()
   const party = await old.organization()
@@ -114,14 +114,14 @@ test('a stored answer outlives the sealing key that its request was compared wit
   assert.deepEqual(
     [again.status, again.text, again.headers['idempotency-body-differs']],
     [202, first.text, 'true'],
-    'the seed’s own route',
+    'the specification’s own route',
   )
   assert.deepEqual(outcome(strict), [422, 'IDEMPOTENCY_KEY_REUSED'])
   assert.deepEqual([elsewhere.status, ...outcome(repeated)], [201, 422, 'IDEMPOTENCY_KEY_REUSED'])
 })
 
 // Mutant: requireServiceRequest() after rates.take(): the refusals below are 429.
-// seed 165 166 167 168 174
+// specification 165 166 167 168 174
 test('the order is: caller, known key, body, rate limit, creation', async () => {
   const party = await management.organization({ callsOf: 'free' })
   const key = { 'idempotency-key': randomUUID() }
@@ -156,7 +156,7 @@ test('the order is: caller, known key, body, rate limit, creation', async () => 
   assert.ok(Number(unknown.headers['retry-after']) >= 1)
 })
 
-// seed 172 174
+// specification 172 174
 test('a query is judged before the limit of the list, and its refusal tells how the limit is', async () => {
   const party = await management.organization({ callsOf: 'free' })
   const refused = await party.ask('GET /api/v1/services?limit=0')
@@ -165,7 +165,7 @@ test('a query is judged before the limit of the list, and its refusal tells how 
   assert.match(String((await party.ask('GET /api/v1/services')).headers.ratelimit), /^"read";r=59;t=1$/)
 })
 
-// seed 81
+// specification 81
 test('any region is taken where none are configured; a service waits for a cell of its region', async () => {
   const party = await management.organization()
   for (const region of ['r', 'atlantis-1', 'r'.repeat(64)])
@@ -191,7 +191,7 @@ test('where regions are configured another one is refused and told them', async 
 })
 
 // Mutant: queryInteger with nine digits again.
-// seed 96 97
+// specification 96 97
 test('an offset has as many digits as it likes: beyond the end the page is empty', async () => {
   const party = await management.organization()
   await create(party)
@@ -206,7 +206,7 @@ test('an offset has as many digits as it likes: beyond the end the page is empty
     assert.equal((await party.ask(`GET /api/v1/services?offset=${offset}`)).status, 400, offset)
 })
 
-// seed 231
+// specification 231
 test('an unexpected failure of creating or listing services is 500 with the text of the operation', async () => {
   await using broken = await testManagement()
   const party = await broken.organization()

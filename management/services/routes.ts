@@ -38,7 +38,7 @@ interface ServiceOptions {
   pool: Pool
   rules: ServiceRules
   act: RunAct<Caller>
-  /** Of creations: the seed orders the stored answer for another body too. */
+  /** Of creations: the specification orders the stored answer for another body too. */
   creations: Acts<Caller>
   ends: OperationEnds
 }
@@ -63,7 +63,7 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       {
         method: 'POST',
         path: '/api/v1/services',
-        // The limit is the handler's: the seed has the idempotency key, or the body, looked at before it.
+        // The limit is the handler's: the specification has the idempotency key, or the body, looked at before it.
         access: caller.scope('services:write', 'write', 'by the route'),
         tag: 'services',
         summary: 'Create a service. It is made in the background: follow Operation-Location.',
@@ -85,7 +85,8 @@ export function serviceRoutes(options: ServiceOptions): Route[] {
       },
       async (call) => {
         const { caller, requestId, answer } = call
-        // The seed's order. A known key is answered whatever the body is: missing, broken, of another content type.
+        // The specification's order. A known key is answered whatever the body is: missing, broken, of another content
+        // type.
         const sent = readSent(call.headers, call.body as Buffer)
         const takeRate = () => rates.take(caller, 'write', answer, 'services')
         const replayed = await creations.replay(call, takeRate, { request: sent.request })

@@ -40,7 +40,7 @@ export interface ServiceRequest extends CreateServiceRequest {
   service_type: ServiceType
 }
 
-/** Everything about the request that can be judged without the store: the seed has it before the rate limit. */
+/** What can be judged about the request without the store: the specification has it before the rate limit. */
 export function requireServiceRequest(rules: ServiceRules, body: unknown): ServiceRequest {
   const request = parseInput(createServiceRequest, body, 'body')
   requireRegion(rules, request.region)
@@ -60,7 +60,7 @@ export interface Created {
   estimatedReadyIn: number
 }
 
-/** The seed's creation, in one transaction with whatever else must commit with it. */
+/** The specification's creation, in one transaction with whatever else must commit with it. */
 export async function createService(
   sql: Sql,
   rules: ServiceRules,

@@ -16,7 +16,7 @@ function assertSentOnce(provider: IdentityProvider): void {
   for (const [token, calls] of byToken) assert.equal(calls.length, 1, `${token} was sent ${calls.length} times`)
 }
 
-// seed 184
+// specification 184
 test('a refresh gives new cookies, and the access token before goes on until it expires', async () => {
   await using world = await signInWorld()
   const browser = await world.signIn()

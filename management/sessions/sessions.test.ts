@@ -13,7 +13,7 @@ const ELSEWHERE = [
   { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
 ]
 
-// seed 3 16 100 101 102 177 178 179 180 181 182 183 223
+// specification 3 16 100 101 102 177 178 179 180 181 182 183 223
 test('a code becomes a session: two cookies for the browser alone, and no token in the answer', async () => {
   await using world = await signInWorld()
   const { answer, browser } = await exchange(world.management, await obtainCode(world.provider))
@@ -42,8 +42,8 @@ test('over https the cookies are Secure and bound to the host', async () => {
     assert.match(line, /^__Host-loci_(access|refresh)_token=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
 })
 
-// seed 103 236
-test('nobody is signed in without a session: 401, and null where the seed orders it', async () => {
+// specification 103 236
+test('nobody is signed in without a session: 401, and null where the specification orders it', async () => {
   await using world = await signInWorld()
   const { management } = world
   for (const headers of [{}, { cookie: 'loci_access_token=invented; loci_refresh_token=invented' }]) {
@@ -92,7 +92,7 @@ test('a code is good once, with its own verifier and an address of the list; non
 })
 
 // Mutant: `requireSameSite` without the Origin comparison, or with `same-site` among the allowed.
-// seed 219
+// specification 219
 test('another site can neither sign a browser in nor out, nor read a token; a client that is no browser can', async () => {
   await using world = await signInWorld()
   const { management } = world
@@ -129,7 +129,7 @@ test('two cookies of one name are refused: one of them may be another site’s',
 })
 
 // Mutants: `audience` left out of jwtVerify; the comparison of azp and client_id left out.
-// seed 212
+// specification 212
 test('a token that is not a JWT, or for another audience or client, opens no session and does not stay usable', async () => {
   await using world = await signInWorld()
   const { management, provider } = world
@@ -194,7 +194,7 @@ test('a person is who the provider says, and an address that is taken makes nobo
   assert.equal((await management.sql('select from loci.users')).length, 2)
 })
 
-// seed 185 186 187
+// specification 185 186 187
 test('logout ends the session everywhere at once, and at the provider', async () => {
   await using world = await signInWorld()
   const { provider } = world

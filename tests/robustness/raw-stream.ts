@@ -129,7 +129,7 @@ export function faultOf({ status, headers, body, isCut }: RawAnswer): string | u
   try {
     const parsed = JSON.parse(body) as { status?: string; error?: string | Record<string, unknown>; jsonrpc?: string }
     if (status === 503 && ['starting', 'draining'].includes(parsed.status ?? '')) return undefined
-    // The seed's own shape, of the billing webhook alone.
+    // The specification's own shape, of the billing webhook alone.
     if (typeof parsed.error === 'string') return undefined
     error = parsed.error
     // JSON-RPC's own shape: so /mcp refuses what is no message of it. A raw stream has no path to hold it against.

@@ -26,7 +26,7 @@ const PUT = 'PUT /v1/kv/entries/{key}'
 /** What a report leaves behind nobody asked for: that it failed is no lie. */
 const NOTHING_ASKED_FOR = /^503 .*"code":"STORE_UNAVAILABLE"/
 /**
- * Everything else is 500 OUTCOME_UNKNOWN. Services have the seed's texts; the webhook has all that its sender
+ * Everything else is 500 OUTCOME_UNKNOWN. Services have the specification's texts; the webhook has all that its sender
  * understands.
  */
 const TOLD: Record<string, RegExp> = {

@@ -52,7 +52,7 @@ export interface Acts<Caller> {
   act: RunAct<Caller>
   /**
    * The answer to a key that is known, without any work; undefined when there is none. `first` is done when there is
-   * one, before it is looked at: the seed orders the rate limit there.
+   * one, before it is looked at: the specification orders the rate limit there.
    */
   replay(call: ActCall<Caller>, first: () => Promise<void>, options?: ActOptions): Promise<Reply | undefined>
 }
@@ -95,7 +95,7 @@ interface ClaimOptions<Caller> {
   keysOf(caller: Caller): SealingKey[] | Promise<SealingKey[]>
   scopeOf(caller: Caller, route: string, key: string): string[]
   /**
-   * `mark`: another body gets the stored answer too, unless the caller asks to be told. The seed orders it for
+   * `mark`: another body gets the stored answer too, unless the caller asks to be told. The specification orders it for
    * services.
    */
   onOtherBody?: 'refuse' | 'mark'

@@ -8,8 +8,8 @@ import type { TestAnswer } from './request.ts'
 
 /**
  * `admitted` is any 2xx; `admitted or 404` is for a route that has nothing harmless to find: past access, it says that
- * there is no such thing; `as none` is whatever a request without any credential gets. Refusals in the seed's flat
- * shape have no code.
+ * there is no such thing; `as none` is whatever a request without any credential gets. Refusals in the specification's
+ * flat shape have no code.
  */
 export type Expectation =
   | `${number} ${ErrorCode}`

@@ -10,7 +10,7 @@ import { useOrganization } from '../../access/store.ts'
 import { createAnswerCounts } from './counts.ts'
 import { findAnswer } from './store.ts'
 
-/** `creations`: of services, where the seed orders the stored answer for another body too. */
+/** `creations`: of services, where the specification orders the stored answer for another body too. */
 export function createCustomerActs(
   pool: Pool,
   shares: PoolShares,

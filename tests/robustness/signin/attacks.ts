@@ -185,7 +185,7 @@ function hasCookie({ headers }: Seen, publicUrl: string): boolean {
   return String(headers.cookie).includes(`${cookieNames(publicUrl).access}=`)
 }
 
-/** Without the cookie it is nobody's request: 401, and null where the seed orders that. */
+/** Without the cookie it is nobody's request: 401, and null where the specification orders that. */
 function isRefused(one: Seen, publicUrl: string): boolean {
   if (one.headers['sec-fetch-site'] === undefined || one.allowsOrigin) return false
   // A question of the browser, without cookies: what counts is that no other origin is allowed.

@@ -1,4 +1,4 @@
-// The seed's tables, letter by letter. A field or value that changes here changes what the customer ordered.
+// The specification's tables, letter by letter. A field or value that changes here changes what the customer ordered.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import { slotList, slotStatistics, utilizationPct } from './working-memory.ts'
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown) =>
   schema.safeParse(value).success
 
-test('a billing event has the seed’s eight types, four plans and four statuses, and no others', () => {
+test('a billing event has the specification’s eight types, four plans and four statuses, and no others', () => {
   const event = { eventType: 'payment.failed', tenantId: 't', plan: 'pro', status: 'past_due' }
   const types = [
     'subscription.created',
@@ -42,7 +42,7 @@ test('a billing event has the seed’s eight types, four plans and four statuses
   assert.ok(accepts(billingReceived, { received: true }))
 })
 
-test('a service creation request has the seed’s bounds and defaults', () => {
+test('a service creation request has the specification’s bounds and defaults', () => {
   const parsed = createServiceRequest.parse({ service_type: 'memory', name: 'n' })
   assert.deepEqual([parsed.plan, parsed.region], ['free', 'us-east-1'])
   const asked = { service_type: 'memory', name: 'n' }
@@ -76,7 +76,7 @@ test('a creation response carries the status provisioning only', () => {
   assert.ok(!accepts(createServiceResponse, { ...answer, status: 'active' }))
 })
 
-test('numbers of a list query are digits, within the seed’s bounds', () => {
+test('numbers of a list query are digits, within the specification’s bounds', () => {
   assert.deepEqual(listServicesQuery.parse({}), { limit: 20, offset: 0 })
   assert.deepEqual(listServicesQuery.parse({ limit: '100', offset: '7' }), { limit: 100, offset: 7 })
   for (const limit of ['0', '101', '-1', '1e2', '0x10', '', ' 5', '1.5', '1234567890', 'true'])
@@ -84,7 +84,7 @@ test('numbers of a list query are digits, within the seed’s bounds', () => {
   assert.ok(accepts(listServicesResponse, { services: [], pagination: { total: 0, limit: 20, offset: 0 } }))
 })
 
-test('statistics round as the seed says', () => {
+test('statistics round as the specification says', () => {
   assert.deepEqual([averageDurationMs(0, 0), averageDurationMs(10, 3)], [0, 3])
   assert.deepEqual([utilizationPct(1, 3), utilizationPct(2, 3), utilizationPct(5, 0)], [33, 67, 0])
   assert.ok(
@@ -131,8 +131,8 @@ test('a recommendation id replaces every unsafe code point by one underscore', (
   )
 })
 
-// seed 2
-test('headers and cookies have the seed’s names', () => {
+// specification 2
+test('headers and cookies have the specification’s names', () => {
   assert.deepEqual(
     [HEADER.capability, HEADER.adminToken, HEADER.apiKey],
     ['x-loci-capability', 'x-loci-admin-token', 'x-api-key'],

@@ -1,6 +1,7 @@
-// Which test asserts which statement of the specification. A test says so in a comment right above it, `// seed 166
-// 167`, by the numbers of docs/seed-statements.json; docs/seed-coverage.md is made from both. A statement that is built
-// and that no test names is a problem, and so is a number that nobody knows: a promise without a test is a wish.
+// Which test asserts which statement of the specification. A test says so in a comment right above it, `//
+// specification 166 167`, by the numbers of docs/specification-statements.json; docs/specification-coverage.md is made
+// from both. A statement that is built and that no test names is a problem, and so is a number that nobody knows: a
+// promise without a test is a wish.
 
 export interface Statement {
   id: number
@@ -16,19 +17,19 @@ export interface Coverage {
 }
 
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/
-const MARKER = /^\s*\/\/ seed ((?:\d+[ ,]*)+)$/
+const MARKER = /^\s*\/\/ specification ((?:\d+[ ,]*)+)$/
 const TEST = /^\s*test\(\s*$|^\s*test\(\s*(['"`])(.*)\1,?/
 
 /** `tests`: path and text of every test file. */
-export function seedCoverage(statements: Statement[], tests: ReadonlyMap<string, string>): Coverage {
+export function specificationCoverage(statements: Statement[], tests: ReadonlyMap<string, string>): Coverage {
   const problems: string[] = []
   const known = new Map(statements.map((one) => [one.id, one]))
   const asserted = new Map<number, string[]>()
   for (const [path, text] of [...tests].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const { ids, title } of markersIn(text)) {
-      if (title === undefined) problems.push(`${path}: '// seed ${ids.join(' ')}' stands above no test`)
+      if (title === undefined) problems.push(`${path}: '// specification ${ids.join(' ')}' stands above no test`)
       for (const id of title === undefined ? [] : ids) {
-        if (!known.has(id)) problems.push(`${path}: there is no statement ${id} in docs/seed-statements.json`)
+        if (!known.has(id)) problems.push(`${path}: there is no statement ${id} in docs/specification-statements.json`)
         asserted.set(id, [...(asserted.get(id) ?? []), `\`${path}\` ${title}`])
       }
     }
@@ -67,7 +68,7 @@ function pageOf(statements: Statement[], asserted: ReadonlyMap<number, string[]>
 # The specification, statement by statement
 
 Each statement of the specification and the test that asserts it. ${built.length} of ${statements.length} are built. Sources:
-\`docs/seed-statements.json\` (the statements, in our words) and the comments \`// seed N\` above tests. \`npm run check\` fails when a
+\`docs/specification-statements.json\` (the statements, in our words) and the comments \`// specification N\` above tests. \`npm run check\` fails when a
 statement that is built has no test.
 
 | # | section | statement | asserted by |

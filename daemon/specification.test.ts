@@ -1,6 +1,6 @@
-// What the specification says of the daemon, statement by statement: `// seed N` names them
-// (docs/seed-statements.json), and docs/seed-coverage.md lists which test asserts which. What needs a test of its own
-// stands with its feature.
+// What the specification says of the daemon, statement by statement: `// specification N` names them
+// (docs/specification-statements.json), and docs/specification-coverage.md lists which test asserts which. What needs a
+// test of its own stands with its feature.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -24,7 +24,7 @@ function fields(answer: TestAnswer, status = 200): Record<string, unknown> {
   return answer.json()
 }
 
-// seed 1 4 5 17 18 19 106 113 114 115 192 245
+// specification 1 4 5 17 18 19 106 113 114 115 192 245
 test('live, ready and startup answer anybody, as JSON, under /health and /v1/health', async () => {
   for (const prefix of ['', '/v1']) {
     assert.deepEqual(fields(await daemon.get(`${prefix}/health/live`)), { status: 'ok' })
@@ -35,7 +35,7 @@ test('live, ready and startup answer anybody, as JSON, under /health and /v1/hea
   }
 })
 
-// seed 23 24 25 26 116 117 192
+// specification 23 24 25 26 116 117 192
 test('health-all and the lifecycle answer anybody, with status, checks, latency and time', async () => {
   const all = fields(await daemon.get('/v1/health/all'))
   assert.equal(all.status, 'ok')
@@ -46,7 +46,7 @@ test('health-all and the lifecycle answer anybody, with status, checks, latency 
   assert.equal(fields(await daemon.get('/v1/lifecycle/status')).state, 'ready')
 })
 
-// seed 6 118 192
+// specification 6 118 192
 test('metrics are a raw answer to anybody', async () => {
   const answer = await daemon.get('/metrics')
   assert.equal(answer.status, 200)
@@ -54,7 +54,7 @@ test('metrics are a raw answer to anybody', async () => {
   assert.match(answer.text, /^# HELP /m)
 })
 
-// seed 7 20 21 22 27 28 108 120 121 122 123 193 247
+// specification 7 20 21 22 27 28 108 120 121 122 123 193 247
 test('reports, system info and the conductor answer a capability, and nobody without one', async () => {
   const info = fields(await tenant.call('GET /v1/system/info'))
   assert.deepEqual([info.version, info.build], ['0.0.0-test', 'release'])
@@ -73,7 +73,7 @@ test('reports, system info and the conductor answer a capability, and nobody wit
   }
 })
 
-// seed 10 29 30 31 32 110 125 126 127 129 202 203
+// specification 10 29 30 31 32 110 125 126 127 129 202 203
 test('the administration enables, disables and tells sub-services; success means that none failed', async () => {
   const disabled = fields(await daemon.admin('POST /admin/services/disable', { services: ['mcp'] }))
   assert.equal(disabled.success, true)
@@ -95,7 +95,7 @@ test('the administration enables, disables and tells sub-services; success means
   }
 })
 
-// seed 109 195 196 197 198
+// specification 109 195 196 197 198
 test('a capability is for its operations and keyspaces; a body namespace and other headers grant nothing', async () => {
   const token = tenant.mint({ ops: ['kv:read', 'kv:write'], ks: ['kv/own'] })
   const put = (db: string, headers: Record<string, string> = {}, more = {}) =>
@@ -109,7 +109,7 @@ test('a capability is for its operations and keyspaces; a body namespace and oth
   assert.deepEqual([deletion.status, deletion.error.code], [403, 'OPERATION_NOT_ALLOWED'])
 })
 
-// seed 112 204
+// specification 112 204
 test('an operator’s route refuses a capability without the operation', async () => {
   const refused = await tenant.call('GET /v1/audit')
   assert.deepEqual([refused.status, refused.error.code], [403, 'OPERATOR_REQUIRED'])
@@ -117,7 +117,7 @@ test('an operator’s route refuses a capability without the operation', async (
   assert.equal((await tenant.call('GET /v1/audit', undefined, { token })).status, 200)
 })
 
-// seed 237
+// specification 237
 test('what a handler refuses is a daemon error, with its code and the request id', async () => {
   const missing = await tenant.call('GET /v1/kv/entries/nobody')
   assert.deepEqual([missing.status, missing.error.code, missing.error.status], [404, 'NOT_FOUND', 404])

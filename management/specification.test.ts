@@ -1,6 +1,6 @@
-// What the specification says of management, statement by statement: `// seed N` names them
-// (docs/seed-statements.json), and docs/seed-coverage.md lists which test asserts which. What needs a test of its own
-// stands with its feature.
+// What the specification says of management, statement by statement: `// specification N` names them
+// (docs/specification-statements.json), and docs/specification-coverage.md lists which test asserts which. What needs a
+// test of its own stands with its feature.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -32,7 +32,7 @@ function fields(answer: TestAnswer, status: number): Record<string, unknown> {
 const create = (party: TestParty, body: object, headers: Record<string, string> = {}) =>
   party.ask('POST /api/v1/services', { body: { service_type: 'memory', name: 'n', ...body }, headers })
 
-// seed 13 66 67 68 69 70 71 72 73 74 104 149 150 159 225
+// specification 13 66 67 68 69 70 71 72 73 74 104 149 150 159 225
 test('every event type, plan and status of the specification is received, with and without the optional fields', async () => {
   const tenantId = await provider.tenant()
   const types = [
@@ -56,7 +56,7 @@ test('every event type, plan and status of the specification is received, with a
   await received(optional)
 })
 
-// seed 160 226
+// specification 160 226
 test('each event updates the plan and the billing status of its tenant', async () => {
   for (const [eventType, plan, status] of [
     ['subscription.created', 'starter', 'active'],
@@ -78,7 +78,7 @@ test('each event updates the plan and the billing status of its tenant', async (
   }
 })
 
-// seed 151 159 161 229
+// specification 151 159 161 229
 test('an event that has another form is 400 with a message and the issues', async () => {
   const bodies = [
     ...['eventType', 'tenantId', 'plan', 'status'].map((field) => event({ [field]: undefined })),
@@ -97,7 +97,7 @@ test('an event that has another form is 400 with a message and the issues', asyn
   }
 })
 
-// seed 152 158 207 209 228
+// specification 152 158 207 209 228
 test('the webhook is verified first: without its secret it is 401 whatever the body, a customer’s key does not help', async () => {
   for (const headers of [
     {},
@@ -112,14 +112,14 @@ test('the webhook is verified first: without its secret it is 401 whatever the b
   }
 })
 
-// seed 155 156 157
+// specification 155 156 157
 test('GET of the webhook tells anybody that it is active, the provider and the time', async () => {
   const { status, webhook, timestamp } = fields(await management.get('/api/webhooks/billing'), 200)
   assert.deepEqual([status, webhook], ['active', 'stripe'])
   assert.match(String(timestamp), RFC_3339)
 })
 
-// seed 14 76 77 78 79 80 84 85 86 87 88 89 90 91 105 163 169 171 173 174 238 239
+// specification 14 76 77 78 79 80 84 85 86 87 88 89 90 91 105 163 169 171 173 174 238 239
 test('a creation is 202 with every field of the specification, within its bounds', async () => {
   const party = await management.organization()
   const made = await create(party, { name: 'Ünïcode Agent' })
@@ -145,7 +145,7 @@ test('a creation is 202 with every field of the specification, within its bounds
     assert.equal((await create(party, bad)).status, 400, JSON.stringify(bad))
 })
 
-// seed 82 83
+// specification 82 83
 test('a config is kept as it was sent and must be an object; tenant_id links an existing tenant of one’s own', async () => {
   const party = await management.organization()
   const config = { Any_Key: { deep: [1, null, 'ä'] }, camelCase: true }
@@ -158,7 +158,7 @@ test('a config is kept as it was sent and must be an object; tenant_id links an 
     assert.equal((await create(party, { tenant_id: wrong })).status, 403)
 })
 
-// seed 14 92 93 94 95 96 98 99 164 173 174 240 241
+// specification 14 92 93 94 95 96 98 99 164 173 174 240 241
 test('the list has its filters, its bounds, its items and its pagination', async () => {
   const party = await management.organization()
   const { id: tenant } = (await party.ask('POST /api/v1/tenants', { body: { name: 't' } })).json()
@@ -183,7 +183,7 @@ test('the list has its filters, its bounds, its items and its pagination', async
     assert.equal((await party.ask(`GET /api/v1/services?${query}`)).status, 400, query)
 })
 
-// seed 165 170 175 233 243
+// specification 165 170 175 233 243
 test('a stored 202 is replayed under its key, and a limit that blocks says when to come back', async () => {
   const party = await management.organization({ callsOf: 'free' })
   const key = { 'idempotency-key': randomUUID() }
@@ -207,7 +207,7 @@ test('a stored 202 is replayed under its key, and a limit that blocks says when 
   }
 })
 
-// seed 1 15 188 189 246
+// specification 1 15 188 189 246
 test('a tenant has a status, and tokens for its services, under /api/v1', async () => {
   const service = await management.instance(cell.id, {
     organization: provider.party.organizationId,
@@ -219,7 +219,7 @@ test('a tenant has a status, and tokens for its services, under /api/v1', async 
   assert.equal(minted.header, 'x-loci-capability')
 })
 
-// seed 190 191 213 214 217 218 235
+// specification 190 191 213 214 217 218 235
 test('an API key is who calls; an organization’s id proves nothing, and another’s is 403', async () => {
   const [own, other] = [await management.organization(), await management.organization()]
   assert.equal((await own.ask('GET /api/v1/services')).status, 200)
@@ -234,7 +234,7 @@ test('an API key is who calls; an organization’s id proves nothing, and anothe
   assert.equal((await create(viewer, {})).status, 403)
 })
 
-// seed 222
+// specification 222
 test('no answer puts a credential into a URL: no location and no link holds the key or the token', async () => {
   const party = await management.organization()
   const made = await create(party, {})
@@ -251,7 +251,7 @@ test('no answer puts a credential into a URL: no location and no link holds the 
   }
 })
 
-// seed 232
+// specification 232
 test('a known error has its own status, code and message, and the request id', async () => {
   const missing = await provider.party.ask(`GET /api/v1/services/${newId('svc')}`)
   assert.deepEqual([missing.status, missing.error.code], [404, 'NOT_FOUND'])
