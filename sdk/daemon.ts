@@ -47,9 +47,13 @@ export type DaemonOperations = {
       200: SwitchStatus
     }
   }
-  /** The documentation as a page. */
+  /** The documentation as a page. Compressed where the client accepts gzip. */
   'GET /docs': {
-    given: {}
+    given: {
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
     answers: {
       200: string
     }
@@ -92,9 +96,13 @@ export type DaemonOperations = {
       200: string
     }
   }
-  /** This document. */
+  /** This document. Compressed where the client accepts gzip. */
   'GET /openapi.json': {
-    given: {}
+    given: {
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
     answers: {
       200: unknown
     }

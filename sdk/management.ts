@@ -902,9 +902,13 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** The documentation as a page. */
+  /** The documentation as a page. Compressed where the client accepts gzip. */
   'GET /docs': {
-    given: {}
+    given: {
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
     answers: {
       200: string
     }
@@ -944,9 +948,13 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** This document. */
+  /** This document. Compressed where the client accepts gzip. */
   'GET /openapi.json': {
-    given: {}
+    given: {
+      headers?: {
+        'If-None-Match'?: string | undefined
+      } | undefined
+    }
     answers: {
       200: unknown
     }

@@ -7,6 +7,7 @@ import { docsPage } from './docs-page.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Metrics } from './metrics.ts'
 import { html } from './pages.ts'
+import { publish } from './published.ts'
 import { type Access, type Route, reply, route } from './route.ts'
 
 /** Nobody is asked. */
@@ -14,6 +15,8 @@ export const open: Access<undefined> = { class: 'open', schemes: [], errors: [],
 
 /** A scrape costs milliseconds of the one thread that everybody shares, and anyone may ask for it. */
 const METRICS_MS = 1_000
+const JSON_TYPE = 'application/json; charset=utf-8'
+const UNCHANGED = { contentType: [], description: 'The client has this text already.' }
 
 interface ProbeOptions {
   lifecycle: Lifecycle
@@ -103,36 +106,44 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
 
 /** `document` is called once, on the first request, when every route is known. */
 export function documentRoutes(document: () => Record<string, unknown>): Route[] {
-  let json: string | undefined
-  let page: ReturnType<typeof docsPage> | undefined
+  let made: Record<string, unknown> | undefined
+  const known = () => {
+    made ??= document()
+    return made
+  }
+  const openapi = publish(() => reply(200, JSON.stringify(known()), { 'content-type': JSON_TYPE }))
+  const page = publish(() => {
+    const { html: text, policy } = docsPage(known())
+    return html(text, policy)
+  })
+  const common = {
+    method: 'GET',
+    access: open,
+    tag: 'documents',
+    requestHeaders: { 'If-None-Match': 'The ETag of the text that the client has: then 304 without a body.' },
+    answerHeaders: { ETag: 'Of this text, in the encoding of the answer.', Vary: '`accept-encoding`.' },
+  } as const
   return [
     route(
       {
-        method: 'GET',
+        ...common,
         path: '/openapi.json',
-        access: open,
-        tag: 'documents',
-        summary: 'This document.',
-        answers: { 200: { contentType: 'application/json', description: 'OpenAPI 3.1.' } },
+        summary: 'This document. Compressed where the client accepts gzip.',
+        answers: { 200: { contentType: 'application/json', description: 'OpenAPI 3.1.' }, 304: UNCHANGED },
       },
-      () => {
-        json ??= JSON.stringify(document())
-        return reply(200, json, { 'cache-control': 'no-cache' })
-      },
+      ({ headers }) => openapi(headers),
     ),
     route(
       {
-        method: 'GET',
+        ...common,
         path: '/docs',
-        access: open,
-        tag: 'documents',
-        summary: 'The documentation as a page.',
-        answers: { 200: { contentType: 'text/html', description: 'A page that loads nothing from anywhere else.' } },
+        summary: 'The documentation as a page. Compressed where the client accepts gzip.',
+        answers: {
+          200: { contentType: 'text/html', description: 'A page that loads nothing from anywhere else.' },
+          304: UNCHANGED,
+        },
       },
-      () => {
-        page ??= docsPage(document())
-        return html(page.html, page.policy, { 'cache-control': 'no-cache' })
-      },
+      ({ headers }) => page(headers),
     ),
   ]
 }

@@ -174,7 +174,11 @@ function responses(route: RouteDescription, schemas: Record<string, Json>): Json
             ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
             content: { 'application/json': { schema: jsonSchema(answer, 'output', schemas) } },
           }
-        : { description: answer.description, ...contentOf(answer.contentType) }
+        : {
+            description: answer.description,
+            ...(route.answerHeaders ? { headers: answerHeadersOf(route.answerHeaders) } : {}),
+            ...contentOf(answer.contentType),
+          }
   }
   const byStatus = Map.groupBy(route.errors, (code) => ERRORS[code].status)
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {

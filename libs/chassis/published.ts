@@ -1,0 +1,57 @@
+// A text that changes with the release alone and that anybody may ask for: encoded and compressed once, and answered
+// from these buffers. Encoding 400 KB from a string for each request took 3.2 ms of the thread that everybody shares
+// (measured).
+
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { type HeaderValues, type Reply, reply } from './route.ts'
+
+/** Answers with the text, compressed where the client accepts gzip, or 304 where the client has it already. */
+export type Published = (headers: Record<string, string | string[] | undefined>) => Reply
+
+/** `make` is called once, with the first request. */
+export function publish(make: () => Reply): Published {
+  let known: { plain: Reply; small: Reply; tags: ReadonlySet<string> } | undefined
+  return (headers) => {
+    known ??= formsOf(make())
+    const form = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? known.small : known.plain
+    if (!isKnownTo(headers['if-none-match'], known.tags)) return form
+    const { etag, vary, 'cache-control': cacheControl } = form.headers as Record<string, string>
+    return reply(304, '', { etag, vary, 'cache-control': cacheControl } as HeaderValues)
+  }
+}
+
+function formsOf({ status, body, headers }: Reply) {
+  const plain = Buffer.from(body as string)
+  const small = gzipSync(plain, { level: 9 })
+  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22)
+  // A strong tag stands for the bytes, so each form has its own (RFC 9110, 8.8.3.3).
+  const [tag, smallTag] = [`"${digest}"`, `"${digest}-gzip"`]
+  const common = { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' }
+  return {
+    plain: reply(status, plain, { ...common, etag: tag }),
+    small: reply(status, small, { ...common, etag: smallTag, 'content-encoding': 'gzip' }),
+    tags: new Set([tag, smallTag]),
+  }
+}
+
+/** Of the codings that the client lists with a weight above 0; `*` stands for those that it does not list. */
+function acceptsGzip(accepted: string): boolean {
+  const weights = new Map(
+    accepted.split(',').map((part) => {
+      const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const weight = parameters.find((text) => text.startsWith('q='))?.slice(2)
+      return [coding, weight === undefined ? 1 : Number(weight)] as const
+    }),
+  )
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+/** A client that has either form has the text. The comparison is the weak one (RFC 9110, 13.1.2). */
+function isKnownTo(sent: string | string[] | undefined, tags: ReadonlySet<string>): boolean {
+  if (sent === undefined) return false
+  return String(sent)
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tags.has(tag))
+}
