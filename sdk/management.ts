@@ -1621,6 +1621,7 @@ export type PartnerCredentialList = {
 export type PartnerCredentialRequest = {
   name: string
   database: string
+  partner?: string | undefined
   projection_classes?: string[] | undefined
   routes?: string[] | undefined
   expires_in?: number | undefined

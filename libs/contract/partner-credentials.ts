@@ -5,6 +5,9 @@ import { idOf, pageQuery, pathId, timestamp } from './wire.ts'
 
 const YEAR_S = 365 * 86_400
 
+/** Without a colon: names that begin with `holder:` belong to holders of capabilities. A credential's id fits it. */
+export const PARTNER_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
 export const partnerCredentialsParams = z.object({ id: pathId })
 export const partnerCredentialParams = z.object({ id: pathId, credential_id: pathId })
 
@@ -15,6 +18,10 @@ export const partnerCredentialRequest = z
   .strictObject({
     name: z.string().min(1).max(100),
     database: z.string().min(1).max(64),
+    partner: z.string().regex(PARTNER_NAME, 'must be 1 to 64 of a-z, 0-9, ., _ and -').optional().meta({
+      description:
+        'Whose projections these are. Credentials of one partner are one teller; partners neither repeat, replace nor retract what another one told. Default: the id of the credential.',
+    }),
     projection_classes: z.array(z.string().max(100)).max(20).optional().meta({ description: 'Default: all.' }),
     routes: z
       .array(z.string().max(100))
@@ -35,7 +42,7 @@ const shared = {
   service_id: idOf('svc'),
   name: z.string(),
   made_by: z.string().nullable().meta({ description: 'The API key, gateway or command that made its current secret.' }),
-  partner: z.string(),
+  partner: z.string().meta({ description: 'Kept by a rotation.' }),
   database: z.string(),
   projection_classes: z.array(z.string()),
   routes: z.array(z.string()),

@@ -28,7 +28,7 @@ export const TOKENS: Group = {
 
 export const PARTNER_CREDENTIALS: Group = {
   summary:
-    'partners: partner-credentials mint --service svc_… --name n --database d --classes a,b --routes a,b, revoke --id ptr_…',
+    'partners: partner-credentials mint --service svc_… --name n --database d --partner p --classes a,b --routes a,b, revoke --id ptr_…',
   without: ['sealingKeys'],
   verbs: {
     mint: {

@@ -20,7 +20,7 @@ test('a partner credential is shown once, kept as a digest, and told to the cell
   const { items } = await cell.pull()
   assert.deepEqual(items.at(-1)?.body, {
     id: credential.id,
-    partner: 'partner',
+    partner: credential.id,
     svc: service.id,
     org: service.organizationId,
     ten: service.tenantId,
@@ -68,6 +68,8 @@ test('a partner credential for what does not exist is refused', async () => {
     { routes: [] },
     { routes: ['admin'] },
     { name: '' },
+    { partner: '' },
+    { partner: 'holder:ada' },
     { expiresAt: new Date(0) },
   ]) {
     const request = { name: 'crm', database: 'default', ...change }

@@ -1,6 +1,6 @@
 // Credentials of partners: bound to one instance and one database, and to the routes and classes they are good for. The
 // token is shown once; we keep its digest, and so does the cell. It compares with one digest, so a new secret ends the
-// old one at once.
+// old one at once. Projections are kept apart by the name of the partner, which stays as it was given.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Act } from '@loci/acts/audit/audit.ts'
@@ -9,6 +9,7 @@ import { isDatabaseName } from '@loci/capability/keyspaces.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { PARTNER_ROUTE_NAMES } from '@loci/contract/operations.ts'
+import { PARTNER_NAME } from '@loci/contract/partner-credentials.ts'
 import { PROJECTION_CLASSES } from '@loci/contract/projections.ts'
 import { formatSecretToken } from '@loci/contract/secret-token.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
@@ -26,6 +27,7 @@ import {
 export interface PartnerCredentialRequest {
   name: string
   database: string
+  /** Default: the credential's own id. */
   partner?: string | undefined
   /** Default: all. */
   projectionClasses?: string[] | undefined
@@ -43,12 +45,12 @@ export async function mintPartnerCredential(
   requestId?: string,
 ): Promise<{ credential: PartnerCredential; token: string }> {
   const now = new Date()
-  const { name, database, partner = 'partner' } = request
+  const id = newId('ptr', now.getTime())
+  const { name, database, partner = id } = request
   if (name.length < 1 || name.length > 100) throw invalid('its name must have 1 to 100 characters')
   if (!isDatabaseName(database)) throw invalid('its database must be one name of 1 to 64 of a-z, 0-9, _ and -')
-  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(partner)) throw invalid('its partner must be 1 to 63 of a-z, 0-9 and -')
+  if (!PARTNER_NAME.test(partner)) throw invalid('its partner must be 1 to 64 of a-z, 0-9, ., _ and -')
   if (request.expiresAt && request.expiresAt <= now) throw invalid('it would have expired already')
-  const id = newId('ptr', now.getTime())
   const { token, digest } = makeSecret(id)
   const credential: PartnerCredential = {
     id,

@@ -11,6 +11,7 @@ interface Credential {
   token: string
   routes: string[]
   projection_classes: string[]
+  partner: string
   expires_at: string | null
   rotated_at: string | null
 }
@@ -38,7 +39,7 @@ const digestOf = (token: string) => createHash('sha256').update(token).digest('h
 const bodyOf = (text: string) => text.replace(/req_[0-9a-z]{26}/, '')
 
 /** What the cell was told of the credential last. */
-async function told(id: string): Promise<{ digest: string; state: string } | undefined> {
+async function told(id: string): Promise<{ digest: string; state: string; partner: string } | undefined> {
   const { items } = await cell.pull()
   return items.find(({ kind, key }) => kind === 'partner_credential' && key === id)?.body as never
 }
@@ -61,6 +62,21 @@ test('a partner credential is shown once, told to the cell, and listed without i
     [made.id],
   )
   assert.ok(!listed.text.includes(made.token) && !listed.text.includes(digestOf(made.token)))
+})
+
+// Mutants: `partner` left out of the request in the route; the default 'partner' in mintPartnerCredential().
+test('a credential names its partner, by default its own id: in the answer, the list and the feed, and after a rotation', async () => {
+  const own = await party()
+  for (const partner of ['crm.eu_west-1', undefined]) {
+    const made = (await own.ask(`POST ${own.path}`, { body: { ...REQUEST, partner } })).json<Credential>()
+    const expected = partner ?? made.id
+    const rotated = (await own.ask(`POST ${own.path}/${made.id}/rotate`)).json<Credential>()
+    const listed = (await own.ask(`GET ${own.path}`))
+      .json<Listed>()
+      .partner_credentials.find(({ id }) => id === made.id)
+    const shown = [made, rotated, listed, await told(made.id)].map((one) => one?.partner)
+    assert.deepEqual(shown, [expected, expected, expected, expected])
+  }
 })
 
 test('a rotated credential has a new token under its id and the old digest is gone at once', async () => {
@@ -158,6 +174,12 @@ test('what is no credential is 400, and a service without a place has none', asy
     { projection_classes: ['gossip'] },
     { expires_in: 59 },
     { expires_in: '60' },
+    { partner: 'holder:ada' },
+    { partner: '' },
+    { partner: 'Crm' },
+    { partner: '-crm' },
+    { partner: 'x'.repeat(65) },
+    { partner: null },
   ])
     assert.equal(
       (await own.ask(`POST ${own.path}`, { body: { ...REQUEST, ...change } })).status,

@@ -54,6 +54,7 @@ export function partnerCredentialRoutes(options: PartnerCredentialOptions): Rout
           const request = {
             name: body.name,
             database: body.database,
+            partner: body.partner,
             projectionClasses: body.projection_classes,
             routes: body.routes,
             expiresAt: endOf(call.caller, body.expires_in),
