@@ -184,7 +184,7 @@ export type DaemonOperations = {
       200: AuditList
     }
   }
-  /** The configuration: what was put, over the service’s own, over the defaults. */
+  /** The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
   'GET /v1/cognitive/config': {
     given: {
       headers?: {
@@ -192,7 +192,7 @@ export type DaemonOperations = {
       } | undefined
     }
     answers: {
-      200: CognitiveConfig
+      200: CognitiveConfigInForce
     }
   }
   /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
@@ -202,7 +202,7 @@ export type DaemonOperations = {
         'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
       } | undefined
-      body: CognitiveConfigGiven
+      body: CognitiveConfig
     }
     answers: {
       200: CognitiveConfigUpdate
@@ -214,7 +214,7 @@ export type DaemonOperations = {
       headers?: {
         'x-loci-database'?: string | undefined
       } | undefined
-      body: CycleRun
+      body?: CycleRun | undefined
       idempotencyKey?: string | undefined
     }
     answers: {
@@ -527,7 +527,7 @@ export type DaemonOperations = {
       200: SystemInfo
     }
   }
-  /** The configuration: what was put, over the service’s own, over the defaults. */
+  /** The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them. */
   'GET /v1/working-memory/config': {
     given: {
       headers?: {
@@ -535,7 +535,7 @@ export type DaemonOperations = {
       } | undefined
     }
     answers: {
-      200: SlotConfig
+      200: SlotConfigInForce
     }
   }
   /** Replace the configuration of the database by any JSON object; with If-Match only over that version. */
@@ -545,7 +545,7 @@ export type DaemonOperations = {
         'x-loci-database'?: string | undefined
         'If-Match'?: string | undefined
       } | undefined
-      body: SlotConfigGiven
+      body: SlotConfig
     }
     answers: {
       200: SlotConfigUpdate
@@ -786,7 +786,14 @@ export type AuditList = {
 
 export type CognitiveConfig = { [field: string]: unknown }
 
-export type CognitiveConfigGiven = { [field: string]: unknown }
+export type CognitiveConfigInForce = {
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  [field: string]: unknown
+}
 
 export type CognitiveConfigUpdate = {
   ok: true
@@ -1521,7 +1528,14 @@ export type SlotBatchResult = {
 
 export type SlotConfig = { [field: string]: unknown }
 
-export type SlotConfigGiven = { [field: string]: unknown }
+export type SlotConfigInForce = {
+  warnings: ({
+    key: string
+    problem: string
+    using: unknown
+  })[]
+  [field: string]: unknown
+}
 
 export type SlotConfigUpdate = {
   ok: true

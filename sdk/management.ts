@@ -738,7 +738,7 @@ export type ManagementOperations = {
       path: {
         id: string
       }
-      body: TokenRequest
+      body?: TokenRequest | undefined
       idempotencyKey?: string | undefined
     }
     answers: {

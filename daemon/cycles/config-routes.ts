@@ -1,6 +1,11 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import { cognitiveConfig, cognitiveConfigUpdate, cognitiveHealth } from '@loci/contract/cognitive.ts'
+import {
+  cognitiveConfig,
+  cognitiveConfigInForce,
+  cognitiveConfigUpdate,
+  cognitiveHealth,
+} from '@loci/contract/cognitive.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
@@ -54,8 +59,9 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
         method: 'GET',
         path: '/v1/cognitive/config',
         access: access.operator('operate', 'cognitive'),
-        summary: 'The configuration: what was put, over the service’s own, over the defaults.',
-        answers: { 200: cognitiveConfig },
+        summary:
+          'The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
+        answers: { 200: cognitiveConfigInForce },
         answerHeaders: { etag: 'The version of what was put, in quotes; "0" when nothing was.' },
         errors: ['DATA_DAMAGED'],
       },
@@ -65,7 +71,7 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
           throw new ApiError('DATA_DAMAGED', 'The stored configuration is damaged. Put it again.', {
             details: { ref: 'config' },
           })
-        return reply(200, RULES.shown(layersOf(stored)), { etag: `"${stored.version}"` })
+        return reply(200, RULES.inForce(layersOf(stored)), { etag: `"${stored.version}"` })
       },
     ),
 

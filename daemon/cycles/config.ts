@@ -20,27 +20,30 @@ const weights = Object.fromEntries(
   ]),
 )
 
-export const RULES = configRules({
-  decay: number(0.5, 0.1, 1),
-  baseRecent: integer(4, 1, 4),
-  maxCueTerms: integer(16, 1, 64),
-  maxDfShare: withoutEffect(1),
-  noise: number(0, 0, 1),
-  maxDurationMs: integer(5_000, 10, 10_000),
-  maxEvents: integer(100, 0, 1_000),
-  cycleHistory: integer(100_000, 10, 100_000),
-  language: oneOf('auto', LANGUAGES),
-  'schedule.intervalMs': { ...orNull(integer(0, 1_000, DAY_MS)), default: null },
-  'pressure.pendingEvents': integer(32, 1, 10_000),
-  'neighbours.back': withoutEffect([0.7, 0.5]),
-  'neighbours.forward': withoutEffect([0.4, 0.2]),
-  'retention.maxItems': withoutEffect(100_000),
-  'retention.minAgeHours': withoutEffect(24),
-  'retention.purgeAfterDays': withoutEffect(30),
-  'dense.mode': withoutEffect('off'),
-  ...weights,
-  'weights.recallBase': number(RECALL_BASE_WEIGHT, 0, WEIGHT_MAX),
-})
+export const RULES = configRules(
+  {
+    decay: number(0.5, 0.1, 1),
+    baseRecent: integer(4, 1, 4),
+    maxCueTerms: integer(16, 1, 64),
+    maxDfShare: withoutEffect(1),
+    noise: number(0, 0, 1),
+    maxDurationMs: integer(5_000, 10, 10_000),
+    maxEvents: integer(100, 0, 1_000),
+    cycleHistory: integer(100_000, 10, 100_000),
+    language: oneOf('auto', LANGUAGES),
+    'schedule.intervalMs': { ...orNull(integer(0, 1_000, DAY_MS)), default: null },
+    'pressure.pendingEvents': integer(32, 1, 10_000),
+    'neighbours.back': withoutEffect([0.7, 0.5]),
+    'neighbours.forward': withoutEffect([0.4, 0.2]),
+    'retention.maxItems': withoutEffect(100_000),
+    'retention.minAgeHours': withoutEffect(24),
+    'retention.purgeAfterDays': withoutEffect(30),
+    'dense.mode': withoutEffect('off'),
+    ...weights,
+    'weights.recallBase': number(RECALL_BASE_WEIGHT, 0, WEIGHT_MAX),
+  },
+  'cognitive',
+)
 
 /** Known, and nothing reads it: who asks for something else is told so. */
 function withoutEffect(fallback: unknown): Known {

@@ -60,6 +60,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         access: access.capability('cycles:run'),
         summary: 'Run a cycle: take in what was observed, decide what stays in mind, and say why.',
         body: cycleRun,
+        bodyDefault: {},
         answers: { 200: cycleRan },
         errors: ['CYCLE_BUSY', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
       },

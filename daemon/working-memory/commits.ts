@@ -251,10 +251,10 @@ function wantedOf(writes: Write[]): string[] {
   return [...new Set(writes.flatMap(({ op, key }) => (op === 'patch' ? [key] : [])))]
 }
 
-const DEFAULTS = resolveConfig([]).used
+const DEFAULTS = resolveConfig([])
 
 export function configOf(layers: ConfigLayers): SlotConfig {
-  return layers.service === null && layers.sent === null ? DEFAULTS : resolveConfig(layersOf(layers)).used
+  return layers.service === null && layers.sent === null ? DEFAULTS : resolveConfig(layersOf(layers))
 }
 
 export function configDamaged(): ApiError {

@@ -1,5 +1,5 @@
 import { type Route, reply, route } from '@loci/chassis/route.ts'
-import { slotConfig, slotConfigUpdate } from '@loci/contract/working-memory.ts'
+import { slotConfig, slotConfigInForce, slotConfigUpdate } from '@loci/contract/working-memory.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import { replaceConfig } from '../databases/config/act.ts'
@@ -25,8 +25,9 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
         method: 'GET',
         path: '/v1/working-memory/config',
         access: access.operator('operate', 'working-memory'),
-        summary: 'The configuration: what was put, over the service’s own, over the defaults.',
-        answers: { 200: slotConfig },
+        summary:
+          'The configuration in force: what was put, over the service’s own, over the defaults. Unusable values are not in it; `warnings` names them.',
+        answers: { 200: slotConfigInForce },
         answerHeaders: { etag: 'The version of what was put, in quotes; "0" when nothing was.' },
         errors: ['DATA_DAMAGED'],
       },
@@ -34,7 +35,7 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
         const { instance, database } = caller
         const stored = await readConfig(pool, { instanceId: instance.id, database, kind: KIND })
         if (!stored.configIntact) throw configDamaged()
-        return reply(200, resolveConfig(layersOf(stored)).shown, { etag: `"${stored.version}"` })
+        return reply(200, RULES.inForce(layersOf(stored)), { etag: `"${stored.version}"` })
       },
     ),
 
@@ -54,7 +55,7 @@ export function slotConfigRoutes({ access, pool, quota }: ConfigOptions): Route[
           ...{ kind: KIND, rules: RULES, body, ifMatch: headers['if-match'], requestId },
           action: 'working_memory.configure',
           detailOf(layers) {
-            const { capacity, policy } = resolveConfig(layers).used
+            const { capacity, policy } = resolveConfig(layers)
             return { capacity, policy }
           },
         }),

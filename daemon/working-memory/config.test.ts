@@ -25,7 +25,7 @@ test('an operator puts any object as the configuration of one database, and read
   const body = (await put('a', sent)).json<{ ok: boolean; config: Record<string, unknown>; version: number }>()
   assert.equal(body.ok, true)
   for (const [key, value] of Object.entries(sent)) assert.deepEqual(body.config[key], value)
-  assert.deepEqual((await get('a')).json(), body.config)
+  assert.deepEqual((await get('a')).json(), { ...body.config, warnings: [] })
   assert.equal((await get('a')).headers.etag, `"${body.version}"`)
   assert.equal((await get('b')).json<{ capacity: number }>().capacity, 25)
   assert.deepEqual(
@@ -43,7 +43,9 @@ test('an operator puts any object as the configuration of one database, and read
   }
 })
 
-test('an unusable value is kept, not applied and named; the service’s own lies below what was put', async () => {
+// Before, GET showed a value that was not in force, without a word. Mutants: GET that answers RULES.kept();
+// warningsOf() that looks at the topmost layer alone.
+test('an unusable value is kept, not applied and named, by PUT and GET; the service’s own lies below what was put', async () => {
   await daemon.sql('update loci.instances set config = $2 where id = $1', [
     tenant.instanceId,
     { working_memory: { capacity: 4, ourOwn: true } },
@@ -61,6 +63,17 @@ test('an unusable value is kept, not applied and named; the service’s own lies
     ],
   )
   assert.equal((await slotsOf(tenant, 'c').stats()).capacity, 4)
+  const shown = (await get('c')).json<typeof config>()
+  assert.deepEqual([shown.capacity, shown.policy, shown.ourOwn, shown.warnings], [4, 'activation', true, warnings])
+  await daemon.sql('update loci.instances set config = $2 where id = $1', [
+    tenant.instanceId,
+    { working_memory: { capacity: 'many', warnings: 'our own' } },
+  ])
+  const bare = (await get('never-put')).json<typeof config>()
+  assert.deepEqual(
+    [bare.capacity, bare.warnings],
+    [25, [{ key: 'capacity', problem: 'must be a whole number from 0 to 256', using: 25 }]],
+  )
   await daemon.sql(`update loci.instances set config = '{"working_memory": "no object"}' where id = $1`, [
     tenant.instanceId,
   ])

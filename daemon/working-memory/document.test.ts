@@ -10,7 +10,7 @@ import { bodyOf, patched, prefixOf } from './slots.ts'
 const HOUR = 3_600_000
 const NOW = Date.UTC(2026, 10, 15, 12)
 const SOURCE = { type: 'api', ref: null, actor: null, trust: 'holder' } as const
-const config = (sent: object = {}) => resolveConfig([sent]).used
+const config = (sent: object = {}) => resolveConfig([sent])
 
 /** What the database would hold after the steps. */
 function commit(document: Document, steps: readonly Step[], now = document.now): Document {
@@ -212,12 +212,13 @@ test('clearing leaves pinned slots unless asked, and says which', () => {
 
 test('a configuration is what was sent over the service’s over the defaults; what cannot be used is named', () => {
   const service = { capacity: 4, ourOwn: true, echo: { weight: 1 } }
-  const { shown, used } = resolveConfig([service, { capacity: 'many', echo: { share: 0.9 }, policy: 'lru' }])
-  assert.deepEqual(
-    [shown.capacity, shown.ourOwn, shown.echo, shown.candidateFactor],
-    ['many', true, { weight: 1, share: 0.9 }, 4],
-  )
-  assert.deepEqual([used.capacity, used.policy, used.pinnedMax], [4, 'lru', 4])
+  const layers = [service, { capacity: 'many', echo: { share: 0.9 }, policy: 'lru' }]
+  const { capacity, policy, pinnedMax } = resolveConfig(layers)
+  const of = (shown: Record<string, unknown>) => [shown.capacity, shown.ourOwn, shown.echo, shown.candidateFactor]
+  assert.deepEqual(of(RULES.kept(layers)), ['many', true, { weight: 1, share: 0.9 }, 4])
+  assert.deepEqual(of(RULES.inForce(layers)), [4, true, { weight: 1, share: 0.9 }, 4])
+  assert.deepEqual(RULES.inForce([{ echo: 7 }]).echo, { weight: 2, share: 0.8 })
+  assert.deepEqual([capacity, policy, pinnedMax], [4, 'lru', 4])
   assert.deepEqual(
     RULES.warningsOf([
       service,
@@ -231,5 +232,9 @@ test('a configuration is what was sent over the service’s over the defaults; w
     ],
   )
   assert.deepEqual(RULES.warningsOf([{}]), [])
-  assert.equal(resolveConfig(['no object', null]).used.capacity, 25)
+  // Of the service's values those that nobody replaced by a usable one.
+  const keysOf = (...layers: unknown[]) => RULES.warningsOf(layers).map(({ key }) => key)
+  assert.deepEqual(keysOf({ capacity: 'many', policy: 'whim' }, { capacity: 3 }), ['policy'])
+  assert.deepEqual(keysOf('no object', {}), ['working_memory'])
+  assert.equal(resolveConfig(['no object', null]).capacity, 25)
 })

@@ -42,7 +42,9 @@ function describe({ spec }: Route): RouteDescription {
     },
     ...(spec.params ? { params: spec.params } : {}),
     ...(spec.query ? { query: spec.query } : {}),
-    ...(spec.body ? { body: { schema: spec.documentedBody ?? spec.body, required: !spec.bodyOptional } } : {}),
+    ...(spec.body
+      ? { body: { schema: spec.documentedBody ?? spec.body, required: !spec.bodyOptional && !spec.bodyDefault } }
+      : {}),
     answers: spec.answers,
     errors: [...errors],
     ...(spec.requestHeaders ? { requestHeaders: spec.requestHeaders } : {}),

@@ -20,6 +20,9 @@ const routes = [
       sent: sent ?? null,
     }),
   ),
+  route({ ...spec, method: 'POST', path: '/default', body: body.partial(), bodyDefault: {} }, ({ body: sent }) => ({
+    sent,
+  })),
   route({ ...spec, method: 'POST', path: '/small', body, bodyBytesMax: 64 }, () => ({})),
   route({ ...spec, method: 'POST', path: '/none' }, ({ body: sent }) => ({ sent: sent ?? null })),
   route(
@@ -124,6 +127,8 @@ test('a body that may be left out may be left out, and one that is not asked for
   await using server = await testHttpServer(routes)
   assert.equal((await server.ask('POST /optional')).text, '{"sent":null}')
   assert.equal((await server.ask('POST /optional', { body: { name: 'a' } })).text, '{"sent":{"name":"a"}}')
+  assert.equal((await server.ask('POST /default')).text, '{"sent":{}}')
+  assert.equal((await server.ask('POST /default', { body: { name: 'a' } })).text, '{"sent":{"name":"a"}}')
   assert.equal((await server.ask('POST /none', { body: 'anything' })).text, '{"sent":null}')
 })
 

@@ -14,7 +14,7 @@ import type { Call, Route } from './route.ts'
 type Spec = Route['spec']
 type Headers = Record<string, string | string[] | undefined>
 
-/** The body as JSON; undefined where the route takes none or it was left out. */
+/** The body as JSON; undefined where the route takes none, or where it was left out and the route has no default. */
 export function readBody(
   spec: Spec,
   headers: Headers,
@@ -24,7 +24,7 @@ export function readBody(
   if (!spec.body) return undefined
   if (spec.bodyStream) return stream
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
-  if ((!bytes || bytes.length === 0) && spec.bodyOptional) return undefined
+  if ((!bytes || bytes.length === 0) && (spec.bodyOptional || spec.bodyDefault)) return spec.bodyDefault
   return readJson(headers, bytes, onMembers)
 }
 

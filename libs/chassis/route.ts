@@ -181,6 +181,8 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   ignoresUnknownNames?: boolean
   /** The body may be left out; the schema then sees undefined. */
   bodyOptional?: boolean
+  /** The body may be left out; the schema then sees this. */
+  bodyDefault?: object
   answers: Record<number, OpenapiAnswer>
   /** For the documents: headers of its own, by name, each with one sentence. */
   requestHeaders?: Record<string, string>

@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 import {
+  configInForce,
   configUpdateResult,
+  configWarnings,
   cycleRecord as seedRecord,
   cycleStatistics as seedStatistics,
   cycleList as specificationList,
@@ -72,7 +74,7 @@ export const cycle = seedRecord
     configVersion: z.int(),
     engine: z.object({ version: z.string(), deterministic: z.literal(true), seed: z.string() }),
     dryRun: z.boolean(),
-    warnings: z.array(z.object({ key: z.string(), problem: z.string(), using: z.unknown() })),
+    warnings: configWarnings,
     prevHash: z.string().nullable(),
     hash: z.string().meta({ description: 'Over the record with the hash before it, content as salted hashes.' }),
     metadata: anyObject.nullable(),
@@ -171,12 +173,12 @@ export const cognitiveHealth = z
   })
   .meta({ id: 'CognitiveHealth' })
 
-/** The configuration object itself: what was sent, over the service's own, over the defaults. */
 export const cognitiveConfig = anyObject.meta({ id: 'CognitiveConfig' })
+export const cognitiveConfigInForce = configInForce.meta({ id: 'CognitiveConfigInForce' })
 
 export const cognitiveConfigUpdate = configUpdateResult
   .extend({
     version: z.int(),
-    warnings: z.array(z.object({ key: z.string(), problem: z.string(), using: z.unknown() })),
+    warnings: configWarnings,
   })
   .meta({ id: 'CognitiveConfigUpdate' })

@@ -1,7 +1,7 @@
 // Specification, "Working-memory resources"; CONTRACT 2 (working memory), 3 and 9 (slots).
 
 import { z } from 'zod'
-import { configUpdateResult } from './cycles.ts'
+import { configInForce, configUpdateResult, configWarnings } from './cycles.ts'
 import { batchOf, batchOutcome, key, TTL_MS_MAX, value } from './kv.ts'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 
@@ -189,13 +189,13 @@ export const slotsRestored = z
   })
   .meta({ id: 'SlotsRestored' })
 
-/** The configuration object itself: what was sent, over the service's own, over the defaults. */
 export const slotConfig = anyObject.meta({ id: 'SlotConfig' })
+export const slotConfigInForce = configInForce.meta({ id: 'SlotConfigInForce' })
 
 export const slotConfigUpdate = configUpdateResult
   .extend({
     version: z.int(),
-    warnings: z.array(z.object({ key: z.string(), problem: z.string(), using: z.unknown() })),
+    warnings: configWarnings,
   })
   .meta({ id: 'SlotConfigUpdate' })
 

@@ -125,6 +125,8 @@ test('without service_id the only usable service is meant; with none or several 
   const of = { organization: own.organizationId, tenant: own.tenantId }
   const first = await management.instance(cell.id, of)
   assert.equal((await own.ask(path, { body: {} })).json<Token>().service_id, first.id)
+  // Mutant: the route without `bodyDefault`.
+  assert.equal((await own.ask(path)).json<Token>().service_id, first.id)
   const second = await management.instance(cell.id, of)
   assert.equal((await own.ask(path, { body: {} })).status, 422)
   assert.equal((await own.ask(path, { body: { service_id: second.id } })).status, 201)

@@ -54,6 +54,7 @@ export function tokenRoutes({ caller: access, pool, act, issuer, isBilled }: Tok
         summary: 'Issue a token for a service of the tenant. It is shown once.',
         params: tokensParams,
         body: tokenRequest,
+        bodyDefault: {},
         answers: { 201: tokenResponse },
         errors: ['NOT_FOUND', 'SERVICE_REQUIRED', 'INVALID_STATE', 'IDEMPOTENCY_REPLAY_WITHHELD'],
         failureMessage: 'Failed to issue the token',

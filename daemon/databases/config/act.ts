@@ -1,5 +1,5 @@
 // PUT of a configuration, the same for every kind: any object is taken, written with its entry of the audit, and
-// answered with what is in force and what is not usable of it.
+// answered with what is kept and a warning for each value that is not usable.
 
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
@@ -54,5 +54,5 @@ export async function replaceConfig(
     await appendAudit(sql, { actor, requestId, chain: instance.id, action, subject: database, detail })
     return written.version
   })
-  return { ok: true as const, config: rules.shown(layers), version, warnings }
+  return { ok: true as const, config: rules.kept(layers), version, warnings }
 }

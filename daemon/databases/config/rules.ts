@@ -1,6 +1,6 @@
 // The rules that every configuration of a database follows: the product's defaults, below what the service was created
 // with (it comes with the feed), below what an operator PUT. Any object is taken. A known key with an unusable value is
-// kept as it was sent and shown, but the layer below it is used, and a warning says so. Pure.
+// kept as it was sent, but the layer below it is in force, and a warning says so. Pure.
 
 export interface Warning {
   key: string
@@ -19,15 +19,18 @@ export interface Known {
 
 /** `layers`: the service's, then what was put; whatever is no object is an empty one. */
 export interface ConfigRules {
-  /** What was sent, merged over the layers below and the defaults. */
-  shown(layers: unknown[]): Json
+  /** What was sent, merged over the layers below and the defaults: the answer to PUT. */
+  kept(layers: unknown[]): Json
+  /** The same with the value in force of every known key, and the warnings as a member: the answer to GET. */
+  inForce(layers: unknown[]): Json & { warnings: Warning[] }
   /** The value in force. */
   using(key: string, layers: unknown[]): unknown
-  /** Known keys of the topmost layer whose values are not usable, in their order. */
+  /** Known keys whose topmost value is not usable, in their order. */
   warningsOf(layers: unknown[]): Warning[]
 }
 
-export function configRules(known: Readonly<Record<string, Known>>): ConfigRules {
+/** `member`: the name of the service's layer in the configuration that the service was created with. */
+export function configRules(known: Readonly<Record<string, Known>>, member: string): ConfigRules {
   const defaults = Object.entries(known).reduce<Json>(
     (all, [key, { default: fallback }]) => merge(all, nested(key.split('.'), fallback)),
     {},
@@ -47,25 +50,39 @@ export function configRules(known: Readonly<Record<string, Known>>): ConfigRules
     return Object.fromEntries(keys.map((key) => [key.slice(group.length + 1), usedOf(key, layers)]))
   }
 
+  const groups = [...new Set(names.flatMap((key) => (key.includes('.') ? [key.split('.')[0] as string] : [])))]
+
+  const kept = (layers: unknown[]) => layers.filter(isObject).reduce(merge, defaults)
+
+  function warningsOf(layers: unknown[]): Warning[] {
+    const objects = layers.filter(isObject)
+    const topmost = (path: string[]) =>
+      objects.map((layer) => find(layer, path)).findLast((given) => given !== undefined)
+    const unusable = Object.entries(known).flatMap(([key, { isUsable, problem }]) => {
+      const given = topmost(key.split('.'))
+      return given === undefined || isUsable(given) ? [] : [{ key, problem, using: usedOf(key, objects) }]
+    })
+    const notObjects = groups.flatMap((group) => {
+      const given = topmost([group])
+      return given === undefined || isObject(given)
+        ? []
+        : [{ key: group, problem: 'must be an object', using: groupUsed(group, objects) }]
+    })
+    // Only the service's can be none: what is put is refused.
+    const none = objects.length < layers.length ? [{ key: member, problem: 'must be an object', using: {} }] : []
+    return [...unusable, ...notObjects, ...none]
+  }
+
   return {
-    shown: (layers) => layers.filter(isObject).reduce(merge, defaults),
-    using: (key, layers) => usedOf(key, layers.filter(isObject)),
-    warningsOf(layers) {
+    kept,
+    inForce(layers) {
       const objects = layers.filter(isObject)
-      const sent = objects.at(-1) ?? {}
-      const groups = new Set(names.flatMap((key) => (key.includes('.') ? [key.split('.')[0] as string] : [])))
-      const notObjects = [...groups].flatMap((group) =>
-        group in sent && !isObject(sent[group])
-          ? [{ key: group, problem: 'must be an object', using: groupUsed(group, objects) }]
-          : [],
-      )
-      return Object.entries(known)
-        .flatMap(([key, { isUsable, problem }]) => {
-          const given = find(sent, key.split('.'))
-          return given === undefined || isUsable(given) ? [] : [{ key, problem, using: usedOf(key, objects) }]
-        })
-        .concat(notObjects)
+      const used = names.reduce((all, key) => merge(all, nested(key.split('.'), usedOf(key, objects))), kept(layers))
+      // A key of this name that somebody put is kept, and not shown here.
+      return { ...used, warnings: warningsOf(layers) }
     },
+    using: (key, layers) => usedOf(key, layers.filter(isObject)),
+    warningsOf,
   }
 }
 
