@@ -66,6 +66,27 @@ test('an event sets plan, status, customer, subscription and period of the tenan
   assert.equal(Number(row?.generation), 2)
 })
 
+// Mutant: the period of the deciding event alone: the customer loses what was paid for.
+test('who cancels, or whose payment fails, without repeating the period keeps plan and period to its end', async () => {
+  const tenantId = await provider.tenant()
+  const period = { currentPeriodStart: '2026-01-01T00:00:00.000Z', currentPeriodEnd: '2036-02-01T00:00:00.000Z' }
+  const told = async () => {
+    const { plan, covered_plan, billing } = await provider.statusOf(tenantId)
+    return [plan, covered_plan, billing.status, billing.current_period_start, billing.current_period_end]
+  }
+  await provider.bill(tenantId, { eventType: 'subscription.created', ...period })
+  for (const [eventType, status] of [
+    ['payment.failed', 'past_due'],
+    ['subscription.cancelled', 'cancelled'],
+    ['subscription.deleted', 'cancelled'],
+  ] as const) {
+    await provider.bill(tenantId, { eventType, status })
+    assert.deepEqual(await told(), ['pro', 'pro', status, ...Object.values(period)], eventType)
+  }
+  await provider.bill(tenantId, { eventType: 'subscription.created', status: 'cancelled' })
+  assert.deepEqual(await told(), ['free', 'free', 'cancelled', null, null])
+})
+
 test('status and plan are the facts, whatever the type of the event says', async () => {
   await check([one('pro', 'active', { eventType: 'payment.failed' })], ['pro', 'active'])
   await check([one('pro', 'past_due', { eventType: 'payment.succeeded' })], ['pro', 'past_due'])

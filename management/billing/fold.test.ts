@@ -86,6 +86,39 @@ test('a period is read from a date and from epoch seconds too, and counts as abs
   assert.deepEqual(period('soon', '2026-02-30'), [null, null])
 })
 
+// Mutants: the deciding event alone names the period; `subscription.created` does not begin anew; start and end of one
+// event only.
+test('the period is that of the last event that names one, start and end each, until subscription.created', () => {
+  const period = (...events: Partial<BillingEvent>[]) => {
+    const { currentPeriodStart, currentPeriodEnd } = fold(...events)
+    return [currentPeriodStart?.getTime() ?? null, currentPeriodEnd?.getTime() ?? null]
+  }
+  const paid = { currentPeriodStart: '2026-01-01', currentPeriodEnd: '2026-02-01' }
+  const [start, end] = [Date.parse('2026-01-01'), Date.parse('2026-02-01')]
+  const cancelled: Partial<BillingEvent> = { eventType: 'subscription.cancelled', status: 'cancelled' }
+  const failed: Partial<BillingEvent> = { eventType: 'payment.failed', status: 'past_due' }
+
+  assert.deepEqual(period(paid, failed), [start, end])
+  assert.deepEqual(period(paid, failed, cancelled), [start, end])
+  assert.deepEqual(period(paid, { ...failed, currentPeriodEnd: '2026-03-01' }), [start, Date.parse('2026-03-01')])
+  assert.deepEqual(period(paid, { ...failed, currentPeriodEnd: 'soon' }), [start, end])
+  assert.deepEqual(period(paid, CREATED), [null, null])
+  assert.deepEqual(period(paid, CREATED, failed), [null, null])
+  assert.deepEqual(period(paid, { ...CREATED, currentPeriodStart: '2026-01-01' }), [start, null])
+  assert.deepEqual(period(paid, { status: 'cancelled', ...DELETED }), [start, end])
+  assert.deepEqual(period(paid, DELETED, CREATED), [null, null])
+  // By position, and not by arrival.
+  assert.deepEqual(period({ ...cancelled, sequence: 2 }, { ...paid, sequence: 1 }), [start, end])
+  assert.deepEqual(period({ ...failed, sequence: 3 }, { ...CREATED, sequence: 2 }, { ...paid, sequence: 1 }), [
+    null,
+    null,
+  ])
+  assert.deepEqual(period({ ...failed, sequence: 2 }, { ...CREATED, ...paid, sequence: 1 }), [start, end])
+  // At one position the event that decides comes first.
+  const later = { ...failed, currentPeriodEnd: '2026-03-01', sequence: 1 }
+  assert.deepEqual(period(later, { ...paid, sequence: 1 }), [start, Date.parse('2026-03-01')])
+})
+
 test('the customer is the one that was named last in order', () => {
   const customer = (...events: Partial<BillingEvent>[]) => fold(...events).customerId
   assert.equal(customer({ customerId: 'a' }, {}), 'a')

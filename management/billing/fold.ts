@@ -3,7 +3,8 @@
 // One subscription: the last event of its highest ordering (ordering.ts) decides; of two at one position the more
 // severe status, then the greater body digest. An event of a lower ordering does not count. `subscription.deleted`
 // closes a named subscription; after that only a `subscription.created` at a later position counts. It begins a new
-// life of the subscription: payments of the life before give no grace.
+// life of the subscription: payments of the life before give no grace. The paid period is that of the last event that
+// names one, until a `subscription.created`.
 //
 // The tenant: while no event has a sequence or a time, all its events are one stream, and the last to arrive decides.
 // Else each subscription is folded by itself, and tenant-state.ts takes the most favourable one.
@@ -57,6 +58,7 @@ export interface SubscriptionRecord {
   status: BillingStatus
   /** Since when it has had this status; for a closed one since it was closed. */
   since: Date
+  /** Start and end, each: of the last event since `subscription.created` that names a readable one. */
   currentPeriodStart: Date | null
   currentPeriodEnd: Date | null
   closed: boolean
@@ -121,8 +123,8 @@ export function foldSubscription(events: readonly BillingEvent[]): SubscriptionR
     coveredPlan: coveredPlanOf(decider, life.flat(), positions.flat()),
     status: statusOf(decider),
     since: startOfRun(counted),
-    currentPeriodStart: readPeriod(decider.currentPeriodStart),
-    currentPeriodEnd: readPeriod(decider.currentPeriodEnd),
+    currentPeriodStart: periodOf(counted, 'currentPeriodStart'),
+    currentPeriodEnd: periodOf(counted, 'currentPeriodEnd'),
     closed,
     ordering,
     decidedBy: decider.id,
@@ -191,13 +193,17 @@ function listCounted(positions: readonly BillingEvent[][]) {
   let [lifeAt, closed] = [0, false]
   for (const position of positions) {
     const closing = position.filter(isClosing)
-    const isReopening = closed && position.some(({ eventType }) => eventType === 'subscription.created')
+    const isReopening = closed && position.some(isCreating)
     if (closing.length === 0 && closed && !isReopening) continue
     if (closing.length === 0 && isReopening) lifeAt = counted.length
     counted.push(closing.length > 0 ? closing : position)
     closed = closing.length > 0
   }
   return { counted, life: counted.slice(lifeAt), closed }
+}
+
+function isCreating({ eventType }: BillingEvent): boolean {
+  return eventType === 'subscription.created'
 }
 
 function isClosing({ eventType, countsFor }: BillingEvent): boolean {
@@ -220,6 +226,18 @@ function statusOf({ eventType, status }: BillingEvent): BillingStatus {
 function customerOf(counted: readonly BillingEvent[][]): string | null {
   const named = counted.findLast((position) => position.some(({ customerId }) => customerId !== null)) ?? []
   return named.find(({ customerId }) => customerId !== null)?.customerId ?? null
+}
+
+/**
+ * Of the last position that names one. The fields are optional, so an event that names no period leaves the one that
+ * was paid for. A `subscription.created` begins without one.
+ */
+function periodOf(counted: readonly BillingEvent[][], name: 'currentPeriodStart' | 'currentPeriodEnd'): Date | null {
+  const createdAt = counted.findLastIndex((position) => position.some(isCreating))
+  const named = counted
+    .slice(Math.max(createdAt, 0))
+    .map((position) => position.map((event) => readPeriod(event[name])).find((time) => time !== null))
+  return named.findLast((time) => time !== undefined) ?? null
 }
 
 /**

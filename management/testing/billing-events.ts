@@ -22,7 +22,8 @@ export function deliver(order: readonly Body[]): BillingEvent[] {
       ...readMarks(metadata, receivedAt(index)),
       id: `evt_${index}`,
       countsFor: subscriptionFor(events, subscriptionId),
-      currentPeriodStart: null,
+      // Named wherever the end is, so that the start too is folded from the set.
+      currentPeriodStart: facts.currentPeriodEnd,
       receivedAt: receivedAt(index),
       arrival: index,
       digest: digestOf(order[index] as Body),

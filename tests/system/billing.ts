@@ -62,7 +62,7 @@ const MUTANTS: Record<string, Edit[]> = {
   'a deleted subscription is closed for ever': [
     {
       file: 'management/billing/fold.ts',
-      from: `const isReopening = closed && position.some(({ eventType }) => eventType === 'subscription.created')`,
+      from: `const isReopening = closed && position.some(isCreating)`,
       to: 'const isReopening = false as boolean',
     },
   ],
