@@ -133,7 +133,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...organizationRoutes({ caller, act, pool, publicUrl }),
     ...tenantRoutes({ caller, act, pool, isBilled, ...billingOfTenants }),
     ...billingRoutes({
-      ...{ caller, act, pool, isBilled, metrics },
+      ...{ caller, act, pool, isBilled, metrics, lifecycle },
       webhook: webhookAccess(settings.billingWebhookSecrets),
       signingSecrets: settings.billingSigningSecrets,
       provider: settings.billingProvider,

@@ -1166,6 +1166,7 @@ export type BillingReceived = {
 
 export type BillingWebhookStatus = {
   status: 'active'
+  configured: boolean
   webhook: string
   timestamp: string
 }

@@ -41,7 +41,7 @@ export function admit(
   if (spec.deadline === 'probe') return authorize(options, exchange, spec, arrival)
   if (context.unread.bytes > 2 * UNREAD_BYTES_MAX)
     throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
-  const refusal = options.lifecycle.refusal()
+  const refusal = spec.inEveryState ? undefined : options.lifecycle.refusal()
   if (refusal) throw refusal
   exchange.lane = options.limiter.lane(spec.access.lane)
   const name = spec.access.shareBefore?.(arrival)

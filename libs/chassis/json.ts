@@ -1,4 +1,4 @@
-// Reads a JSON body by rules that hold for the whole body, ignored fields too.
+// Reads a JSON body. parseJson() has rules that hold for the whole body, ignored fields too.
 
 import { ApiError } from './api-error.ts'
 
@@ -9,23 +9,37 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** `onMembers` hears of how many members and elements the body is made, and may refuse it, before it is taken apart. */
 export function parseJson(bytes: Uint8Array, onMembers?: (members: number) => void): unknown {
-  let text: string
-  try {
-    text = utf8.decode(bytes)
-  } catch {
-    throw refusal('The body is not valid UTF-8.')
-  }
+  const text = textOf(bytes)
   // Before the parser sees it: a body of a million brackets must cost one pass, not a deep structure.
   const members = requireModest(text)
   onMembers?.(members)
-  let value: unknown
+  const value = parsed(text)
+  requireSafe(value)
+  return value
+}
+
+/**
+ * For a reader that picks the fields it knows and must not refuse a body for the others: names, depth and numbers are
+ * as sent. A member called __proto__ is an own property, as JSON.parse() makes it. Call requireText() on what is used.
+ */
+export function parseOpenJson(bytes: Uint8Array): unknown {
+  return parsed(textOf(bytes))
+}
+
+function textOf(bytes: Uint8Array): string {
   try {
-    value = JSON.parse(text)
+    return utf8.decode(bytes)
+  } catch {
+    throw refusal('The body is not valid UTF-8.')
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
   } catch {
     throw refusal('The body is not valid JSON.')
   }
-  requireSafe(value)
-  return value
 }
 
 /** Checks depth and number of parts in one pass over the text: one per member or element, one per comma. */
@@ -68,7 +82,7 @@ function requireSafe(value: unknown): void {
   }
 }
 
-function requireText(text: string): void {
+export function requireText(text: string): void {
   if (text.includes('\0')) throw refusal('The body has a NUL character.')
   if (!text.isWellFormed()) throw refusal('The body has a lone surrogate.')
 }

@@ -162,6 +162,11 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /** Feature that it belongs to: the tag in the documents. */
   tag: string
   deadline?: DeadlineClass
+  /**
+   * Let in also while the process starts or ends: its access asks no store. A handler that needs the store calls
+   * `lifecycle.refusal()` itself, after what must be answered before.
+   */
+  inEveryState?: boolean
   /** The sub-service whose switch closes this route. */
   subservice?: string
   params?: Params

@@ -39,7 +39,14 @@ export type BillingEventBody = z.infer<typeof billingEvent>
 export const billingReceived = z.object({ received: z.literal(true) }).meta({ id: 'BillingReceived' })
 
 export const billingWebhookStatus = z
-  .object({ status: z.literal('active'), webhook: z.string(), timestamp })
+  .object({
+    status: z.literal('active'),
+    configured: z
+      .boolean()
+      .meta({ description: 'Whether a secret is set: while it is false, every event is answered 503.' }),
+    webhook: z.string(),
+    timestamp,
+  })
   .meta({ id: 'BillingWebhookStatus' })
 
 const storedEvent = {

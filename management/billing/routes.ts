@@ -1,6 +1,7 @@
 import { PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
+import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import { page } from '@loci/chassis/page.ts'
 import { open } from '@loci/chassis/probes.ts'
@@ -51,9 +52,10 @@ interface BillingOptions {
   /** Whether there is a webhook at all; without one no plan is enforced. */
   isBilled: boolean
   metrics: Metrics
+  lifecycle: Lifecycle
 }
 
-const HOOK = { path: '/api/webhooks/billing', tag: 'billing', flatErrors: true } as const
+const HOOK = { path: '/api/webhooks/billing', tag: 'billing', flatErrors: true, inEveryState: true } as const
 const BODY_BYTES_MAX = 256 * 1024
 /** Above every id of ours. */
 const LAST_ID = 'evt_~'
@@ -62,7 +64,8 @@ export function billingRoutes(options: BillingOptions): Route[] {
   return [...webhookRoutes(options), ...tenantBillingRoutes(options), ...staffRoutes(options)]
 }
 
-function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics }: BillingOptions): Route[] {
+function webhookRoutes(options: BillingOptions): Route[] {
+  const { webhook, pool, signingSecrets, provider, isBilled, metrics, lifecycle } = options
   const unordered = metrics.counter(
     'loci_billing_unordered_total',
     'Billing events that do not count, because others of their subscription have a sequence or a time and they have none.',
@@ -77,7 +80,7 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics }: Bil
         summary: 'Whether the webhook of the payment provider is there, and whose it is.',
         answers: { 200: billingWebhookStatus },
       },
-      () => ({ status: 'active', webhook: provider, timestamp: new Date().toISOString() }),
+      () => ({ status: 'active', configured: isBilled, webhook: provider, timestamp: new Date().toISOString() }),
     ),
 
     route(
@@ -100,6 +103,8 @@ function webhookRoutes({ webhook, pool, signingSecrets, provider, metrics }: Bil
         if (!isSigned({ signingSecrets, headers, bytes, nowMs: Date.now() })) throw unauthentic()
         const sent = headers['webhook-id']
         const delivery = { body: readEvent(bytes), bytes, webhookId: sent?.toString(), requestId }
+        const refusal = lifecycle.refusal()
+        if (refusal) throw refusal
         const received = await transaction(pool, async (sql) => receiveEvent(sql, delivery, await readNow(sql)))
         if (received.effect === 'unordered') {
           unordered.inc()

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createLifecycle } from '@loci/chassis/lifecycle.ts'
 import { createMetrics } from '@loci/chassis/metrics.ts'
 import type { Access, Reply, Route } from '@loci/chassis/route.ts'
 import type { TestAnswer } from '@loci/chassis/testing/request.ts'
@@ -220,6 +221,7 @@ test('a database that goes away right after the commit does not turn a reset int
     provider: 'test',
     isBilled: true,
     metrics: createMetrics({ version: 'test' }),
+    lifecycle: createLifecycle(),
   })
   const reset = routes.find(({ spec }) => spec.path.endsWith('/ordering/reset')) as Route
   const call = {

@@ -38,8 +38,8 @@ test('GET tells that it is active, whose it is, and the time', async () => {
   const answer = await provider.management.get('/api/webhooks/billing')
 
   assert.equal(answer.status, 200)
-  const { status, webhook, timestamp } = answer.json<Record<string, string>>()
-  assert.deepEqual([status, webhook], ['active', 'stripe'])
+  const { status, webhook, timestamp, configured } = answer.json<Record<string, string>>()
+  assert.deepEqual([status, webhook, configured], ['active', 'stripe', true])
   assert.ok(Math.abs(Date.parse(timestamp as string) - Date.now()) < 60_000)
 })
 
@@ -52,7 +52,8 @@ test('where no secret is configured it is 503, whatever is sent, and GET still a
     assert.deepEqual(flat(answer, 503), { error: 'Billing webhook is not configured' })
     assert.equal(answer.headers['retry-after'], undefined)
   }
-  assert.equal((await management.get('/api/webhooks/billing')).status, 200)
+  const told = (await management.get('/api/webhooks/billing')).json<Record<string, unknown>>()
+  assert.deepEqual([told.status, told.configured], ['active', false])
 })
 
 test('without the secret, with another or with a customer’s key it is 401, before anything is read', async () => {
@@ -115,10 +116,51 @@ for (const field of ['eventType', 'tenantId', 'plan', 'status']) {
   })
 }
 
-test('what is no JSON, no object, too deep, poisoned or has an optional field of a wrong type is 400, and stores nothing', async () => {
+// Mutant: readEvent() parses with parseJson().
+test('a field that the webhook ignores refuses no payment, whatever its name, its depth and what it holds', async () => {
+  const deep = `${'['.repeat(60_000)}${']'.repeat(60_000)}`
+  for (const member of [
+    '"constructor":{"prototype":{"polluted":true}}',
+    '"__proto__":{"polluted":true,"plan":"enterprise"}',
+    '"a":{"b":[{"__proto__":{"polluted":true}},{"constructor":1}]}',
+    `"a":${deep}`,
+    `"a":[${Array.from({ length: 40_000 }, () => '[]').join()}]`,
+    '"a":"\\ud800 \\u0000","\\u0000":1e999',
+  ]) {
+    const tenantId = await provider.tenant()
+    const body = `{${member},${JSON.stringify(event({ tenantId, plan: 'starter' })).slice(1)}`
+    const answer = await provider.deliver(body)
+    assert.deepEqual([answer.status, answer.text], [200, '{"received":true}'], member.slice(0, 60))
+    assert.equal((await provider.statusOf(tenantId)).plan, 'starter', member.slice(0, 60))
+  }
+  assert.ok(!('polluted' in {}))
+})
+
+// Mutant: the metadata of the schema's result, which has no __proto__.
+test('any name of metadata is kept with its event and changes nothing else', async () => {
+  const tenantId = await provider.tenant()
+  const metadata = '{"constructor":"x","__proto__":"y","toString":"z","sequence":"7"}'
+  const body = JSON.stringify(event({ tenantId, metadata: {} })).replace('"metadata":{}', `"metadata":${metadata}`)
+  assert.equal((await provider.deliver(body)).status, 200)
+
+  const { text } = await provider.party.ask(`GET /api/v1/tenants/${tenantId}/billing/events`)
+  const [stored] = (JSON.parse(text) as { events: { metadata: object; sequence: number }[] }).events
+  assert.deepEqual(
+    [Object.entries(stored?.metadata ?? {}).sort(), stored?.sequence],
+    [Object.entries(JSON.parse(metadata)).sort(), 7],
+  )
+  const wrong = body.replace('"y"', '{"polluted":"y"}')
+  const { details = [] } = flat(await provider.deliver(wrong), 400)
+  assert.deepEqual(
+    details.map(({ field }) => field),
+    ['body.metadata.__proto__'],
+  )
+})
+
+test('what is no JSON, no object, or has a field of a wrong type or text that cannot be stored is 400, and stores nothing', async () => {
   const before = await countEvents()
   const wrong = [{ customerId: 5 }, { subscriptionId: {} }, { currentPeriodStart: 5 }, { currentPeriodEnd: [] }]
-  const metadata = ['x', { n: 5 }, [], { constructor: 'x' }, { text: 'a\0b' }].map((value) => ({ metadata: value }))
+  const metadata = ['x', { n: 5 }, [], { 'a\0b': 'x' }, { text: 'a\0b' }].map((value) => ({ metadata: value }))
   const bodies = ['{"broken', '[]', 'null', '"x"', '5', '', '\ufeff{}', `${'['.repeat(500)}`, '{"__proto__":{"a":"b"}}']
   const surrogate = JSON.stringify(event({ customerId: 'X' })).replace('X', '\\ud800')
   for (const body of [...bodies, ...[...wrong, ...metadata].map((fields) => event(fields)), surrogate, '{"n":1e999}']) {
