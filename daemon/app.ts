@@ -176,7 +176,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
     ...kvRoutes({ access, pool, quota, damage, shares, claims }),
-    ...slotRoutes({ access, pool, quota, claims }),
+    ...slotRoutes({ access, pool, quota, keys, claims }),
     ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),

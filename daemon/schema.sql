@@ -584,7 +584,8 @@ CREATE TABLE loci.slot_versions (
     text text NOT NULL,
     meta text NOT NULL,
     expires timestamp with time zone,
-    digest bytea NOT NULL
+    digest bytea NOT NULL,
+    value_mac bytea NOT NULL
 )
 PARTITION BY RANGE (at);
 
@@ -828,6 +829,8 @@ CREATE INDEX records_expiring ON loci.records USING btree (instance_id, database
 CREATE INDEX revocations_changed ON loci.revocations USING btree (change_seq);
 
 CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq) WHERE ((origin = 'cell'::text) AND (reported_at IS NULL));
+
+CREATE INDEX slot_versions_by_value ON ONLY loci.slot_versions USING btree (value_mac, instance_id, database) WHERE (value_mac IS NOT NULL);
 
 ALTER TABLE loci.advice_snapshots ENABLE ROW LEVEL SECURITY;
 

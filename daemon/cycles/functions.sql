@@ -49,7 +49,7 @@ create or replace function loci.cycle_commit(p_instance text, p_databases_max bi
   p_erased bigint[], p_number bigint[], p_config bigint[], p_started timestamptz[], p_id text[], p_focus text[], p_focus_mac text[], p_metadata text[],
   p_salt text[], p_body text[], p_decisions text[], p_interval_ms bigint[], p_history bigint[],
   p_step_cycle int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
-  p_record_cycle int[], p_record_id text[], p_record_key text[], p_source_event text[], p_context text[], p_value text[], p_supersedes text[],
+  p_value_mac text[], p_record_cycle int[], p_record_id text[], p_record_key text[], p_source_event text[], p_context text[], p_value text[], p_supersedes text[],
   p_record_body text[], p_occurred timestamptz[], p_ttl_ms float8[], p_record_seen text[],
   p_seen_cycle int[], p_seen_id text[], p_seen text[],
   p_event_cycle int[], p_event bigint[], p_event_record text[],
@@ -136,8 +136,9 @@ begin
       select p_instance, c.database, c.seq, c.started_at, p_decisions[v_cycles[c.ordinality]] from unnest(v_made) with ordinality c;
   end if;
   if v_steps <> '{}' then
-    insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest)
-      select p_instance, p_database[p_step_cycle[s.n]], p_key[s.n], s.version, p_started[p_step_cycle[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest
+    insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest, value_mac)
+      select p_instance, p_database[p_step_cycle[s.n]], p_key[s.n], s.version, p_started[p_step_cycle[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest,
+        decode(p_value_mac[s.n], 'hex')
       from unnest(v_steps, v_versions, v_texts, v_digests) as s(n, version, text, digest) where s.text is not null;
   end if;
   if cardinality(p_claim_key) > 0 then

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Explanation } from '@loci/contract/working-memory.ts'
 import { PARTS } from '../memory/weights.ts'
 import { baseLevel, type Presentations, rounded } from '../working-memory/activation.ts'
+import { contentOf } from '../working-memory/slots.ts'
 import { termsOf } from './own-words.ts'
 import { type Fresh, type Heard, type Held, onceAt } from './perceive.ts'
 import type { CycleConfig, CycleInput, KnownRecord, RecallAnswer, Recalled } from './shapes.ts'
@@ -133,11 +134,6 @@ function knownOfRecord(record: KnownRecord): Known {
   const { id, actor, content, occurredAt, seq: order, hint, dueAt } = record
   const seen = record.seen ?? onceAt(occurredAt)
   return { id, held: null, fresh: null, record, actor, content, occurredAt, order, seen, hint, dueAt }
-}
-
-/** What a slot says as a text: the value of one that was put can be any JSON. */
-export function contentOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 export function isDue(dueAt: number | null, now: number, { due }: Pick<CycleConfig, 'due'>): boolean {

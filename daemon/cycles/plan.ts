@@ -3,9 +3,10 @@
 import { createTurn } from '@loci/chassis/turn.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { SlotWrite } from '@loci/contract/working-memory.ts'
-import { beginningOf, bodyOf, type Macs, momentOf, type Source } from '../memory/records.ts'
+import type { Macs } from '../databases/macs.ts'
+import { beginningOf, bodyOf, momentOf, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
-import { restOf, sizeOf } from '../working-memory/slots.ts'
+import { contentOf, restOf, sizeOf } from '../working-memory/slots.ts'
 import { observationId } from './learn.ts'
 import type { CycleState, KnownRow, Lookup, RecordRow, SaidSlot } from './reads/store.ts'
 import type { CycleConfig, CycleInput, CycleResult, KnownRecord, NextSlot, Observation, Slot } from './shapes.ts'
@@ -215,7 +216,8 @@ export function stepsOf({ input, result, state, rows, incoming, source, cycleId 
         updatedAt: isTouch ? Date.parse(text.updatedAt) : now,
         source: text.source,
       })
-      return [{ op: isTouch ? 'touch' : 'put', key: slot.key, rest, meta: sized, expiresAt: slot.expiresAt }]
+      const step = { key: slot.key, rest, meta: sized, expiresAt: slot.expiresAt }
+      return [isTouch ? { op: 'touch', ...step } : { op: 'put', ...step, content: contentOf(slot.value) }]
     })
   return [...leaving, ...staying]
 

@@ -16,14 +16,15 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
 import { layersOf } from '../databases/config/store.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import type { Due } from '../databases/store.ts'
 import type { RecallIndex } from '../memory/index/recall-index.ts'
-import { bodyOf, type Macs, macsOf, type Source } from '../memory/records.ts'
+import { bodyOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
+import { contentOf } from '../working-memory/slots.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
 import { decide, perceive, poolSize, recordsFor } from './cycle.ts'
-import { contentOf } from './judge.ts'
 import { REMEMBERED_LENGTH_MAX } from './own-words.ts'
 import {
   eventsOf,
@@ -295,6 +296,7 @@ function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
     read: state,
     id,
     startedAt: input.now,
+    macs,
     focus,
     focusMac: focus === null ? null : macs.value(focus),
     metadata: metadata === undefined ? null : JSON.stringify(metadata),

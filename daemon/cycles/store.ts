@@ -6,6 +6,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import type { Macs } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
@@ -25,6 +26,8 @@ export interface NewCycle {
   read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number' | 'configPut'>
   id: string
   startedAt: number
+  /** Of the instance. */
+  macs: Macs
   focus: string | null
   /** HMAC in hex. */
   focusMac: string | null
@@ -99,7 +102,10 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     column(({ intervalMs }) => intervalMs),
     column(({ history }) => history),
     steps.map(({ ord }) => ord),
-    ...stepColumns(steps.map(({ item }) => item)),
+    ...stepColumns(
+      steps.map(({ item }) => item),
+      cycles[0]?.macs as Macs,
+    ),
     records.map(({ ord }) => ord),
     recordColumn(({ id }) => id),
     recordColumn(({ key }) => key),

@@ -8,8 +8,6 @@ import type { Due } from './store.ts'
 export interface Forgotten extends Due {
   ids: string[]
   storedAt: Date[]
-  /** As one of them said it; null: all of them were damaged. */
-  content: string | null
   /** HMAC of the normalised value. */
   mac: Buffer | null
   /** Whether a text is that value, but for case, width and blanks. */

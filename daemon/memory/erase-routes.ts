@@ -8,10 +8,10 @@ import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Checked, Forget, Forgotten } from '../databases/erasure.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { type Macs, macsOf } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
 import { appendEvents } from '../events/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { type Macs, macsOf } from './records.ts'
 import { noRecord, recordDamaged, SHARED } from './routes.ts'
 import { erase } from './upkeep/indexing.ts'
 import type { Erased } from './upkeep/store.ts'
@@ -87,10 +87,10 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets }: Eras
   ]
 }
 
-function forgottenOf(place: Due, { ids, stored, content, tombstone }: Erased, macs: Macs): Forgotten {
+function forgottenOf(place: Due, { ids, stored, tombstone }: Erased, macs: Macs): Forgotten {
   const mac = tombstone?.toString('hex')
   return {
-    ...{ ...place, ids, storedAt: stored, content, mac: tombstone },
+    ...{ ...place, ids, storedAt: stored, mac: tombstone },
     isValue: (text) => macs.value(text) === mac,
   }
 }

@@ -24,9 +24,10 @@ interface Slots {
   slots: { key: string; value: unknown; version: number }[]
 }
 
-// Mutants: eraseRoutes() without forgetSlots, or without forgetInCycles; isOf() without the value; listTextsWith()
-// without normalize(); mem_places that finds the record alone, or of the others only those that hold; wm_erase that
-// leaves the clears, or the bytes of its weeks; cycle_erase that leaves the salt; forgetInCycles without metadata.
+// Mutants: eraseRoutes() without forgetSlots, or without forgetInCycles; isOf() without the value; stepColumns() with
+// the HMAC of another text; mem_places that finds the record alone, or of the others only those that hold; wm_erase
+// that leaves the bytes of its weeks; writesOf() that refuses an undo where a version is gone; cycle_erase that leaves
+// the salt; forgetInCycles without metadata.
 test('what is erased stands in no table: not in slots, their history, clears, a focus, metadata, nor another record', async () => {
   const { run, get, call: ask } = cyclesOf(ada, 'erased')
   // A busy machine says 503: nothing was done, by its own word.

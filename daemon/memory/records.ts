@@ -1,9 +1,6 @@
-// The rules of records that need no database: what is stored of an observation, how it is answered, and the HMACs
-// that stand for content where content must not.
+// The rules of records that need no database: what is stored of an observation, and how it is answered.
 
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
-import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import { analyseSurface } from './analysis/analyse.ts'
 import { DIGITS_SHIFT, FLAG } from './analysis/item.ts'
@@ -12,7 +9,6 @@ import { SALIENCE_WEIGHTS } from './weights.ts'
 const CONTENT_BYTES_MAX = 16 * 1024
 /** As JSON; the schema knows that a body with more than all of these is damaged (record_is_intact). */
 export const METADATA_BYTES_MAX = 16 * 1024
-const MAC_BYTES = 16
 
 /**
  * A byte that is stored is charged as so many that were read: its words are analysed and indexed. A hundred records of
@@ -140,37 +136,4 @@ export function recordText(row: Omit<RecordRow, 'seq'>): string {
   const names = JSON.stringify({ id, key, sourceEventId })
   const rest = JSON.stringify({ version, createdAt, validFrom, validTo, archivedAt, expiresAt })
   return `${names.slice(0, -1)},${row.body.slice(1, -1)},${rest.slice(1, -1)},"digest":"${digest.toString('base64url')}"}`
-}
-
-/** Of one instance; the same object while its key is. */
-export interface Macs {
-  /** Equal for contents that differ in case, width or blanks alone. */
-  value(content: string): string
-  context(contextId: string): string
-}
-
-const known = new WeakMap<SealingKey, Macs>()
-
-/** Under keys derived from the instance's own, which outlives a rotation of sealing keys and goes with the instance. */
-export function macsOf(sealing: SealingKey): Macs {
-  const found = known.get(sealing)
-  if (found) return found
-  const under = (purpose: string) => {
-    // As an object that is made once: with the bytes of the key an HMAC took 19 µs, with this 3.
-    const key = createSecretKey(Buffer.from(hkdfSync('sha256', sealing.key, '', `loci memory ${purpose}`, 32)))
-    return (text: string) =>
-      createHmac('sha256', key)
-        .update(text)
-        .digest('hex')
-        .slice(0, 2 * MAC_BYTES)
-  }
-  const [value, context] = [under('value'), under('context')]
-  const macs = { value: (content: string) => value(normalised(content)), context }
-  known.set(sealing, macs)
-  return macs
-}
-
-/** What counts as the same content when it was to be forgotten. */
-function normalised(content: string): string {
-  return content.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim()
 }

@@ -26,10 +26,11 @@ import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { cursorOf, seqOf } from '../databases/cursors.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
-import { bodyOf, type Macs, macsOf, momentOf, recordText, type Source, STORED } from './records.ts'
+import { bodyOf, momentOf, recordText, type Source, STORED } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,

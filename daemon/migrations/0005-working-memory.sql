@@ -80,8 +80,12 @@ create table loci.slot_versions (
   meta text not null,
   expires timestamptz,
   digest bytea not null,
+  -- HMAC of the normalised value, to be found by when a value is erased.
+  value_mac bytea not null,
   primary key (instance_id, database, key, version, at)
 ) partition by range (at);
+-- `value_mac is not null` always holds, and only a lookup by value implies it: no other plan takes this index.
+create index slot_versions_by_value on loci.slot_versions (value_mac, instance_id, database) where value_mac is not null;
 
 create table loci.evictions (
   instance_id text not null,

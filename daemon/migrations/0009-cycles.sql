@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: efafd4eebe452e8c6bb2bedc4d551b0fe4900e4ffe42e4bad5bf2fac06c9afaa
+-- functions: 02d61838a04c8d49890ef7f28534d85c2cdca663c89c3eb46f48ff1d3bccf35b
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

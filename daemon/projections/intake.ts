@@ -3,8 +3,9 @@
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Projection } from '@loci/contract/projections.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
+import type { Macs } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
-import type { Macs, Source } from '../memory/records.ts'
+import type { Source } from '../memory/records.ts'
 import { cut, metadataOf, saidBy } from './projections.ts'
 import { listPending, type PendingEvent } from './store.ts'
 

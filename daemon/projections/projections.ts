@@ -7,7 +7,8 @@ import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { Projection } from '@loci/contract/projections.ts'
-import { bodyOf, METADATA_BYTES_MAX, macsOf as memoryMacsOf, momentOf } from '../memory/records.ts'
+import { macsOf as memoryMacsOf } from '../databases/macs.ts'
+import { bodyOf, METADATA_BYTES_MAX, momentOf } from '../memory/records.ts'
 
 const SCOPE_BYTES_MAX = 4 * 1024
 const PAYLOAD_BYTES_MAX = 256 * 1024

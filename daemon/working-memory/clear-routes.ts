@@ -9,10 +9,12 @@ import { appendAudit } from '@loci/acts/audit/store.ts'
 import { REPEAT_ERRORS, type RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
+import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import { slotClearQuery, slotRestore, slotsCleared, slotsRestored } from '@loci/contract/working-memory.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { macsOf } from '../databases/macs.ts'
 import type { Quota } from '../databases/quota.ts'
 import { appendEvents } from '../events/store.ts'
 import { configDamaged, writePlanned, writtenOf } from './commits.ts'
@@ -45,11 +47,11 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
       },
       async (call) => {
         const { caller, query } = call
-        const { key } = await keys.of(caller.instance.id)
+        const instanceKey = await keys.of(caller.instance.id)
         const isDryRun = query.dryRun === 'true'
-        const tokenOf = (id: string) => undoToken(key, caller.database, id)
+        const tokenOf = (id: string) => undoToken(instanceKey.key, caller.database, id)
         const work = async (sql: Sql, { actor, requestId }: { actor: string; requestId?: string | undefined }) => {
-          const where = whereOf(caller)
+          const where = whereOf(caller, instanceKey)
           const clear = (plan: Plan) => plan.clear(query.includePinned === 'true')
           const { result, now, committed, version, events } = await writePlanned(sql, where, [], clear, { isDryRun })
           const body = {
@@ -111,39 +113,40 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
       },
       async (call) => {
         const { caller, body } = call
-        const { key } = await keys.of(caller.instance.id)
+        const instanceKey = await keys.of(caller.instance.id)
         const source = sourceOf(call)
         const work = async (sql: Sql) => {
           const isUndo = 'undoToken' in body
-          const pairs = isUndo ? await pairsOf(sql, caller, key, body.undoToken) : [body]
-          const writes = await writesOf(sql, caller, pairs, source)
-          return restore(sql, caller, writes, isUndo)
+          const pairs = isUndo ? await pairsOf(sql, caller, instanceKey.key, body.undoToken) : [body]
+          const writes = await writesOf(sql, caller, pairs, source, isUndo)
+          return restore(sql, whereOf(caller, instanceKey), caller, writes, isUndo)
         }
         return act(call, work, { fill: (sql, kept) => refilled(sql, caller, kept as Kept) })
       },
     ),
   ]
 
-  async function restore(sql: Sql, caller: Caller, writes: Extract<Write, { op: 'put' }>[], isUndo: boolean) {
+  async function restore(
+    sql: Sql,
+    where: Where,
+    caller: Caller,
+    writes: Extract<Write, { op: 'put' }>[],
+    isUndo: boolean,
+  ) {
     await quota.requireRoom(caller.instance, roomOf(writes), sql)
-    const { result, plan, committed, events } = await writePlanned(
-      sql,
-      whereOf(caller),
-      [],
-      (fresh, { configIntact }) => {
-        if (!configIntact) throw configDamaged()
-        const there = isUndo ? writes.filter(({ key }) => fresh.isThere(key)).map(({ key }) => key) : []
-        if (there.length > 0)
-          throw new ApiError(
-            'INVALID_STATE',
-            `Slots were written since the clear: ${there.join(', ')}. Nothing was restored.`,
-            {
-              details: { keys: there },
-            },
-          )
-        return writes.map((write) => fresh.apply(write))
-      },
-    )
+    const { result, plan, committed, events } = await writePlanned(sql, where, [], (fresh, { configIntact }) => {
+      if (!configIntact) throw configDamaged()
+      const there = isUndo ? writes.filter(({ key }) => fresh.isThere(key)).map(({ key }) => key) : []
+      if (there.length > 0)
+        throw new ApiError(
+          'INVALID_STATE',
+          `Slots were written since the clear: ${there.join(', ')}. Nothing was restored.`,
+          {
+            details: { keys: there },
+          },
+        )
+      return writes.map((write) => fresh.apply(write))
+    })
     const written = result.map((applied) => writtenOf(applied, plan.steps, committed))
     const evicted = written.flatMap((one) => one.evicted)
     const pairs = written.map(({ version }, at) => ({ key: writes[at]?.key as string, version: version as number }))
@@ -190,9 +193,11 @@ async function writesOf(
   caller: Caller,
   pairs: { key: string; version: number }[],
   source: Source,
+  isUndo: boolean,
 ): Promise<Extract<Write, { op: 'put' }>[]> {
   const rows = await findVersions(sql, placeOf(caller), pairs)
-  if (rows.length < pairs.length)
+  // What is missing of a clear of the last 24 hours was erased since, with its memory.
+  if (!isUndo && rows.length < pairs.length)
     throw new ApiError('NOT_FOUND', 'There is no such version, or it is older than 30 days.')
   return rows.map(({ key, text, intact }) => {
     if (!intact)
@@ -219,6 +224,8 @@ function placeOf({ instance, database }: Caller) {
   return { instanceId: instance.id, database }
 }
 
-function whereOf(caller: Caller) {
-  return { ...placeOf(caller), databasesMax: caller.instance.limits.databases }
+type Where = ReturnType<typeof whereOf>
+
+function whereOf(caller: Caller, instanceKey: SealingKey) {
+  return { ...placeOf(caller), databasesMax: caller.instance.limits.databases, macs: macsOf(instanceKey) }
 }

@@ -22,7 +22,7 @@ import {
 import { keptWrites } from './kept-batch.ts'
 import type { KnownDocuments } from './known-documents.ts'
 import { prefixOf } from './slots.ts'
-import { type Committed, commitSteps, readDocuments, type Snapshot, writeSteps } from './store.ts'
+import { type Committed, commitSteps, readDocuments, type Snapshot, type Writer, writeSteps } from './store.ts'
 
 export interface SlotWritten {
   /** Of the write itself; undefined when there was nothing to delete. */
@@ -42,6 +42,8 @@ export interface SlotAct {
   claim?: Claim | undefined
 }
 
+type WritingInstance = Pick<Writer, 'instanceId' | 'macs'>
+
 /** `known`: the Idempotency-Key is; `answers`: the instance keeps as many as it may. Nothing was done then. */
 export type ActResult = SlotWritten[] | 'known' | 'answers' | Error
 
@@ -55,7 +57,7 @@ const OVERTAKEN_MS_MAX = 1_500
 export async function commitWrites(
   pool: Pool,
   known: KnownDocuments,
-  instanceId: string,
+  instance: WritingInstance,
   batch: SlotAct[],
 ): Promise<ActResult[]> {
   const results = new Map<SlotAct, ActResult>()
@@ -63,7 +65,7 @@ export async function commitWrites(
   for (let open = batch; open.length > 0; open = batch.filter((item) => !results.has(item))) {
     try {
       await againAfterConflict(() =>
-        commitRound(pool, known, instanceId, firstOfKeys(open), { results, isLast: performance.now() > until }),
+        commitRound(pool, known, instance, firstOfKeys(open), { results, isLast: performance.now() > until }),
       )
     } catch (error) {
       if (open === batch) throw error
@@ -90,7 +92,7 @@ function firstOfKeys(acts: SlotAct[]): SlotAct[] {
 async function commitRound(
   pool: Pool,
   known: KnownDocuments,
-  instanceId: string,
+  { instanceId, macs }: WritingInstance,
   open: SlotAct[],
   { results, isLast }: { results: Map<SlotAct, ActResult>; isLast: boolean },
 ): Promise<void> {
@@ -115,7 +117,8 @@ async function commitRound(
   const claiming = plans.flatMap(claimingOf).sort((a, b) => (keyOf(a.claim) < keyOf(b.claim) ? -1 : 1))
   const writing = plans.filter(({ plan, items }) => plan.hasWrites() || items.some(({ act }) => act.claim))
   const steps = writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps }))
-  const committed = writing.length === 0 ? [] : await commitSteps(pool, instanceId, databasesMax, steps, claiming)
+  const committed =
+    writing.length === 0 ? [] : await commitSteps(pool, { instanceId, databasesMax, macs }, steps, claiming)
   const stopped = committed.filter(({ claim }) => typeof claim === 'number')
   for (const { claim, outcome } of stopped)
     if (outcome === 'known' || outcome === 'answers') results.set(claiming[Number(claim) - 1]?.act as SlotAct, outcome)
@@ -227,22 +230,22 @@ interface Done<Result> {
  */
 export async function writePlanned<Result>(
   sql: Sql,
-  { instanceId, databasesMax, database }: { instanceId: string; databasesMax: number; database: string },
+  { database, ...writer }: Writer & { database: string },
   wanted: string[],
   work: (plan: Plan, snapshot: Snapshot) => Result,
   { isDryRun = false } = {},
 ): Promise<Done<Result>> {
   const until = performance.now() + OVERTAKEN_MS_MAX
   for (;;) {
-    const [snapshot] = await readDocuments(sql, instanceId, [{ database, wanted }])
+    const [snapshot] = await readDocuments(sql, writer.instanceId, [{ database, wanted }])
     const { document, ...layers } = snapshot as Snapshot
     const plan = createPlan(document, configOf(layers))
     const result = work(plan, snapshot as Snapshot)
     const { version, now } = document
     if (isDryRun || !plan.hasWrites()) return { result, plan, now, version, committed: undefined, events: [] }
-    const written = await writeSteps(sql, instanceId, databasesMax, { database, version, now, steps: plan.steps })
+    const written = await writeSteps(sql, writer, { database, version, now, steps: plan.steps })
     if (written.outcome === 'done') return { result, plan, now, version, committed: written, events: written.events }
-    if (written.outcome !== 'moved' || performance.now() > until) throw refusalOf(written, databasesMax)
+    if (written.outcome !== 'moved' || performance.now() > until) throw refusalOf(written, writer.databasesMax)
   }
 }
 

@@ -16,7 +16,7 @@ import type { Explanation, SlotPatch, SlotWrite } from '@loci/contract/working-m
 import { explain, present } from './activation.ts'
 import type { Policy, SlotConfig } from './config.ts'
 import { surfaceOf } from './salience.ts'
-import { bodyOf, type Meta, patched, restOf, SLOTS_BYTES_MAX, type Source, sizeOf } from './slots.ts'
+import { bodyOf, contentOf, type Meta, patched, restOf, SLOTS_BYTES_MAX, type Source, sizeOf } from './slots.ts'
 
 export interface Resident {
   key: string
@@ -59,7 +59,8 @@ export type Evicted = { key: string } & Omit<Why, 'policy'>
 
 /** What the database does, in order; each takes the next number of the database. */
 export type Step =
-  | { op: 'put'; key: string; rest: string; meta: Meta; expiresAt: number | null }
+  /** `content`: what it says as a text, of which the HMAC is stored. */
+  | { op: 'put'; key: string; rest: string; meta: Meta; expiresAt: number | null; content: string }
   /** What a cycle has seen of a slot that stays as it is: no new version. */
   | { op: 'touch'; key: string; rest: string; meta: Meta; expiresAt: number | null }
   /** Without a why it was deleted on request. */
@@ -163,7 +164,8 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
     const evicted = makeRoom(key, meta, old)
     for (const { key: loser, ...why } of evicted) remove(loser, why)
     const fields = { key, body, meta, ttlMs, expiresAt, updatedAt: now, source, explain: judge(meta) }
-    const step = steps.push({ op: 'put', key, rest: restOf(fields), meta, expiresAt }) - 1
+    const step =
+      steps.push({ op: 'put', key, rest: restOf(fields), meta, expiresAt, content: contentOf(body.value) }) - 1
     const order = PLANNED + step
     const held: Held = { key, expiresAt, meta, version: undefined, step, order, body: () => ({ ...body, ttlMs }) }
     slots = old ? slots.map((slot) => (slot.key === key ? held : slot)) : [...slots, held]

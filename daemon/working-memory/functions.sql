@@ -93,15 +93,15 @@ $$;
 
 -- Does the steps of a plan, database by database. A database whose document is not of the version that was planned on
 -- is left alone: outcome moved. Else: done (versions and digests, one for each step of it, and the digest of the whole
--- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires) and remove (p_why: an eviction;
--- null: deleted), each with the number of its database in p_database. p_digest: of the document that was remembered and
--- planned on, null where it was read for this; what was remembered must also fit by content, by the service's
--- configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called by
--- wm_commit, wm_commit_acts and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls
+-- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires, p_value_mac) and remove (p_why:
+-- an eviction; null: deleted), each with the number of its database in p_database. p_digest: of the document that was
+-- remembered and planned on, null where it was read for this; what was remembered must also fit by content, by the
+-- service's configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called
+-- by wm_commit, wm_commit_acts and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls
 -- appends the events, last.
 create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
-  p_expires timestamptz[], p_why text[])
+  p_expires timestamptz[], p_why text[], p_value_mac text[])
 returns table (database text, outcome text, versions bigint[], digests bytea[], digest bytea, events jsonb[])
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
@@ -162,8 +162,9 @@ begin
     return next;
   end loop;
   -- For all at once: finding the partition costs as much as the row.
-  insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest)
-    select p_instance, p_database[p_step_database[s.n]], p_key[s.n], s.version, p_now[p_step_database[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest
+  insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, expires, digest, value_mac)
+    select p_instance, p_database[p_step_database[s.n]], p_key[s.n], s.version, p_now[p_step_database[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest,
+      decode(p_value_mac[s.n], 'hex')
     from unnest(v_done, v_versions, v_texts, v_digests) as s(n, version, text, digest) where s.text is not null;
   perform loci.add_totals(p_instance, 0, v_bytes);
 end

@@ -27,6 +27,8 @@ import { createBatches } from '@loci/postgres/batches.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
+import type { InstanceKeys } from '../databases/instance-keys.ts'
+import { macsOf } from '../databases/macs.ts'
 import type { Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
@@ -42,6 +44,7 @@ interface SlotOptions {
   access: CapabilityAccess
   pool: Pool
   quota: Quota
+  keys: InstanceKeys
   claims: Claims<Caller>
 }
 
@@ -55,11 +58,12 @@ const SLOT_BODY_BYTES_MAX = 160 * 1024
 /** What every route of working memory has in common. */
 export const SHARED = { tag: 'working memory', subservice: 'working_memory' } as const
 
-export function slotRoutes({ access, pool, quota, claims }: SlotOptions): Route[] {
+export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): Route[] {
   const known = createKnownDocuments()
   // One commit of a database at a time: its writes keep their order, plan on each other and share what a commit costs.
   const acts = createBatches<SlotAct, ActResult>({
-    run: (instanceId, batch) => commitWrites(pool, known, instanceId, batch),
+    run: async (instanceId, batch) =>
+      commitWrites(pool, known, { instanceId, macs: macsOf(await keys.of(instanceId)) }, batch),
     runningMax: 1,
     lanes: WRITE_LANES,
     batchMax: BATCH_MAX,

@@ -48,6 +48,11 @@ export function sizeOf({ value, tags = [], evidenceRefs = [] }: SlotWrite): numb
   return bytes + named.reduce((sum, list) => sum + Buffer.byteLength(JSON.stringify(list)), 0)
 }
 
+/** What a slot says as a text: the value of one that was put can be any JSON. */
+export function contentOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
 interface SlotFields {
   key: string
   body: SlotWrite

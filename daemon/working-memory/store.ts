@@ -9,6 +9,7 @@ import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { instanceGone } from '../access/served.ts'
 import type { ConfigLayers } from '../databases/config/store.ts'
+import type { Macs } from '../databases/macs.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
@@ -115,6 +116,13 @@ function residentOf(
   }
 }
 
+/** The instance that writes; its key makes the HMACs that an erasure finds versions by. */
+export interface Writer {
+  instanceId: string
+  databasesMax: number
+  macs: Macs
+}
+
 /** The steps of one database, planned on a version of its document. */
 export interface PlannedSteps {
   database: string
@@ -152,12 +160,11 @@ export interface Committed {
 /** In a transaction of its own, with its events: durable when this returns. */
 export async function commitSteps(
   pool: Pool,
-  instanceId: string,
-  databasesMax: number,
+  writer: Writer,
   plans: PlannedSteps[],
   claimed: ClaimedSteps[],
 ): Promise<Committed[]> {
-  const values = stepValues(instanceId, databasesMax, plans)
+  const values = stepValues(writer, plans)
   const claims = claimed.map(({ claim }) => claim)
   try {
     const { rows } = await execute<Committed>(
@@ -166,14 +173,14 @@ export async function commitSteps(
         ? {
             name: 'wm_commit',
             text: `select database, outcome, versions, digests, digest
-              from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+              from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
             values,
           }
         : {
             name: 'wm_commit_acts',
             text: `select claim, database, outcome, versions, digests, digest
               from loci.wm_commit_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                $19, $20, $21, $22, $23, $24, $25)`,
+                $19, $20, $21, $22, $23, $24, $25, $26)`,
             values: [
               ...values,
               ...[ANSWERS_MAX, claims[0]?.scope[2], claims[0]?.sealedWith],
@@ -184,7 +191,7 @@ export async function commitSteps(
             ],
           },
     )
-    wakeEvents(pool, instanceId)
+    wakeEvents(pool, writer.instanceId)
     return rows
   } catch (error) {
     throw isUnreadable(error) ? unreadable(error) : sqlState(error) === 'LC001' ? instanceGone() : error
@@ -194,20 +201,19 @@ export async function commitSteps(
 /** In the caller's transaction. The caller appends the events, after everything else. */
 export async function writeSteps(
   sql: Sql,
-  instanceId: string,
-  databasesMax: number,
+  writer: Writer,
   plan: PlannedSteps,
 ): Promise<Committed & { events: object[] }> {
   const { rows } = await sql.query<Committed & { events: object[] }>({
     name: 'wm_write',
     text: `select database, outcome, versions, digests, digest, to_json(events) as events
-      from loci.wm_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    values: stepValues(instanceId, databasesMax, [plan]),
+      from loci.wm_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    values: stepValues(writer, [plan]),
   })
   return rows[0] as Committed & { events: object[] }
 }
 
-function stepValues(instanceId: string, databasesMax: number, plans: PlannedSteps[]): unknown[] {
+function stepValues({ instanceId, databasesMax, macs }: Writer, plans: PlannedSteps[]): unknown[] {
   const steps = plans.flatMap(({ steps: own }, at) => own.map((step) => ({ step, database: at + 1 })))
   return [
     instanceId,
@@ -219,12 +225,15 @@ function stepValues(instanceId: string, databasesMax: number, plans: PlannedStep
     plans.map(({ known }) => known?.configVersion ?? null),
     plans.map(({ now }) => new Date(now)),
     steps.map(({ database }) => database),
-    ...stepColumns(steps.map(({ step }) => step)),
+    ...stepColumns(
+      steps.map(({ step }) => step),
+      macs,
+    ),
   ]
 }
 
-/** As the functions take steps: operations, keys, texts behind the version, metas, expiries, whys. */
-export function stepColumns(steps: readonly Step[]): unknown[] {
+/** As the functions take steps: operations, keys, texts behind the version, metas, expiries, whys, HMACs of values. */
+export function stepColumns(steps: readonly Step[], macs: Macs): unknown[] {
   const puts = steps.map((step) => (step.op === 'remove' ? undefined : step))
   return [
     steps.map(({ op }) => op),
@@ -233,6 +242,7 @@ export function stepColumns(steps: readonly Step[]): unknown[] {
     textArray(puts.map((put) => (put ? JSON.stringify(put.meta) : null))),
     puts.map((put) => (put && put.expiresAt !== null ? new Date(put.expiresAt) : null)),
     textArray(steps.map((step) => (step.op === 'remove' && step.why ? JSON.stringify(step.why) : null))),
+    steps.map((step) => (step.op === 'put' ? macs.value(step.content) : null)),
   ]
 }
 

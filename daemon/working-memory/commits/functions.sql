@@ -3,7 +3,7 @@
 -- wm_write, and the events of it. Called by commitSteps(): every write that needs no more than itself.
 create or replace function loci.wm_commit(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
-  p_expires timestamptz[], p_why text[])
+  p_expires timestamptz[], p_why text[], p_value_mac text[])
 returns table (database text, outcome text, versions bigint[], digests bytea[], digest bytea)
 language plpgsql as $$
 #variable_conflict use_column
@@ -12,7 +12,7 @@ declare
   v_events jsonb[] := '{}';
 begin
   for v_written in select * from loci.wm_write(p_instance, p_databases_max, p_database, p_version, p_digest, p_service, p_config, p_now,
-      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why)
+      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why, p_value_mac)
   loop
     database := v_written.database; outcome := v_written.outcome; versions := v_written.versions; digests := v_written.digests;
     digest := v_written.digest;
@@ -31,7 +31,7 @@ comment on function loci.wm_commit is 'without enter_database: wm_write enters';
 -- keep_answers, the head of events, in this order.
 create or replace function loci.wm_commit_acts(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
-  p_expires timestamptz[], p_why text[], p_answers_max bigint, p_route text, p_sealed_with text, p_claim_database text[],
+  p_expires timestamptz[], p_why text[], p_value_mac text[], p_answers_max bigint, p_route text, p_sealed_with text, p_claim_database text[],
   p_claim_holder text[], p_claim_key text[], p_claim_fingerprint text[], p_claim_from int[], p_claim_to int[], p_claim_writes text[])
 returns table (claim int, database text, outcome text, versions bigint[], digests bytea[], digest bytea)
 language plpgsql as $$
@@ -50,7 +50,7 @@ begin
     return;
   end if;
   for v_written in select * from loci.wm_write(p_instance, p_databases_max, p_database, p_version, p_digest, p_service, p_config, p_now,
-      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why)
+      p_step_database, p_op, p_key, p_rest, p_meta, p_expires, p_why, p_value_mac)
   loop
     database := v_written.database; outcome := v_written.outcome; versions := v_written.versions; digests := v_written.digests;
     digest := v_written.digest;

@@ -113,12 +113,12 @@ begin
 end
 $$;
 
--- Erases slots, as if they had been deleted, and versions, of history and of clears that can be undone. Called by
--- eraseSlots(), when a memory is erased, with the head locked; who calls appends the events. Locks: rows, the due row,
--- totals. Cost: one write of the document, one delete for each version, and a look at the clears of a day.
-create or replace function loci.wm_erase(p_instance text, p_database text, p_keys text[], p_version_keys text[], p_versions bigint[],
-  out erased int, out events jsonb)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+-- Erases slots, as if they had been deleted, and at most p_limit versions that say the value p_mac. erased: how many
+-- versions; p_limit of them: there may be more. Called by eraseSlots(), when a memory is erased, with the head locked;
+-- who calls appends the events. Locks: rows, the due row, totals. Cost: one write of the document, one index read in
+-- each partition, one delete for each version, however many others there are.
+create or replace function loci.wm_erase(p_instance text, p_database text, p_keys text[], p_mac bytea, p_limit int, out erased int, out events jsonb)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_head loci.databases;
   v_doc loci.working_memory;
@@ -135,14 +135,16 @@ begin
     return;
   end if;
   v_is_whole := v_doc.digest = loci.wm_digest(v_doc);
-  for v_gone in
-    with gone as (delete from loci.slot_versions v using unnest(p_version_keys, p_versions) as p(key, version)
-      where v.instance_id = p_instance and v.database = p_database and v.key = p.key and v.version = p.version
-      returning date_trunc('week', v.at at time zone 'UTC')::date as week,
-        150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) as bytes)
-    select g.week, count(*) as rows, sum(g.bytes) as bytes from gone g group by g.week
+  -- Without a sort only the index by value gives this order: a plan that was made while the history was empty takes no
+  -- other.
+  for v_gone in select v.key, v.version, v.at, date_trunc('week', v.at at time zone 'UTC')::date as week,
+      150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) as bytes
+    from loci.slot_versions v where v.value_mac >= p_mac and v.value_mac <= p_mac and v.instance_id = p_instance and v.database = p_database
+    order by v.value_mac limit p_limit
   loop
-    erased := erased + v_gone.rows;
+    delete from loci.slot_versions v where v.instance_id = p_instance and v.database = p_database and v.key = v_gone.key
+      and v.version = v_gone.version and v.at = v_gone.at;
+    erased := erased + 1;
     v_n := array_position(v_doc.weeks, v_gone.week);
     -- Of a week that was counted as dropped nothing is left to take off.
     if v_n is not null then
@@ -150,10 +152,9 @@ begin
       v_bytes := v_bytes + v_gone.bytes;
     end if;
   end loop;
-  update loci.clears c set (keys, versions) = (select coalesce(array_agg(k.key order by k.n), '{}'), coalesce(array_agg(k.version order by k.n), '{}')
-      from unnest(c.keys, c.versions) with ordinality as k(key, version, n)
-      where not exists (select from unnest(p_version_keys, p_versions) as p(key, version) where p.key = k.key and p.version = k.version))
-    where c.instance_id = p_instance and c.database = p_database and c.at > now() - interval '24 hours' and c.keys && p_version_keys;
+  if erased = 0 and p_keys = '{}' then
+    return;
+  end if;
   v_applied := loci.wm_apply(v_head, v_doc, v_is_whole, date_trunc('milliseconds', clock_timestamp()),
     array(select n from generate_subscripts(p_keys, 1) n), array_fill('remove'::text, array[cardinality(p_keys)]), p_keys, '{}', '{}', '{}', '{}', true);
   events := to_jsonb(v_applied.events);

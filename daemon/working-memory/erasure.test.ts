@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPool, type Sql } from '@loci/postgres/pool.ts'
+import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
+import { SCHEMA } from '../schema.ts'
+import { cyclesOf } from '../testing/cycles.ts'
+import { testDaemon } from '../testing/daemon.ts'
+import { addTenant } from '../testing/tenant.ts'
+
+const INSTANCE = 'svc_1'
+const VERSIONS = 20_000
+/** Calls after which a connection keeps one plan for all values. */
+const SETTLED = 8
+
+// Mutant: no index slot_versions_by_value: it fetches 20,002.
+test('an erasure fetches of the slot history only what says its value, also by a plan that was made while it was empty', async () => {
+  await using database = await testDatabase({ schema: SCHEMA })
+  const options = { applicationName: 'loci-test', connectionsMax: 1, ...PATIENT, onError: () => {} } // Its statement fails.
+  const [pool, owner] = [database.appUrl, database.adminUrl].map((url) => openPool({ url, ...options })) as [
+    ReturnType<typeof openPool>,
+    ReturnType<typeof openPool>,
+  ]
+  const admin = (text: string) => owner.query({ text })
+  await admin(`insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq, databases)
+    values ('${INSTANCE}', 'org_1', 'ten_1', 'memory', 'pro', 'active', 1, '{}', '{}', 1, 1)`)
+  await admin(`insert into loci.databases (instance_id, name, created_at) values ('${INSTANCE}', 'd', now())`)
+  await admin(`insert into loci.working_memory (instance_id, database, version, evictions, keys, texts, versions, expires, metas, digests, weeks,
+    week_bytes, digest) values ('${INSTANCE}', 'd', 1, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '\\x00')`)
+  const client = await pool.client()
+  try {
+    for (let times = 0; times < SETTLED; times += 1) await erasedBy(client, 3)
+    // What autovacuum would do after a minute is what must not be needed.
+    await admin(`do $$ declare v regclass; begin for v in select inhrelid from pg_inherits where inhparent = 'loci.slot_versions'::regclass
+      loop execute format('alter table %s set (autovacuum_enabled = false)', v); end loop; end $$`)
+    // Two say each value.
+    await admin(`insert into loci.slot_versions (instance_id, database, key, version, at, text, meta, digest, value_mac)
+      select '${INSTANCE}', 'd', 'k' || g % 50, g, now() - g % 8 * interval '1 day', '{}', '{}', '\\x00', int8send(g / 2) || int8send(0)
+      from generate_series(2, ${VERSIONS + 1}) g`)
+
+    const { erased, fetched } = await erasedBy(client, 5_000)
+
+    assert.equal(erased, 2)
+    // Each is found, and read again to be deleted.
+    assert.ok(fetched <= 4, `${fetched} rows were fetched`)
+  } finally {
+    client.release()
+    await Promise.all([pool.close(), owner.close()])
+  }
+})
+
+async function erasedBy(sql: Sql, value: number): Promise<{ erased: number; fetched: number }> {
+  await sql.query({ text: 'begin' })
+  await sql.query({ text: `select set_config('loci.instance', '${INSTANCE}', true)` })
+  const before = await fetchedBy(sql)
+  const { rows } = await sql.query<{ erased: number }>({
+    name: 'wm_erase',
+    text: `select erased from loci.wm_erase($1, $2, '{}', int8send($3) || int8send(0), 1000)`,
+    values: [INSTANCE, 'd', value],
+  })
+  const fetched = (await fetchedBy(sql)) - before
+  await sql.query({ text: 'rollback' })
+  return { erased: rows[0]?.erased ?? -1, fetched }
+}
+
+async function fetchedBy(sql: Sql): Promise<number> {
+  const { rows } = await sql.query<{ fetched: number }>({
+    text: `select coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::int as fetched from pg_stat_xact_user_tables where relname like 'slot_versions%'`,
+  })
+  return rows[0]?.fetched ?? 0
+}
+
+// Mutants: `content` of another value in the steps of createPlan(), or in those of stepsOf() for a cycle.
+test('each way to write a slot leaves versions that an erasure of its value finds', async () => {
+  await using daemon = await testDaemon()
+  const ada = await addTenant(daemon)
+  const SAID = 'Ada lives in Elm Street 5'
+  const { call: ask } = cyclesOf(ada, 'ways')
+  const call = async (path: string, body?: object) => {
+    const answer = await ask(path, body)
+    assert.equal(answer.status, 200, `${path}: ${answer.status} ${JSON.stringify(answer.error)}`)
+    return answer.json<{ undo?: { token: string }; version: number; checked: { place: string; erased: number }[] }>()
+  }
+  const loose = { ephemeral: true }
+  const { version } = await call('PUT /v1/working-memory/slots/put', { value: SAID, ...loose })
+  await call('PUT /v1/working-memory/slots/put', { value: 'something else', ...loose })
+  await call('POST /v1/working-memory/slots/restore', { key: 'put', version })
+  await call('PUT /v1/working-memory/slots/patched', { value: 'before', ...loose })
+  await call('PATCH /v1/working-memory/slots/patched', { value: SAID.toUpperCase() })
+  const put = { op: 'put', key: 'batch', value: `  ${SAID}`, ...loose }
+  await call('POST /v1/working-memory/slots/batch', { operations: [put] })
+  const { undo } = await call('POST /v1/working-memory/slots/clear')
+  await call('POST /v1/working-memory/slots/restore', { undoToken: undo?.token })
+  await call('POST /v1/cognitive/cycles', { observations: [{ content: SAID, key: 'home' }] })
+  const [record] = await daemon.sql<{ id: string }>('select id from loci.records')
+  const written = await daemon.sql(`select from loci.slot_versions where lower(text) like '%elm street 5%'`)
+
+  const { checked } = await call(`DELETE /v1/memory/records/${record?.id}`)
+
+  const erased = checked.find(({ place }) => place === 'slot_versions')?.erased
+  assert.equal(erased, written.length)
+  // Put, restored, patched, in a batch, all of these undone, and of the cycle.
+  assert.equal(written.length, 8)
+  assert.deepEqual(await daemon.sql(`select from loci.slot_versions where lower(text) like '%elm street 5%'`), [])
+})
