@@ -112,7 +112,7 @@ test('a refusal says whether a credential was missing or does not count, and wha
   assert.match(otherClass.error.message, /does not allow projections of the class fact, only event\.$/)
 })
 
-// specification 111 205
+// specification 111
 test('another secret, another place, another scheme, or none is 401', async () => {
   await using server = await partnerServer()
   const other = newSecretToken().token

@@ -89,7 +89,7 @@ async function saved(database: string, outcomes: number): Promise<void> {
   await eventually(async () => (await counted()) >= outcomes)
 }
 
-// specification 12 57 58 59 60 61 62 64 65 146 148
+// specification 12 146 148
 test('advice echoes the request, names its evidence in order and the default policy', async () => {
   const { tell, outcome, rank } = await fresh()
   const event = (evidence_refs: string[], fields = {}) => ({
@@ -104,11 +104,13 @@ test('advice echoes the request, names its evidence in order and the default pol
   const answer = await rank({ source_event_id: 'evt:1/ä', scope: { team: ['eu', null] } })
 
   const { recommendationId, rankedTools, evidenceRefs, evidenceTruncated, policy, ...echoed } = answer
+  // specification 57 58 59
   assert.equal(recommendationId, 'loci_tool_advisor_evt_1__')
   assert.deepEqual(echoed, {
     ...{ taskClass: 'support', taskIntent: 'refund an order', sourceEventId: 'evt:1/ä', runId: 'run-1' },
     scope: { team: ['eu', null] },
   })
+  // specification 60 61 62 64 65
   assert.deepEqual([evidenceRefs, evidenceTruncated], [['b', 'a', 'b', 'a', 'evt:1/ä'], false])
   assert.deepEqual(policy, { sourceRef: 'loci://policy/default', deniedTools: [], resolved: true })
   assert.deepEqual(ids(answer), ['refund'])

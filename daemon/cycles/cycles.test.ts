@@ -36,11 +36,12 @@ interface Stats {
 
 const clean = { detected: false, count: 0, status: 'clean', method: 'sha256-chain', entries: [] }
 
-// specification 37 38 39 40 43 44 131 135
+// specification 131 135
 test('without a cycle the list is empty and every count is 0, lastCycleAt the empty string', async () => {
   const { get } = cyclesOf(ada, 'empty')
   const list = await get<List>('/v1/cognitive/cycles')
   const stats = await get<Stats>('/v1/cognitive/stats')
+  // specification 37 38 40 43 44
   assert.deepEqual([list.cycles, list.total, list.nextCursor], [[], 0, null])
   assert.deepEqual(list.corruption, { ...clean, checkedThroughSeq: null, verifiedAt: null })
   const { totalCycles, completedCycles, failedCycles, averageDurationMs, lastCycleAt, corruption } = stats
@@ -50,7 +51,7 @@ test('without a cycle the list is empty and every count is 0, lastCycleAt the em
   )
 })
 
-// specification 33 34 35 36 37 38 39 41 42
+// specification 33 34 35 36
 test('cycles are listed newest first, linked to each other, and counted with integer division', async () => {
   const { run, get } = cyclesOf(ada, 'chain')
   const ran: Cycle[] = []
@@ -65,6 +66,7 @@ test('cycles are listed newest first, linked to each other, and counted with int
   for (const [at, { prevHash }] of list.cycles.entries()) assert.equal(prevHash, list.cycles[at + 1]?.hash ?? null)
   assert.equal(list.total, 5)
   assert.deepEqual([list.corruption.status, list.corruption.checkedThroughSeq], ['clean', 5])
+  // specification 37 38 42
   const sum = ran.reduce((total, { durationMs }) => total + durationMs, 0)
   assert.deepEqual(
     [stats.totalCycles, stats.completedCycles, stats.failedCycles, stats.averageDurationMs, stats.lastCycleAt],
@@ -192,7 +194,8 @@ test('cycles of one database at once take effect one after another, keyed or not
   assert.equal(list.corruption.checkedThroughSeq, 12)
 })
 
-// specification 124
+// specification 39
+// Mutant: failedCycles counts the failed attempts.
 test('over quota a cycle is 403 and leaves nothing, and the attempt is counted', async () => {
   const poor = await addTenant(daemon, { records: 1 })
   const { run, call, get } = cyclesOf(poor, 'default')

@@ -19,7 +19,7 @@ function fresh(): TestSlots & { db: string } {
   return { ...slotsOf(tenant, `db-${last}`), db: `db-${last}` }
 }
 
-// specification 9 46 47 136 137 138
+// specification 9 46 47 138
 test('a slot is listed as it was written, and the list counts the slots it has', async () => {
   const slots = fresh()
   assert.deepEqual(await slots.list(), { slots: [], count: 0, capacity: 25, asOfSeq: 0 })
@@ -30,6 +30,7 @@ test('a slot is listed as it was written, and the list counts the slots it has',
   assert.deepEqual((await slots.get('ä/€ 1')).json(), slot)
   assert.ok(Math.abs(sumOf(slot.explain) - slot.activation) < 1e-6)
   assert.deepEqual([slot.source.type, slot.source.trust], ['api', 'holder'])
+  // specification 136 137
   const other = await tenant.call('GET /v1/working-memory/slots', undefined, {
     db: 'other',
     token: tenant.mint({ ...SLOT_RIGHTS, ks: [`working-memory/${slots.db}`] }),

@@ -84,8 +84,10 @@ test('numbers of a list query are digits, within the specification’s bounds', 
   assert.ok(accepts(listServicesResponse, { services: [], pagination: { total: 0, limit: 20, offset: 0 } }))
 })
 
+// specification 41
+// Mutant: the average rounded and not divided.
 test('statistics round as the specification says', () => {
-  assert.deepEqual([averageDurationMs(0, 0), averageDurationMs(10, 3)], [0, 3])
+  assert.deepEqual([averageDurationMs(0, 0), averageDurationMs(7, 4), averageDurationMs(11, 4)], [0, 1, 2])
   assert.deepEqual([utilizationPct(1, 3), utilizationPct(2, 3), utilizationPct(5, 0)], [33, 67, 0])
   assert.ok(
     !accepts(cycleStatistics, {

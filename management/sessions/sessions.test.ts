@@ -13,23 +13,27 @@ const ELSEWHERE = [
   { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
 ]
 
-// specification 3 16 100 101 102 177 178 179 180 181 182 183 223
+// specification 16 181 182
 test('a code becomes a session: two cookies for the browser alone, and no token in the answer', async () => {
   await using world = await signInWorld()
   const { answer, browser } = await exchange(world.management, await obtainCode(world.provider))
 
   assert.equal(answer.status, 200, answer.text)
+  // specification 100 101 223
   assert.deepEqual(Object.keys(answer.json()).sort(), ['authenticated', 'expires_at', 'expires_in'])
   assert.equal(answer.headers['cache-control'], 'no-store')
+  // specification 3 183 211
   const [access, refresh] = answer.headers['set-cookie'] as string[]
   assert.match(String(access), /^loci_access_token=eyJ[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
   assert.match(String(refresh), /^loci_refresh_token=loci_sh_[^;]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/)
 
+  // specification 177 178
   const shown = await browser.ask('GET /api/auth/session')
   assert.equal(shown.status, 200, shown.text)
   const { user, organizations } = shown.json<{ user: Record<string, unknown>; organizations: unknown[] }>()
   assert.deepEqual({ ...user, id: '' }, { id: '', email: 'alice@example.test', name: 'Alice Example', picture: null })
   assert.deepEqual(organizations, [])
+  // specification 102 179 180
   const whole = (await browser.ask('GET /api/auth/get-session')).json<{ access_token: string }>()
   assert.equal(whole.access_token, browser.access)
   assert.equal((await browser.ask('GET /api/auth/token')).json<{ access_token: string }>().access_token, browser.access)
