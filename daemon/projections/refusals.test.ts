@@ -74,3 +74,21 @@ test('whatever refuses an array names the index', async () => {
   assert.deepEqual([erasing.status, erasing.error.code, erasing.error.details], [409, 'INVALID_STATE', { index: 0 }])
   assert.ok(erasing.error.retryAfterMs, erasing.text)
 })
+
+// Mutant: `/v1/partner/projections` as a constant in routes.ts.
+// specification 145
+test('the segment of the path is the partner’s name that is configured: another one, `partner` too, is 404', async () => {
+  await using named = await testDaemon({ replicaOf: daemon, settings: { partnerName: 'acme-crm' } })
+  const { headers } = await partnerOf(own, 'segment')
+  const statuses: Record<string, number> = {}
+  for (const segment of ['acme-crm', 'partner', 'acme-crmx', 'ACME-CRM']) {
+    const answer = await named.ask(`POST /v1/${segment}/projections`, { body: envelope(), headers })
+    statuses[segment] = answer.status
+  }
+  assert.deepEqual(statuses, { 'acme-crm': 200, partner: 404, 'acme-crmx': 404, 'ACME-CRM': 404 })
+  const document = (await named.get('/openapi.json')).json<{ paths: Record<string, unknown> }>()
+  assert.deepEqual(
+    Object.keys(document.paths).filter((path) => path.endsWith('/projections')),
+    ['/v1/acme-crm/projections'],
+  )
+})

@@ -16,6 +16,7 @@ const router = createRouter([
   at('POST', '/entries/batch'),
   at('GET', '/entries/{key}/history/{version}'),
   at('POST', '/advice/tools:rank'),
+  at('GET', '/admin/status'),
 ])
 
 function found(method: string, path: string): unknown {
@@ -54,6 +55,29 @@ test('a literal wins where it has the method, and does not hide a parameter wher
 test('a colon is a character like others', () => {
   assert.deepEqual(found('POST', '/advice/tools:rank'), ['/advice/tools:rank', {}])
   assert.deepEqual(found('POST', '/advice/toolsXYZ'), [])
+})
+
+// Mutants: `literals.get(segment)` in literalOf(); the same without the depth.
+test('a percent-encoded character is that character, but in the first segment; an encoded slash divides nothing', () => {
+  for (const path of ['/advice/tools%3Arank', '/advice/tools%3arank', '/advice/%74ools%3Aran%6B'])
+    assert.deepEqual(found('POST', path), ['/advice/tools:rank', {}], path)
+  assert.deepEqual(found('PATCH', '/advice/tools%3Arank'), ['POST'])
+  assert.deepEqual(found('POST', '/entries/b%61tch'), ['/entries/batch', {}])
+  assert.deepEqual(found('GET', '/entries/k/h%69story/3'), [
+    '/entries/{key}/history/{version}',
+    { key: 'k', version: '3' },
+  ])
+  for (const path of [
+    '/%61dmin/status',
+    '/%61dvice/tools%3Arank',
+    '/advice%2Ftools:rank',
+    '/advice/%2e%2e/admin/status',
+    '/advice/..%2fadmin/status',
+    '/advice/tools%253Arank',
+    '/advice/tools%3',
+    '/advice/tools:rank%00',
+  ])
+    assert.deepEqual([found('GET', path), found('POST', path)], [[], []], path)
 })
 
 test('what is not exactly a path of ours is none', () => {

@@ -1,7 +1,9 @@
 // Which route answers a method and a path. A template's parameters are whole segments, so a tree of segments is all it
 // takes; a literal segment wins over a parameter and that over a tail, but only where it has the method: `POST
-// /entries/batch` must not hide the entry that is called batch from `PUT /entries/{key}`. Paths are taken as they are:
-// no folding of case, slashes or percent-encoding.
+// /entries/batch` must not hide the entry that is called batch from `PUT /entries/{key}`. Case and slashes are never
+// folded. A percent-encoded character is that character, so `tools%3Arank` is `tools:rank`; an encoded slash stays
+// inside its segment. The first segment is taken as it stands: a proxy in front of a program that refuses `/admin` or
+// `/metrics` must not be passed by `/%61dmin`.
 
 import type { Route } from './route.ts'
 
@@ -115,7 +117,7 @@ function seek(node: Node, method: string, path: string, from: number, depth: num
   const slash = path.indexOf('/', from)
   const to = slash < 0 ? path.length : slash
   begins[depth] = from
-  const literal = node.literals.get(path.slice(from, to))
+  const literal = literalOf(node, path.slice(from, to), depth)
   const found = literal && (slash < 0 ? literal.routes.get(method) : seek(literal, method, path, slash + 1, depth + 1))
   if (found || to === from) return found
   const named =
@@ -123,6 +125,21 @@ function seek(node: Node, method: string, path: string, from: number, depth: num
     (slash < 0 ? node.parameter.routes.get(method) : seek(node.parameter, method, path, slash + 1, depth + 1))
   if (named || !node.tail) return named
   return node.tail.routes.get(method)
+}
+
+function literalOf({ literals }: Node, segment: string, depth: number): Node | undefined {
+  if (depth === 0 || !segment.includes('%')) return literals.get(segment)
+  const text = decoded(segment)
+  return text === undefined ? undefined : literals.get(text)
+}
+
+/** Undefined if it is not percent-encoded UTF-8. */
+function decoded(segment: string): string | undefined {
+  try {
+    return segment.includes('%') ? decodeURIComponent(segment) : segment
+  } catch {
+    return undefined
+  }
 }
 
 /** Parameters of the last path. Undefined if one is not percent-encoded UTF-8, or a tail has `..` or `%2f`. */
@@ -138,23 +155,18 @@ function paramsOf({ names, segments, hasTail }: Served, path: string): Record<st
     }
     const slash = path.indexOf('/', from)
     const text = slash < 0 ? path.slice(from) : path.slice(from, slash)
-    try {
-      params[names[at] as string] = text.includes('%') ? decodeURIComponent(text) : text
-    } catch {
-      return undefined
-    }
+    const value = decoded(text)
+    if (value === undefined) return undefined
+    params[names[at] as string] = value
   }
   return params
 }
 
 /** Decoded segment by segment, so that nothing that was no slash in the path is one in the parameter. */
 function tailOf(text: string): string | undefined {
-  try {
-    const segments = text.split('/').map(decodeURIComponent)
-    return segments.every((segment) => !/^\.{0,2}$|[/\\\0]/.test(segment)) ? segments.join('/') : undefined
-  } catch {
-    return undefined
-  }
+  const segments = text.split('/').map(decoded)
+  const isPlain = segments.every((segment) => segment !== undefined && !/^\.{0,2}$|[/\\\0]/.test(segment))
+  return isPlain ? segments.join('/') : undefined
 }
 
 function mismatchOf(root: Node, path: string): Mismatch {
@@ -168,7 +180,7 @@ function mismatchOf(root: Node, path: string): Mismatch {
 function candidates(node: Node, segments: string[], at: number): Node[] {
   if (at === segments.length) return node.routes.size > 0 ? [node] : []
   const segment = segments[at] as string
-  const literal = node.literals.get(segment)
+  const literal = literalOf(node, segment, at)
   return [
     ...(literal ? candidates(literal, segments, at + 1) : []),
     ...(node.parameter && segment !== '' ? candidates(node.parameter, segments, at + 1) : []),

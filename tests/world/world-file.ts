@@ -31,6 +31,7 @@ export async function writeWorldFile(file: string, world: World): Promise<void> 
     management: world.management?.url,
     admin_token: world.adminToken,
     admin_forbidden_url: stranger.url,
+    partner_name: world.daemonSettings().LOCI_PARTNER_NAME,
     ...(a && b ? { organizations: { a: party(a), b: party(b) } } : {}),
     billing: {
       secret: BILLING_SECRET,
