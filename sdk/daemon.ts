@@ -132,7 +132,7 @@ export type DaemonOperations = {
       200: Policy
     }
   }
-  /** Write a policy; with If-Match only over that version. `default` holds where a request names none. */
+  /** Write a policy; with If-Match only over that version. `default` holds for every request, also beside the one that it names. */
   'PUT /v1/advice/policies/{name}': {
     given: {
       path: {
@@ -1278,6 +1278,10 @@ export type RankedTool = {
   confidence: {
     lower95: number
     upper95: number
+    effective: {
+      successes: number
+      failures: number
+    }
   }
   stats: {
     attempts: number

@@ -120,12 +120,14 @@ test('advice echoes the request, names its evidence in order and the default pol
   )
 })
 
+// Mutant: the default left out where another policy is named.
 // specification 63 147
-test('a policy by its reference denies tools, an unknown reference is echoed and leaves the default in force', async () => {
+test('a policy by its reference denies tools beside the default, an unknown reference is echoed and leaves that in force', async () => {
   const { put, rank } = await fresh()
   await put('default', [{ effect: 'deny', tool: 'drop-*', reason: 'never' }])
   await put('strict', [
     { effect: 'allow', tool: 'refund-small' },
+    { effect: 'allow', tool: 'drop-*' },
     { effect: 'deny', tool: 'refund-*' },
   ])
   const candidate_tools = ['refund-small', 'refund-all', 'drop-table', 'look-up']
@@ -135,7 +137,7 @@ test('a policy by its reference denies tools, an unknown reference is echoed and
   }
 
   assert.deepEqual(await verdict(null), ['loci://policy/default', true, ['drop-table']])
-  assert.deepEqual(await verdict('loci://policy/strict'), ['loci://policy/strict', true, ['refund-all']])
+  assert.deepEqual(await verdict('loci://policy/strict'), ['loci://policy/strict', true, ['refund-all', 'drop-table']])
   for (const ref of ['loci://policy/none', 'crm://policies/7#1'])
     assert.deepEqual(await verdict(ref), [ref, false, ['drop-table']])
 })
@@ -328,6 +330,24 @@ test('a flood of one partner moves the ranking of another in the same database, 
   assert.deepEqual(await neighbour.rank(ask), beside)
   await using begun = await testDaemon({ replicaOf: daemon })
   assert.deepEqual(await neighbour.rank(ask, begun), beside, 'from a replica that reads all of it')
+})
+
+// Mutant: oneVoteOf() answers the content as it was sent.
+test('an envelope tells one outcome of a tool, the last one, and its repeat is the same envelope', async () => {
+  const { tell, outcome, rank } = await fresh()
+  const tools = [...times(63, () => ({ tool_id: 'a', outcome: 'failure' })), { tool_id: 'a', outcome: 'success' }]
+  const sent = outcome('', '', { tools: [...tools.slice(1), { tool_id: 'b', outcome: 'failure' }] })
+
+  const [first] = await tell(sent)
+  assert.deepEqual(await tell(sent), [{ ...first, duplicate: true }])
+
+  const { rankedTools } = await rank({ candidate_tools: ['a', 'b'] })
+  const told = Object.fromEntries(rankedTools.map(({ toolId, stats, evidence }) => [toolId, [stats, evidence.length]]))
+  const of = (successes: number) => ({ attempts: 1, successes, failures: 1 - successes })
+  for (const [tool, successes] of Object.entries({ a: 1, b: 0 })) {
+    const [{ lastOutcomeAt, ...stats }, shown] = told[tool] as [Answer['rankedTools'][0]['stats'], number]
+    assert.deepEqual([stats, shown, typeof lastOutcomeAt], [of(successes), 1, 'string'], tool)
+  }
 })
 
 test('the holder of a capability gets the answer of the partner, in one case of letters and another', async () => {

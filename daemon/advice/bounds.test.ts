@@ -166,7 +166,7 @@ test('an answer names every tool that a policy denies, and does not repeat the r
     candidate_tools,
   )
   assert.equal(deniedTools[0]?.detail, rules[0]?.reason)
-  assert.deepEqual(deniedTools.at(-1)?.rule, { index: 0 })
+  assert.deepEqual(deniedTools.at(-1)?.rule, { policy: 'loci://policy/default', index: 0 })
   assert.ok(Buffer.byteLength(text) < 2 * MIB, `${Buffer.byteLength(text)} bytes`)
 })
 

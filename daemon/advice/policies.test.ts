@@ -50,7 +50,7 @@ test('denied tools are all named, and their rules told in full until they have a
   const denials = Array.from({ length: 4_096 }, (_, n) => denialOf(rules, { toolId: `tool-${n}` }, undefined, RECENT))
   const told = boundedDenials(denials.flatMap((denial) => denial ?? []))
   assert.deepEqual([told.length, told[0], told[4_095]?.toolId], [4_096, denials[0], 'tool-4095'])
-  assert.deepEqual(told[4_095]?.rule, { index: 0 })
+  assert.deepEqual(told[4_095]?.rule, { policy: 'loci://policy/default', index: 0 })
   assert.ok(JSON.stringify(told).length < 1024 * 1024, `${JSON.stringify(told).length}`)
 })
 

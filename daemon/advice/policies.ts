@@ -1,6 +1,6 @@
 // Which tools a policy and the request's own constraints leave out, and why. Pure.
 
-import type { AdviceRequest, DeniedTool, PolicyRule } from '@loci/contract/advice.ts'
+import { type AdviceRequest, type DeniedTool, POLICY_DEFAULT_REF, type PolicyRule } from '@loci/contract/advice.ts'
 import { scopeKeyOf } from './scope.ts'
 
 /** Outcomes that a failure budget looks at, and from how many on it says anything. */
@@ -29,22 +29,27 @@ interface Task {
   scope?: unknown
 }
 
-/** A rule that can hold for the task, with its place in the policy and the pieces of its pattern. */
+/** A rule that can hold for the task, with its policy, its place in that and the pieces of its pattern. */
 interface TaskRule {
   rule: PolicyRule
+  policy: string
   index: number
   pieces: readonly string[]
 }
 
 /** The rules that can hold for a task. What does not depend on the tool is settled here, once for all tools. */
-export function rulesFor(rules: readonly PolicyRule[], { taskClass, scope }: Task): TaskRule[] {
+export function rulesFor(
+  rules: readonly PolicyRule[],
+  { taskClass, scope }: Task,
+  policy = POLICY_DEFAULT_REF,
+): TaskRule[] {
   const isScoped = rules.some((rule) => rule.scope !== undefined && rule.scope !== null)
   const asked = isScoped ? scopeKeyOf(scope) : null
   return rules.flatMap((rule, index) => {
     const isForTask =
       (rule.taskClass === undefined || rule.taskClass === taskClass) &&
       (rule.scope === undefined || rule.scope === null || scopeKeyOf(rule.scope) === asked)
-    return isForTask ? [{ rule, index, pieces: piecesOf(rule.tool) }] : []
+    return isForTask ? [{ rule, policy, index, pieces: piecesOf(rule.tool) }] : []
   })
 }
 
@@ -53,7 +58,10 @@ export function isBudgeted(rules: readonly TaskRule[], tool: Declared): boolean 
   return rules.some((one) => one.rule.failureBudget !== undefined && matches(one, tool))
 }
 
-/** undefined: it may be advised. */
+/**
+ * undefined: it may be advised. Of each policy the first rule that matches decides, and a tool must pass them all;
+ * rules of one policy stand together.
+ */
 export function denialOf(
   rules: readonly TaskRule[],
   tool: Declared,
@@ -62,12 +70,18 @@ export function denialOf(
 ): DeniedTool | undefined {
   const beyond = constraintOf(tool, constraints)
   if (beyond) return { toolId: tool.toolId, reasonCode: 'constraint', rule: beyond.rule, detail: beyond.detail }
-  const first = rules.find((one) => matches(one, tool) && isOverBudget(one.rule, () => recentOf(tool.toolId)))
-  if (first === undefined || first.rule.effect === 'allow') return undefined
-  const { rule, index } = first
-  const detail = rule.reason ?? `Rule ${index} of the policy denies ${rule.tool}.`
-  const reasonCode = rule.failureBudget === undefined ? 'policy' : 'failure_budget'
-  return { toolId: tool.toolId, reasonCode, rule: { index, ...rule }, detail }
+  let allowedBy: string | undefined
+  for (const one of rules) {
+    const { rule, policy, index } = one
+    if (policy === allowedBy || !matches(one, tool) || !isOverBudget(rule, () => recentOf(tool.toolId))) continue
+    if (rule.effect === 'deny') {
+      const detail = rule.reason ?? `Rule ${index} of ${policy} denies ${rule.tool}.`
+      const reasonCode = rule.failureBudget === undefined ? 'policy' : 'failure_budget'
+      return { toolId: tool.toolId, reasonCode, rule: { policy, index, ...rule }, detail }
+    }
+    allowedBy = policy
+  }
+  return undefined
 }
 
 /** Of rules and their reasons in one answer: a rule has up to 6 KB, and may deny each of 4,096 tools. */
@@ -80,8 +94,8 @@ export function boundedDenials(denials: readonly DeniedTool[]): DeniedTool[] {
     const { toolId, reasonCode, rule } = denial
     if (reasonCode === 'constraint') return denial
     if (told >= RULES_TEXT_MAX) {
-      const { index } = rule as { index: number }
-      return { toolId, reasonCode, rule: { index }, detail: `Rule ${index} of the policy denies it.` }
+      const { policy, index } = rule as { policy: string; index: number }
+      return { toolId, reasonCode, rule: { policy, index }, detail: `Rule ${index} of ${policy} denies it.` }
     }
     told += JSON.stringify(rule).length + denial.detail.length
     return denial

@@ -156,7 +156,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
         method: 'PUT',
         path: '/v1/advice/policies/{name}',
         access: access.operator('write', 'advice'),
-        summary: 'Write a policy; with If-Match only over that version. `default` holds where a request names none.',
+        summary:
+          'Write a policy; with If-Match only over that version. `default` holds for every request, also beside the one that it names.',
         params: policyParams,
         body: policyWrite,
         answers: { 200: policy },
@@ -209,10 +210,12 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       })
       const { known, policy, fallback, ...moment } = await reading
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
-      const rules = rulesOf(policy ?? fallback)
       const candidates = candidatesOf(request)
       const count = candidates?.length ?? known.state.tools.length
-      const held = rulesFor(rules, request)
+      // The default always holds: whoever asks chooses the reference, and must not choose a laxer policy by it.
+      const named =
+        policy !== null && sourceRef !== POLICY_DEFAULT_REF ? rulesFor(rulesOf(policy), request, sourceRef) : []
+      const held = [...named, ...rulesFor(rulesOf(fallback), request)]
       countRows(count * held.length * ROWS.match + count * ROWS.judged)
       const { denied, allowed } = isFree(held, request)
         ? { denied: [], allowed: null }

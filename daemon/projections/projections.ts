@@ -67,13 +67,21 @@ export function newProjection(sent: Projection, teller: Teller, sealing: Sealing
     content: mac(`content ${canonical(content)}`),
     taskClass: sent.task_class ?? null,
     // What is in memory is nowhere else: erasing the record erases it.
-    body: hasBody ? JSON.stringify(content) : null,
+    body: hasBody ? JSON.stringify(oneVoteOf(content)) : null,
     said: hasBody ? macOfWords(saidBy(sent)) : null,
     intent: hasBody ? macOfWords(sent.task_intent) : null,
     target: sent.supersedes ?? null,
     ttlMs: sent.ttl_ms ?? null,
     record: isRemembered ? recordOf(sent, id, teller, sealing) : null,
   }
+}
+
+/** The last outcome that an envelope tells of a tool is the one that counts: one envelope is one vote. */
+function oneVoteOf(content: Omit<Projection, 'projection_id'>): object {
+  const { projection_class, tools } = content
+  if (projection_class !== 'tool_outcome' || tools === undefined) return content
+  const lastOf = new Map(tools.map(({ tool_id }, at) => [tool_id, at]))
+  return { ...content, tools: tools.filter(({ tool_id }, at) => lastOf.get(tool_id) === at) }
 }
 
 function requireBytes(name: string, value: unknown, max: number): void {

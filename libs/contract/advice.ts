@@ -25,7 +25,10 @@ export const toolRankRequest = z
     source_event_id: name,
     run_id: name,
     scope: scopeOrNull,
-    policy_source_ref: ref.nullish().meta({ description: 'Left out or null: loci://policy/default.' }),
+    policy_source_ref: ref.nullish().meta({
+      description:
+        'Left out or null: loci://policy/default, which holds in any case. Policies are advice: they compare ids as they are sent, and side effects as the candidate declares them, so whoever runs tools refuses those that must never run.',
+    }),
     candidate_tools: z
       .array(
         z.union([
@@ -101,8 +104,11 @@ const rankedTool = z
     rank: z.int().min(1),
     score: z.number(),
     confidence: z
-      .object({ lower95: share, upper95: share })
-      .meta({ description: 'Where its chance of success in this task lies.' }),
+      .object({ lower95: share, upper95: share, effective: z.object({ successes: amount, failures: amount }) })
+      .meta({
+        description:
+          'Where its chance of success in this task lies: the middle 95 % of Beta(effective.successes, effective.failures). Effective counts are the outcomes of this task, each weighed and decayed, with what is believed from the tool’s other tasks, and half an outcome of each kind.',
+      }),
     stats: z.object({ ...told, lastOutcomeAt: timestamp.nullable() }).meta({ description: 'Of this task.' }),
     coldStart: z.boolean().meta({ description: 'No outcome of it was told in this task.' }),
     reasons: z.array(z.string()),

@@ -33,7 +33,11 @@ export const projection = z
     task_class: name.optional(),
     task_intent: text.optional(),
     scope: z.unknown().optional().meta({ description: 'Any JSON of at most 4 KiB.' }),
-    tools: z.array(toolOutcome).max(64).optional(),
+    tools: z
+      .array(toolOutcome)
+      .max(64)
+      .optional()
+      .meta({ description: 'One outcome for each tool: of several the last one counts.' }),
     payload: z.unknown().optional().meta({
       description:
         'Any JSON of at most 256 KiB. It says: the text that it is, its member `content` or `text`, else all of it as JSON; of a fact or a preference at most 16 KiB. Other members stand in the metadata of the record, as far as they fit there.',

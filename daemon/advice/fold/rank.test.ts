@@ -198,3 +198,42 @@ test('draws have the mean of their distribution, and nine in ten and more lie wi
     assert.ok(within > 0.92 && within < 0.98, `${within} within`)
   }
 })
+
+// Mutant: the log odds taken as normal, whatever a and b are.
+test('the spread of a Beta is exact where one of its counts is small, and no jump where the normal one takes over', () => {
+  // Those whose distribution is a formula.
+  const shareBelow: [a: number, b: number, (x: number) => number][] = [
+    [1, 1, (x) => x],
+    [20, 1, (x) => x ** 20],
+    [1, 20, (x) => 1 - (1 - x) ** 20],
+    [1, 0.1, (x) => 1 - (1 - x) ** 0.1],
+    [0.5, 0.5, (x) => (2 / Math.PI) * Math.asin(Math.sqrt(x))],
+    [15_000, 2, (x) => 15_001 * x ** 15_000 - 15_000 * x ** 15_001],
+  ]
+  for (const [a, b, share] of shareBelow) {
+    const { lower95, upper95 } = spreadOf(a, b)
+    assert.ok(Math.abs(share(lower95) - 0.025) < 1e-3, `${share(lower95)} of Beta(${a}, ${b}) below ${lower95}`)
+    assert.ok(Math.abs(share(upper95) - 0.975) < 1e-3 || upper95 > 1 - 1e-7, `Beta(${a}, ${b}) below ${upper95}`)
+  }
+  const [exact, normal] = [spreadOf(40, 9.999), spreadOf(40, 10.001)]
+  assert.ok(Math.abs(exact.lower95 - normal.lower95) < 0.01 && Math.abs(exact.upper95 - normal.upper95) < 0.01)
+})
+
+// Mutants: UNSEEN 0 (the interval is [1, 1]); the log odds taken as normal ([0, 1]).
+test('a tool that never failed is as sure as its outcomes are many, and the counts tell the interval', () => {
+  const widths = [1, 10, 100, 1_000].map((count) => {
+    const [{ confidence } = assert.fail()] = ranked(times(count, ['a', 'success', 'red']), 'red', null)
+    const { lower95, upper95, effective } = confidence
+    const { successes, failures } = effective
+    assert.ok(0 < lower95 && lower95 < upper95 && upper95 <= 1, JSON.stringify(confidence))
+    assert.ok(successes > count * 0.9 && failures < 1.2, JSON.stringify(effective))
+    const spread = spreadOf(successes, failures)
+    assert.ok(Math.abs(spread.lower95 - lower95) < 1e-6 && Math.abs(spread.upper95 - upper95) < 1e-6)
+    return upper95 - lower95
+  })
+  assert.ok(
+    widths.every((width, at) => at === 0 || width < (widths[at - 1] as number)),
+    widths.join(),
+  )
+  assert.ok((widths[0] as number) > 0.4 && (widths[3] as number) < 0.01, widths.join())
+})

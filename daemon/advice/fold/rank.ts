@@ -23,7 +23,7 @@ export interface Ranked {
   name: string
   score: number
   parts: { text: number; reliability: number; explore: number; health: number }
-  confidence: { lower95: number; upper95: number }
+  confidence: { lower95: number; upper95: number; effective: { successes: number; failures: number } }
 }
 
 /** `isAllowed` leaves tools out before shares are given: what is denied takes nothing from the others. */
@@ -136,9 +136,16 @@ function judge(
   return { name, score, parts: { text, reliability, explore, health }, belief }
 }
 
+/**
+ * Half an outcome of each kind, as Jeffreys has it: where nothing ever failed, what is believed before a level says
+ * that nothing ever will, and no number of successes can show that.
+ */
+const UNSEEN = 0.5
+
 /** Six decimals: what a replica on another machine might compute otherwise is not told. */
 function told({ name, score, parts, belief }: Judged): Ranked {
-  const { lower95, upper95 } = spreadOf(belief.a, belief.b)
+  const [successes, failures] = [rounded(belief.a + UNSEEN), rounded(belief.b + UNSEEN)]
+  const { lower95, upper95 } = spreadOf(successes, failures)
   return {
     name,
     score: rounded(score),
@@ -148,7 +155,7 @@ function told({ name, score, parts, belief }: Judged): Ranked {
       explore: rounded(parts.explore),
       health: rounded(parts.health),
     },
-    confidence: { lower95: rounded(lower95), upper95: rounded(upper95) },
+    confidence: { lower95: rounded(lower95), upper95: rounded(upper95), effective: { successes, failures } },
   }
 }
 
