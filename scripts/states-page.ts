@@ -90,6 +90,7 @@ ${table(
   ]),
 )}
 
+Names are taken in any case. \`graph\` has the routes of \`memory\` today; it has no relation routes yet.
 An operation whose domains the type does not have is 403 \`FORBIDDEN\` in the daemon and left out of tokens. What is of the whole instance
 (\`system:read\`, \`events:read\`, \`operator\`) is in every type.
 `

@@ -3,6 +3,7 @@
 
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { isIP } from 'node:net'
+import { isRegionName } from '@loci/contract/services.ts'
 import { addressSet, coversEveryone, isLoopback } from './addresses.ts'
 
 export interface SealingKey {
@@ -303,7 +304,6 @@ export function emails(text: string): string[] {
 
 export function regions(text: string): string[] {
   const entries = list(text)
-  if (entries.some((entry) => !/^[a-z0-9-]{1,64}$/.test(entry)))
-    throw new Error('must name regions of 1 to 64 of a-z, 0-9 and -')
+  if (!entries.every(isRegionName)) throw new Error('must name regions of 1 to 64 visible characters')
   return entries
 }

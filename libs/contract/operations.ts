@@ -65,8 +65,8 @@ export const PARTNER_ROUTE_NAMES = Object.keys(partnerRoutes) as PartnerRoute[]
 
 const serviceTypes = {
   memory: { domains: DOMAINS, otherNames: [] },
-  kv: { domains: ['kv'], otherNames: ['key-value'] },
-  // Has what `memory` has; its relation routes come later.
+  kv: { domains: ['kv'], otherNames: ['key-value', 'key_value', 'keyvalue'] },
+  // It has the routes of `memory`; relation routes come later.
   graph: { domains: DOMAINS, otherNames: [] },
 } as const satisfies Record<string, { domains: readonly Domain[]; otherNames: readonly string[] }>
 
@@ -77,9 +77,10 @@ export const SERVICE_TYPES: Readonly<
 > = serviceTypes
 export const SERVICE_TYPE_NAMES = Object.keys(serviceTypes) as ServiceType[]
 
-/** The type of that name, or of which it is another name. */
+/** The type of that name, or of which it is another name, in any case. */
 export function serviceTypeOf(name: string): ServiceType | undefined {
-  return SERVICE_TYPE_NAMES.find((type) => type === name || SERVICE_TYPES[type].otherNames.includes(name))
+  const asked = name.toLowerCase()
+  return SERVICE_TYPE_NAMES.find((type) => type === asked || SERVICE_TYPES[type].otherNames.includes(asked))
 }
 
 /** Whether a service of that type has the domain. One of a type that this release does not know has none. */

@@ -2,15 +2,31 @@
 
 import { z } from 'zod'
 import { plan } from './billing.ts'
+import { SERVICE_TYPE_NAMES } from './operations.ts'
 import { anyObject, queryInteger, queryOffset, slug, timestamp } from './wire.ts'
 
-export const regionName = z.string().regex(/^[a-z0-9-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9 and -')
+/** Not a pattern of the schema: those are read by programs without Unicode properties. */
+const VISIBLE = /^(?=.*[^ ])[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,64}$/u
+
+export const isRegionName = (text: string): boolean => VISIBLE.test(text)
+
+export const regionName = z
+  .string()
+  .refine(isRegionName, 'must be 1 to 64 visible characters')
+  .meta({ minLength: 1, maxLength: 64, examples: ['us-east-1'] })
+
+const TYPES =
+  '`memory`, `kv` (also `key-value`, `key_value`, `keyvalue`) or `graph`, in any case. `graph` has the routes of `memory` today; it has no relation routes yet.'
 
 const serviceStatus = z.enum(['provisioning', 'active', 'updating', 'suspended', 'failed', 'deleting', 'deleted'])
 
 export const createServiceRequest = z
   .object({
-    service_type: z.string().min(1).max(100),
+    service_type: z
+      .string()
+      .min(1)
+      .max(100)
+      .meta({ description: TYPES, examples: [...SERVICE_TYPE_NAMES] }),
     name: z.string().min(1).max(100),
     slug: slug.optional(),
     plan: plan.default('free'),
@@ -37,7 +53,10 @@ export const createServiceResponse = z
 
 export const listServicesQuery = z.object({
   tenant_id: z.string().optional(),
-  service_type: z.string().optional(),
+  service_type: z
+    .string()
+    .optional()
+    .meta({ description: TYPES, examples: [...SERVICE_TYPE_NAMES] }),
   status: serviceStatus.optional(),
   limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
   offset: queryOffset,

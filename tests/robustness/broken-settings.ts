@@ -126,7 +126,7 @@ const OF_MANAGEMENT: Row[] = [
   ['LOCI_BILLING_WEBHOOK_SECRETS', ['a', 'b', 'c'].join(), /at most two/],
   ['LOCI_BILLING_SIGNING_SECRETS', 'whsec_short', /whsec_/],
   ['LOCI_BILLING_PROVIDER', '', /empty|required/],
-  ['LOCI_REGIONS', 'Nowhere!', /region/],
+  ['LOCI_REGIONS', 'no\u0007where', /region/],
   [
     'LOCI_OIDC_ISSUER',
     'https://id.example',
