@@ -1,5 +1,5 @@
 -- Cycles. A cycle is computed outside the database on what cycle_read gave, of one moment, and committed by one call,
--- which refuses when the document of working memory or the configuration has moved, another cycle came first or
+-- which refuses when the document of working memory or a configuration has moved, another cycle came first or
 -- something was erased since. Its record is linked to the one before by a hash that is made here, under the head's
 -- lock.
 
@@ -38,6 +38,15 @@ create or replace function loci.cycle_bytes(c loci.cycles) returns bigint langua
   select octet_length(c.body)::bigint + coalesce(octet_length(c.focus), 0) + coalesce(octet_length(c.metadata), 0) + 300
 $$;
 
+-- What says which configurations a cycle was computed on: those of the database, by their versions in its head, and the
+-- service's, by its content. Called by cycle_read and cycle_commit. Cost: one read by the primary key.
+create or replace function loci.cycle_settings(p_instance text, p_cycles bigint, p_slots bigint) returns text language plpgsql stable as $$
+begin
+  return coalesce(p_cycles, 0) || ' ' || coalesce(p_slots, 0) || ' '
+    || coalesce((select md5(i.config::text) from loci.instances i where i.id = p_instance), '');
+end
+$$;
+
 -- Commits cycles of one instance, at most one of a database. The arrays of cycles, steps, records, presentations and
 -- events that are taken in have one element each; the last four bear the number of their cycle. outcome: done; moved
 -- (the document, the cycles, the events, the configuration or what is erased is not what was read: compute again); or
@@ -46,14 +55,14 @@ $$;
 -- detail = cycle, record, outcome. Called by commitCycles(). Locks: those of claim_keys, enter_database, rows, due
 -- work, keep_answers, totals, the head of events, in this order.
 create or replace function loci.cycle_commit(p_instance text, p_databases_max bigint, p_database text[], p_read bigint[], p_version bigint[],
-  p_erased bigint[], p_number bigint[], p_config bigint[], p_started timestamptz[], p_id text[], p_focus text[], p_focus_mac text[], p_metadata text[],
+  p_erased bigint[], p_number bigint[], p_settings text[], p_started timestamptz[], p_id text[], p_focus text[], p_focus_mac text[], p_metadata text[],
   p_salt text[], p_body text[], p_decisions text[], p_interval_ms bigint[], p_history bigint[],
   p_step_cycle int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
   p_value_mac text[], p_record_cycle int[], p_record_id text[], p_record_key text[], p_source_event text[], p_context text[], p_value text[], p_supersedes text[],
   p_record_body text[], p_occurred timestamptz[], p_ttl_ms float8[], p_record_seen text[],
   p_seen_cycle int[], p_seen_id text[], p_seen text[],
   p_event_cycle int[], p_event bigint[], p_event_record text[],
-  p_answers_max bigint, p_route text, p_sealed_with text, p_claim_cycle int[], p_claim_database text[], p_claim_holder text[],
+  p_route text, p_sealed_with text, p_claim_cycle int[], p_claim_database text[], p_claim_holder text[],
   p_claim_key text[], p_claim_fingerprint text[])
 returns table (claim int, ord int, outcome text, made loci.cycles)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -84,7 +93,7 @@ begin
   if cardinality(p_claim_key) > 0 then
     perform set_config('loci.instance', p_instance, true);
     for claim, outcome in select c.claim, c.outcome
-      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c
+      from loci.claim_keys(p_instance, p_route, p_claim_database, p_claim_holder, p_claim_key) c
     loop
       return next;
     end loop;
@@ -104,7 +113,7 @@ begin
       end if;
       select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = v_entered.name;
       if coalesce(v_doc.version, 0) <> p_version[ord] or v_head.cyc_total <> p_number[ord] or v_head.mem_erased_at <> p_erased[ord]
-          or coalesce(v_head.cyc_config, 0) <> p_config[ord]
+          or loci.cycle_settings(p_instance, v_head.cyc_config, v_head.wm_config) <> p_settings[ord]
           or (v_taken <> '{}' and not (loci.prj_all_pending(p_instance, v_head.name, v_events_in)
             and loci.mem_all_hold(p_instance, v_head.name, v_heard))) then
         outcome := 'moved';

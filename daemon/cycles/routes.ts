@@ -1,12 +1,6 @@
 // Cycles: run, list, get, decisions, statistics.
 
-import {
-  type Claim,
-  type Claims,
-  inProgress,
-  REPEAT_ERRORS,
-  tooManyAnswers,
-} from '@loci/acts/idempotency/idempotency.ts'
+import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import {
@@ -27,7 +21,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import { cursorOf, seqOf } from '../databases/cursors.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
 import type { Source } from '../memory/records.ts'
 import { attemptsOf } from './health.ts'
@@ -83,7 +77,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
             .catch((error) => {
               throw claim && isClaimed(error) ? inProgress() : error
             })
-          if (ran === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+          if (ran === 'answers') throw tooManyKept(instance)
           if (ran !== 'known') return ran
         } catch (refusal) {
           // A repeat of what was done before there was no room any more is still answered.

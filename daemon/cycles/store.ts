@@ -9,8 +9,7 @@ import { execute } from '@loci/postgres/transaction.ts'
 import type { Macs } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
-import { claimValues } from '../idempotency/store.ts'
+import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import { type NewRecord, unreadable } from '../memory/store.ts'
 import type { Presentations } from '../working-memory/activation.ts'
 import type { Step } from '../working-memory/document.ts'
@@ -23,7 +22,7 @@ export interface NewCycle {
   database: string
   databasesMax: number
   /** What it was computed on. */
-  read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number' | 'configPut'>
+  read: Pick<CycleState, 'seq' | 'version' | 'erasedAt' | 'number' | 'settings'>
   id: string
   startedAt: number
   /** Of the instance. */
@@ -71,8 +70,8 @@ export async function commitCycles(pool: Pool, instanceId: string, cycles: NewCy
 }
 
 async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Promise<CommitOutcome[]> {
-  const claiming = cycles.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  const claims = claiming.map(({ claim }) => claim as Claim)
+  const claiming = inClaimOrder(cycles)
+  const claims = claiming.map(({ claim }) => claim)
   const numbered = <Item>(items: (cycle: NewCycle) => readonly Item[]) =>
     cycles.flatMap((cycle, at) => items(cycle).map((item) => ({ item, ord: at + 1 })))
   const steps = numbered((cycle) => cycle.steps)
@@ -90,7 +89,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     column(({ read }) => read.version),
     column(({ read }) => read.erasedAt),
     column(({ read }) => read.number),
-    column(({ read }) => read.configPut),
+    column(({ read }) => read.settings),
     column(({ startedAt }) => new Date(startedAt)),
     column(({ id }) => id),
     column(({ focus }) => focus),
@@ -123,7 +122,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     events.map(({ ord }) => ord),
     events.map(({ item }) => item.seq),
     events.map(({ item }) => item.record),
-    ...[ANSWERS_MAX, claims[0]?.scope[2] ?? null, claims[0]?.sealedWith ?? null],
+    ...[claims[0]?.scope[2] ?? null, claims[0]?.sealedWith ?? null],
     claiming.map((cycle) => cycles.indexOf(cycle) + 1),
     ...claimValues(claims),
   ]
@@ -138,19 +137,18 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
   return cycles.map((_, at) => byOrd.get(at + 1) as CommitOutcome)
 }
 
-const keyOf = ({ claim }: NewCycle) => claim?.scope.at(-1) ?? ''
-
 /** Nothing was done yet: those whose claim stops them are told, the others are done without them. */
 async function commitRest(
   pool: Pool,
   instanceId: string,
   cycles: NewCycle[],
-  claiming: NewCycle[],
+  claiming: (NewCycle & { claim: Claim })[],
   stopped: { claim: number | null; outcome: string }[],
 ): Promise<CommitOutcome[]> {
   const told = new Map<NewCycle | undefined, CommitOutcome>()
   for (const { claim, outcome } of stopped)
     if (outcome !== 'expired') told.set(claiming[Number(claim) - 1], { outcome } as CommitOutcome)
+  await dropExpired(pool, claiming, stopped)
   const rest = cycles.filter((cycle) => !told.has(cycle))
   const done = rest.length > 0 ? await commitCycles(pool, instanceId, rest) : []
   return cycles.map((cycle) => told.get(cycle) ?? (done.shift() as CommitOutcome))

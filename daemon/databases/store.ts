@@ -71,10 +71,11 @@ export async function listDueKinds(sql: Sql, kinds: string[]): Promise<string[]>
 export async function claimDue(sql: Sql, kind: string, limit: number): Promise<Due[]> {
   const { rows } = await sql.query<Due>({
     name: 'due_claim',
-    // now(), not clock_timestamp(), which is never a condition on an index.
+    // now(), not clock_timestamp(), which is never a condition on an index. An array: a subquery in `from` may be run
+    // more than once by the planner's choice, and would then claim more than its limit.
     text: `update loci.due d set at = now() + interval '5 seconds', first_at = case $1 when 'cycle' then coalesce(d.first_at, d.at) end
-      from (select instance_id, database from loci.due where kind = $1 and at <= now() order by at limit $2 for update skip locked) c
-      where d.instance_id = c.instance_id and d.database = c.database and d.kind = $1
+      where d.ctid = any (array(
+        select ctid from loci.due where kind = $1 and at <= now() order by at limit $2 for update skip locked))
       returning d.instance_id as "instanceId", d.database`,
     values: [kind, limit],
   })

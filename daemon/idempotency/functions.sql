@@ -1,10 +1,10 @@
 -- Claims on Idempotency-Keys of one route, inside the function that does the work. The arrays have
 -- one element per claim, in the same order wherever two calls have the same keys. No row: each claim is the first. Else
--- nothing may be done: `known`: the key was used within 24 hours. `answers`: the instance keeps as many as it may.
--- `expired`: its answer was removed, ask again. Called by kv_write_acts, wm_commit_acts and mem_write_acts, before
--- their work. Locks: an advisory lock for each key, so that a second request waits here until the first has committed
--- or gone; the instance's row where an answer is removed, and then no other lock. Cost: one index lookup for each.
-create or replace function loci.claim_keys(p_instance text, p_route text, p_answers_max bigint, p_database text[],
+-- nothing may be done: `known`: the key was used within 24 hours. `answers`: the instance keeps as many as its plan has
+-- records. `expired`: its answer is older, drop it (drop_expired_answers) and ask again. Called by kv_write_acts,
+-- wm_commit_acts, mem_write_acts, cycle_commit and claimKey(), before their work. Locks: an advisory lock for each key,
+-- so that a second request waits here until the first has committed or gone. Cost: one index lookup for each.
+create or replace function loci.claim_keys(p_instance text, p_route text, p_database text[],
   p_holder text[], p_key text[])
 returns table (claim int, outcome text)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -20,24 +20,30 @@ begin
     from unnest(p_database, p_holder, p_key) with ordinality as c(database, holder, key, n)
       left join lateral (select k.created_at from loci.idempotency k where k.instance_id = p_instance and k.database = c.database
         and k.route = p_route and k.holder = c.holder and k.key = c.key limit 1) o on true
-    where o.created_at is not null or (select i.keyed_answers >= p_answers_max from loci.instances i where i.id = p_instance);
-  if not found then
-    return;
-  end if;
+    where o.created_at is not null or (select i.keyed_answers >= (i.limits ->> 'records')::bigint from loci.instances i where i.id = p_instance);
+end
+$$;
+comment on function loci.claim_keys is 'without enter_database: reads, for those that claim';
+
+-- Removes answers that are older than a day, of keys that are claimed anew. Called by dropExpired(), in a transaction
+-- of its own. Locks: the old rows, then the instance's row. Cost: one index lookup for each.
+create or replace function loci.drop_expired_answers(p_instance text, p_route text, p_database text[], p_holder text[], p_key text[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
   with expired as (
     delete from loci.idempotency e where e.instance_id = p_instance and e.ctid = any (array(
       select o.ctid from unnest(p_database, p_holder, p_key) as c(database, holder, key)
         cross join lateral (select k.ctid, k.created_at from loci.idempotency k where k.instance_id = p_instance
           and k.database = c.database and k.route = p_route and k.holder = c.holder and k.key = c.key limit 1) o
-      where o.created_at < v_day))
+      where o.created_at < clock_timestamp() - interval '24 hours'))
     returning e.bytes
   )
   update loci.instances i set keyed_answers = i.keyed_answers - e.count, keyed_bytes = i.keyed_bytes - e.bytes
     from (select count(*) as count, coalesce(sum(x.bytes), 0) as bytes from expired x) e where i.id = p_instance and e.count > 0;
 end
 $$;
-
-comment on function loci.claim_keys is 'without enter_database: reads, and removes what has expired, for kv_write_acts';
+comment on function loci.drop_expired_answers is 'without enter_database: it removes what is too old, and adds nothing';
 
 -- Stores the answers of claims that were the first, and counts them once for all. A key that stands twice among them
 -- fails the call: the caller then claims each alone. Called by those that claim, after their work. Locks: the new rows;

@@ -6,7 +6,7 @@ import { ask } from '@loci/chassis/testing/request.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
 import { type TestDaemon, testDaemon, testSettings } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
-import { sweepAnswers } from './store.ts'
+import { inClaimOrder, sweepAnswers } from './store.ts'
 
 idempotencySuite(async () => {
   const daemon = await testDaemon()
@@ -141,17 +141,18 @@ test('what is kept counts into the bytes of the plan, and deletions go on beyond
   assert.equal((await batch(tenant, [{ op: 'delete', key: 'k' }], 'deletion')).status, 200)
 })
 
-// Mutant: the check before the claim: the repeat of a known key is 429 too.
-test('an instance keeps 10,000 answers: then a new key is 429, a known one is answered, and none is needed to write', async () => {
-  const tenant = await addTenant(daemon)
+// Mutants: the check before the claim: the repeat of a known key is 429 too; 10000 in claim_keys.
+test('an instance keeps as many answers as its plan has records: then a new key is 429, a known one is answered, and none is needed to write', async () => {
+  const tenant = await addTenant(daemon, { records: 20_000 })
   const put: Operation[] = [{ op: 'put', key: 'k', value: 1 }]
   const known = await batch(tenant, put, 'known')
-  await daemon.sql('update loci.instances set keyed_answers = 10000 where id = $1', [tenant.instanceId])
+  await daemon.sql('update loci.instances set keyed_answers = 20000 where id = $1', [tenant.instanceId])
   const refused = await batch(tenant, put, 'new')
   assert.deepEqual([refused.status, refused.error.code, refused.headers['retry-after']], [429, 'RATE_LIMITED', '60'])
+  assert.match(refused.error.message, /20000 Idempotency-Keys, as many as its plan has records/)
   assert.equal((await batch(tenant, put, 'known')).text, known.text)
   assert.equal((await batch(tenant, put)).status, 200)
-  await daemon.sql('update loci.instances set keyed_answers = 9999 where id = $1', [tenant.instanceId])
+  await daemon.sql('update loci.instances set keyed_answers = 19999 where id = $1', [tenant.instanceId])
   assert.equal((await batch(tenant, put, 'new')).status, 200, 'the refused claim left nothing behind')
 })
 
@@ -201,4 +202,41 @@ test('an expired answer whose key comes back is taken over and counted once', as
   const [row] = await rowsOf(tenant)
   const { answers, bytes } = await keptBy(tenant)
   assert.deepEqual([answers, bytes], [1, row?.bytes])
+})
+
+// Its claim is a statement in the transaction of the work: what is too old goes before that, because it locks the row
+// of the instance. Mutant: dropExpired() taken out of createInstanceActs().
+test('an expired answer of an act that is several statements is taken over and counted once', async () => {
+  const tenant = await addTenant(daemon)
+  const token = tenant.mint({ ops: ['wm:delete'], ks: ['working-memory/*'] })
+  const clear = () =>
+    tenant.call('POST /v1/working-memory/slots/clear', undefined, { token, headers: { 'idempotency-key': 'clear' } })
+  assert.equal((await clear()).status, 200)
+  assert.equal((await clear()).headers['idempotent-replayed'], 'true')
+  await daemon.sql(`update loci.idempotency set created_at = now() - interval '25 hours' where instance_id = $1`, [
+    tenant.instanceId,
+  ])
+  const again = await clear()
+  assert.deepEqual([again.status, again.headers['idempotent-replayed']], [200, undefined])
+  const [row] = await rowsOf(tenant)
+  const { answers, bytes } = await keptBy(tenant)
+  assert.deepEqual([answers, bytes], [1, row?.bytes])
+})
+
+// Mutant: sorted by the key alone: both orders come out as they went in.
+test('claims are made in one order by their whole scope, so that two calls never take their locks crosswise', () => {
+  const claim = (database: string, holder: string) => ({
+    claim: {
+      scope: ['svc', database, 'POST /x', holder, 'key'],
+      fingerprint: Buffer.alloc(0),
+      sealedWith: '',
+      request: 0,
+    },
+  })
+  const [first, second, third] = [claim('a', 'x'), claim('a', 'y'), claim('b', 'x')] as const
+  for (const given of [
+    [first, second, third],
+    [third, { claim: undefined }, second, first],
+  ])
+    assert.deepEqual(inClaimOrder(given), [first, second, third])
 })

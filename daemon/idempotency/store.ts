@@ -1,7 +1,7 @@
 import { type Claim, inProgress, type StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
+import { execute, transaction } from '@loci/postgres/transaction.ts'
 
 /**
  * As the functions take claims of one route, sealed with one key: databases, holders, keys, fingerprints. Others would
@@ -13,6 +13,38 @@ export function claimValues(claims: Claim[]): string[][] {
   if (claims.some(isOther)) throw new Error('claims of different routes or keys in one call')
   const column = (at: number) => claims.map(({ scope }) => scope[at] as string)
   return [column(1), column(3), column(4), claims.map(({ fingerprint }) => fingerprint.toString('hex'))]
+}
+
+/**
+ * Those with a claim, in the order in which every call takes their locks. By the whole scope: by the key alone two
+ * calls with the same key in two databases, or of two holders, took them crosswise.
+ */
+export function inClaimOrder<Item extends { claim?: Claim | undefined }>(items: Item[]): (Item & { claim: Claim })[] {
+  const textOf = ({ claim }: { claim: Claim }) => claim.scope.join('\x1f')
+  return items
+    .filter((item): item is Item & { claim: Claim } => item.claim !== undefined)
+    .sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
+}
+
+/**
+ * Removes answers that are older than a day and stopped a call, which is then made again. In a transaction of its own:
+ * it ends with the row of the instance, and the work of the claim begins with the heads of databases.
+ */
+export async function dropExpired(
+  pool: Pool,
+  claiming: { claim: Claim }[],
+  stopped: { claim?: number | null; outcome: string }[],
+): Promise<void> {
+  const expired = stopped.flatMap(({ claim, outcome }) =>
+    outcome === 'expired' ? [(claiming[Number(claim) - 1] as { claim: Claim }).claim] : [],
+  )
+  if (expired.length === 0) return
+  const [databases, holders, keys] = claimValues(expired)
+  await execute(pool, {
+    name: 'drop_expired_answers',
+    text: 'select loci.drop_expired_answers($1, $2, $3, $4, $5)',
+    values: [expired[0]?.scope[0], expired[0]?.scope[2], databases, holders, keys],
+  })
 }
 
 /** A first request with the key is at work, and did not end within our wait for it. */
@@ -48,16 +80,12 @@ export async function findAnswerIn(sql: Sql, scope: string[]): Promise<StoredAns
 }
 
 /** Undefined for the first; a second one waits here until the first has committed or gone. */
-export async function claimKey(
-  sql: Sql,
-  claim: Claim,
-  answersMax: number,
-): Promise<'known' | 'answers' | 'expired' | undefined> {
+export async function claimKey(sql: Sql, claim: Claim): Promise<'known' | 'answers' | 'expired' | undefined> {
   const [databases, holders, keys] = claimValues([claim])
   const { rows } = await sql.query<{ outcome: 'known' | 'answers' | 'expired' }>({
     name: 'claim_keys',
-    text: 'select outcome from loci.claim_keys($1, $2, $3, $4, $5, $6)',
-    values: [claim.scope[0], claim.scope[2], answersMax, databases, holders, keys],
+    text: 'select outcome from loci.claim_keys($1, $2, $3, $4, $5)',
+    values: [claim.scope[0], claim.scope[2], databases, holders, keys],
   })
   return rows[0]?.outcome
 }
@@ -66,7 +94,7 @@ export async function claimKey(
 export function settledAnswer(pool: Pool, claim: Claim): Promise<StoredAnswer | undefined> {
   return transaction(pool, async (sql) => {
     await showInstance(sql, claim.scope[0] as string)
-    const outcome = await claimKey(sql, claim, 0).catch((error) => {
+    const outcome = await claimKey(sql, claim).catch((error) => {
       throw isClaimed(error) ? inProgress() : error
     })
     return outcome === 'known' ? findAnswerIn(sql, claim.scope) : undefined

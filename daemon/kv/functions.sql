@@ -276,7 +276,7 @@ comment on function loci.kv_save_head is 'without enter_database: called with th
 -- the call was done, and the caller asks again without it. A write of an act that is refused fails the call with
 -- SQLSTATE LC001; detail = ord, outcome, version. Called by commitActs(). Locks: those of claim_keys, kv_write,
 -- keep_answers, in this order. Cost: kv_write, and one insert for each claim.
-create or replace function loci.kv_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint,
+create or replace function loci.kv_write_acts(p_instance text, p_databases_max bigint,
   p_act int[], p_database text[], p_op text[], p_key text[], p_value text[], p_ttl_ms float8[], p_if_match bigint[],
   p_route text, p_sealed_with text, p_claim_act int[], p_claim_database text[], p_claim_holder text[], p_claim_key text[],
   p_claim_fingerprint text[])
@@ -301,7 +301,7 @@ begin
     perform set_config('loci.instance', p_instance, true);
     return query select c.claim, null::int, c.outcome, 0::bigint, null::timestamptz, null::timestamptz,
         null::timestamptz, null::bytea
-      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c;
+      from loci.claim_keys(p_instance, p_route, p_claim_database, p_claim_holder, p_claim_key) c;
     if found then
       return;
     end if;

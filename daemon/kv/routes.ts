@@ -1,10 +1,4 @@
-import {
-  type Claim,
-  type Claims,
-  inProgress,
-  REPEAT_ERRORS,
-  tooManyAnswers,
-} from '@loci/acts/idempotency/idempotency.ts'
+import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import {
@@ -26,7 +20,7 @@ import { cursorOf, positionOf } from '../databases/cursors.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { readPage } from './damage.ts'
 import { valueText } from './entries.ts'
@@ -78,7 +72,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
       throw act.claim && isClaimed(error) ? inProgress() : error
     })
     if (done.outcome === 'known') return 'known'
-    if (done.outcome === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+    if (done.outcome === 'answers') throw tooManyKept(instance)
     if (done.outcome === 'written') return done.writes
     throw refusalOf(caller, act.writes[done.at], done.write)
   }

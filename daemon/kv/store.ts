@@ -9,8 +9,7 @@ import { execute } from '@loci/postgres/transaction.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
 import type { Usage } from '../databases/quota.ts'
 import type { Due, Totals } from '../databases/store.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
-import { claimValues } from '../idempotency/store.ts'
+import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 
 export interface EntryRow {
   key: string
@@ -187,17 +186,15 @@ async function writeEach(pool: Pool, instanceId: string, acts: WriteAct[]): Prom
 }
 
 async function writeActs(pool: Pool, instanceId: string, acts: WriteAct[]): Promise<ActOutcome[]> {
-  // By key: two calls that share several take their locks in one order.
-  const claiming = acts.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  const claims = claiming.map(({ claim }) => claim as Claim)
+  const claiming = inClaimOrder(acts)
+  const claims = claiming.map(({ claim }) => claim)
   const { rows } = await execute<WriteOutcome & { claim: number | null }>(pool, {
     name: 'kv_write_acts',
     text: `select claim, ${COLUMNS_WRITTEN}
-      from loci.kv_write_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) order by ord`,
+      from loci.kv_write_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) order by ord`,
     values: [
       instanceId,
       acts[0]?.databasesMax,
-      ANSWERS_MAX,
       acts.flatMap(({ writes, isWhole }, at) => writes.map(() => (isWhole ? at + 1 : null))),
       ...writeValues(acts),
       claims[0]?.scope[2],
@@ -220,18 +217,17 @@ async function writeRest(
   pool: Pool,
   instanceId: string,
   acts: WriteAct[],
-  claiming: WriteAct[],
+  claiming: (WriteAct & { claim: Claim })[],
   stopped: { claim: number | null; outcome: string }[],
 ): Promise<ActOutcome[]> {
   const told = new Map<WriteAct | undefined, ActOutcome>()
   for (const { claim, outcome } of stopped)
     if (outcome !== 'expired') told.set(claiming[Number(claim) - 1], { outcome } as ActOutcome)
+  await dropExpired(pool, claiming, stopped)
   const rest = acts.filter((act) => !told.has(act))
   const done = rest.length > 0 ? await commitActs(pool, instanceId, rest) : []
   return acts.map((act) => told.get(act) ?? (done.shift() as ActOutcome))
 }
-
-const keyOf = ({ claim }: WriteAct) => claim?.scope.at(-1) ?? ''
 
 /** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
 function refusedOf(error: unknown): ActOutcome | undefined {

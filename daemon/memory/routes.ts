@@ -1,10 +1,4 @@
-import {
-  type Claim,
-  type Claims,
-  inProgress,
-  REPEAT_ERRORS,
-  tooManyAnswers,
-} from '@loci/acts/idempotency/idempotency.ts'
+import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
 import { newId } from '@loci/contract/ids.ts'
@@ -28,7 +22,7 @@ import { cursorOf, seqOf } from '../databases/cursors.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import { bodyOf, momentOf, recordText, type Source, STORED } from './records.ts'
 import {
@@ -212,7 +206,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
       const { scope } = claim as Claim
       return claims.replay(pool, call, claim as Claim, await findAnswer(pool, scope), { fill })
     }
-    if (done.outcome === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+    if (done.outcome === 'answers') throw tooManyKept(instance)
     if (done.outcome === 'refused') throw refusalOf(caller, done.why, writes.length > 1 ? done.at : undefined)
     const refused = done.records.find(({ outcome }) => outcome !== 'done' && outcome !== 'known')
     if (refused) throw refusalOf(caller, refused.outcome)

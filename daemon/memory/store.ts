@@ -7,8 +7,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { wakeEvents } from '../events/store.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
-import { claimValues } from '../idempotency/store.ts'
+import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import type { RecordRow } from './records.ts'
 import { placesOf } from './writes/places.ts'
 
@@ -68,20 +67,18 @@ export async function commitRecords(pool: Pool, instanceId: string, acts: StoreA
 }
 
 async function storeActs(pool: Pool, instanceId: string, acts: StoreAct[]): Promise<ActOutcome[]> {
-  // By key: two calls that share several take their locks in one order.
-  const claiming = acts.filter(({ claim }) => claim !== undefined).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-  const claims = claiming.map(({ claim }) => claim as Claim)
+  const claiming = inClaimOrder(acts)
+  const claims = claiming.map(({ claim }) => claim)
   const records = acts.flatMap((act, at) => act.records.map((record) => ({ ...record, act, at })))
   const places = placesOf(records.map((record) => ({ database: record.act.database, record })))
   const column = <Value>(of: (record: (typeof records)[number]) => Value) => records.map(of)
   const { rows } = await execute<RecordOutcome & { claim: number | null }>(pool, {
     name: 'mem_write_acts',
     text: `select claim, outcome, ${COLUMNS} from loci.mem_write_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-      $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) order by ord`,
+      $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25) order by ord`,
     values: [
       instanceId,
       acts[0]?.databasesMax,
-      ANSWERS_MAX,
       column(({ act, at }) => (act.isWhole ? at + 1 : null)),
       places.map(({ nth }) => nth),
       places.map(({ first }) => first),
@@ -128,18 +125,17 @@ async function storeRest(
   pool: Pool,
   instanceId: string,
   acts: StoreAct[],
-  claiming: StoreAct[],
+  claiming: (StoreAct & { claim: Claim })[],
   stopped: { claim: number | null; outcome: string }[],
 ): Promise<ActOutcome[]> {
   const told = new Map<StoreAct | undefined, ActOutcome>()
   for (const { claim, outcome } of stopped)
     if (outcome !== 'expired') told.set(claiming[Number(claim) - 1], { outcome } as ActOutcome)
+  await dropExpired(pool, claiming, stopped)
   const rest = acts.filter((act) => !told.has(act))
   const done = rest.length > 0 ? await commitRecords(pool, instanceId, rest) : []
   return acts.map((act) => told.get(act) ?? (done.shift() as ActOutcome))
 }
-
-const keyOf = ({ claim }: StoreAct) => claim?.scope.at(-1) ?? ''
 
 /** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
 function refusedOf(error: unknown): ActOutcome | undefined {

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 02d61838a04c8d49890ef7f28534d85c2cdca663c89c3eb46f48ff1d3bccf35b
+-- functions: 422f60cdfbd5535c37dbd58bd67bceff7c088da155f2013ea292dc25288e5f50
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -79,14 +79,18 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
           if (!committed) await quota.requireTraces(instance, sql)
           // Also of a clear that found nothing: who asked for one wanted something gone.
           const entry = { actor, requestId, chain: instance.id, action: 'slots.clear', subject: database, detail }
-          await appendAudit(sql, entry)
-          if (!committed) return { status: 200, body }
+          // Behind the kept answer, which locks the row of the instance: that comes before the head of the audit.
+          const last = async (end: Sql) => {
+            await appendAudit(end, entry)
+            await appendEvents(end, instance.id, events)
+          }
+          if (!committed) return { status: 200, body, last }
           const expiresAt = new Date(now + UNDO_MS).toISOString()
           return {
             status: 200,
             body: { ...body, undo: { token: tokenOf(id), expiresAt } },
             kept: { ...body, undo: { id, expiresAt } },
-            last: (last: Sql) => appendEvents(last, caller.instance.id, events),
+            last,
           }
         }
         const fill = async (_: Sql, kept: object) => {
@@ -133,7 +137,6 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
     writes: Extract<Write, { op: 'put' }>[],
     isUndo: boolean,
   ) {
-    await quota.requireRoom(caller.instance, roomOf(writes), sql)
     const { result, plan, committed, events } = await writePlanned(sql, where, [], (fresh, { configIntact }) => {
       if (!configIntact) throw configDamaged()
       const there = isUndo ? writes.filter(({ key }) => fresh.isThere(key)).map(({ key }) => key) : []
@@ -147,6 +150,8 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         )
       return writes.map((write) => fresh.apply(write))
     })
+    // Behind the write: the first look of a day locks the row of the instance, which comes after the head.
+    await quota.requireRoom(caller.instance, roomOf(writes), sql)
     const written = result.map((applied) => writtenOf(applied, plan.steps, committed))
     const evicted = written.flatMap((one) => one.evicted)
     const pairs = written.map(({ version }, at) => ({ key: writes[at]?.key as string, version: version as number }))

@@ -9,6 +9,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { againAfterConflict } from '@loci/postgres/transaction.ts'
 import { type ConfigLayers, layersOf } from '../databases/config/store.ts'
 import { entryRefusal } from '../databases/quota.ts'
+import { dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import { resolveConfig, type SlotConfig } from './config.ts'
 import {
   type Applied,
@@ -101,7 +102,7 @@ async function commitRound(
   const planned = [...Map.groupBy(open, ({ database }) => database)].map(([database, acts]) => {
     const wanted = wantedOf(acts.flatMap(({ writes }) => writes))
     const remembered = isLast || wanted.length > 0 ? undefined : known.find(instanceId, database)
-    const plan = remembered && planOf({ database, acts, known: remembered }, remembered, now)
+    const plan = remembered && planOf({ database, acts, isRemembered: true }, remembered, now)
     // Only a commit proves what is remembered. Where there is none, refusals and empty deletes are planned on what is
     // read.
     return { database, acts, wanted, plan: plan?.plan.hasWrites() ? plan : undefined }
@@ -112,9 +113,9 @@ async function commitRound(
   const plans = planned.map(({ plan, ...group }) => {
     if (plan) return plan
     const snapshot = read.shift() as Snapshot
-    return planOf({ ...group, known: undefined }, snapshot, snapshot.document.now)
+    return planOf({ ...group, isRemembered: false }, snapshot, snapshot.document.now)
   })
-  const claiming = plans.flatMap(claimingOf).sort((a, b) => (keyOf(a.claim) < keyOf(b.claim) ? -1 : 1))
+  const claiming = inClaimOrder(plans.flatMap(claimingOf))
   const writing = plans.filter(({ plan, items }) => plan.hasWrites() || items.some(({ act }) => act.claim))
   const steps = writing.map(({ plan, ...rest }) => ({ ...rest, steps: plan.steps }))
   const committed =
@@ -122,15 +123,15 @@ async function commitRound(
   const stopped = committed.filter(({ claim }) => typeof claim === 'number')
   for (const { claim, outcome } of stopped)
     if (outcome === 'known' || outcome === 'answers') results.set(claiming[Number(claim) - 1]?.act as SlotAct, outcome)
-  if (stopped.length > 0) return
+  if (stopped.length > 0) return dropExpired(pool, claiming, stopped)
   const byDatabase = new Map(committed.map((one) => [one.database, one]))
-  for (const { database, plan, items, snapshot, known: remembered } of plans) {
+  for (const { database, plan, items, snapshot, isRemembered } of plans) {
     const outcome = byDatabase.get(database)
     if (outcome?.outcome === 'done' && outcome.versions.length > 0) {
       const { cycle } = snapshot.document
       const document = { version: outcome.versions.at(-1) as number, now, cycle, slots: plan.after(outcome.versions) }
       known.keep(instanceId, database, { ...snapshot, digest: outcome.digest, document })
-    } else if (outcome?.outcome === 'moved' || (outcome && remembered)) {
+    } else if (outcome?.outcome === 'moved' || (outcome && isRemembered)) {
       known.moved(instanceId, database)
       if (!isLast) continue
     }
@@ -142,15 +143,13 @@ interface Planned {
   database: string
   version: number
   now: number
-  known: Snapshot | undefined
   snapshot: Snapshot
+  isRemembered: boolean
   plan: Plan
   items: { act: SlotAct; applied: Applied[] | Error; from: number; to: number }[]
 }
 
-const keyOf = ({ scope }: Claim) => scope.at(-1) as string
-
-/** Those that are not refused. By key: two calls that share several take their locks in one order. */
+/** Those that are not refused. */
 function claimingOf({ items, plan }: Planned) {
   return items.flatMap(({ act, applied, from, to }) => {
     const { claim } = act
@@ -160,7 +159,7 @@ function claimingOf({ items, plan }: Planned) {
 }
 
 function planOf(
-  { database, acts, known }: { database: string; acts: SlotAct[]; known: Snapshot | undefined },
+  { database, acts, isRemembered }: { database: string; acts: SlotAct[]; isRemembered: boolean },
   snapshot: Snapshot,
   now: number,
 ): Planned {
@@ -171,7 +170,7 @@ function planOf(
     const applied = appliedOf(act, plan, snapshot)
     return { act, applied, from, to: plan.steps.length }
   })
-  return { database, version, now, known, snapshot, plan, items }
+  return { database, version, now, snapshot, isRemembered, plan, items }
 }
 
 function appliedOf({ writes }: SlotAct, plan: Plan, { configIntact }: Snapshot): Applied[] | Error {
@@ -243,7 +242,8 @@ export async function writePlanned<Result>(
     const result = work(plan, snapshot as Snapshot)
     const { version, now } = document
     if (isDryRun || !plan.hasWrites()) return { result, plan, now, version, committed: undefined, events: [] }
-    const written = await writeSteps(sql, writer, { database, version, now, steps: plan.steps })
+    const planned = { database, version, now, steps: plan.steps, snapshot: snapshot as Snapshot, isRemembered: false }
+    const written = await writeSteps(sql, writer, planned)
     if (written.outcome === 'done') return { result, plan, now, version, committed: written, events: written.events }
     if (written.outcome !== 'moved' || performance.now() > until) throw refusalOf(written, writer.databasesMax)
   }

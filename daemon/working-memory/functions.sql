@@ -53,12 +53,13 @@ language sql stable parallel safe as $$
 $$;
 
 -- What writes of one instance are planned on, one row for each database in their order. texts: only of the keys in
--- p_wanted, whose database has the same number in p_wanted_database. intact: null when all slots are. Called by
--- readDocuments(). No locks: wm_commit refuses when the version has moved. Cost: as wm_list_each.
+-- p_wanted, whose database has the same number in p_wanted_database. intact: null when all slots are. config_version:
+-- the one that the head says was put. `stable`, as wm_list_each. Called by readDocuments(). No locks: wm_commit refuses
+-- when document or configuration has moved. Cost: as wm_list_each.
 create or replace function loci.wm_snapshot(p_instance text, p_database text[], p_wanted_database int[], p_wanted text[])
 returns table (version bigint, now timestamptz, evictions bigint, keys text[], versions bigint[], expires timestamptz[], metas text[],
   texts text[], intact boolean[], digest bytea, service text, sent text, config_version bigint, config_intact boolean, cycle bigint)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_doc loci.working_memory;
@@ -68,7 +69,8 @@ begin
   now := date_trunc('milliseconds', clock_timestamp());
   for i in 1 .. cardinality(p_database) loop
     select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database[i];
-    cycle := coalesce((select h.cyc_total from loci.databases h where h.instance_id = p_instance and h.name = p_database[i]), 0);
+    select h.cyc_total, h.wm_config into cycle, config_version from loci.databases h where h.instance_id = p_instance and h.name = p_database[i];
+    cycle := coalesce(cycle, 0); config_version := coalesce(config_version, 0);
     version := coalesce(v_doc.version, 0); evictions := coalesce(v_doc.evictions, 0);
     keys := coalesce(v_doc.keys, '{}'); versions := coalesce(v_doc.versions, '{}'); expires := coalesce(v_doc.expires, '{}');
     metas := coalesce(v_doc.metas, '{}'); digest := coalesce(v_doc.digest, '');
@@ -84,7 +86,7 @@ begin
           array_agg(case when s.intact then s.expires end order by s.n), array_agg(case when s.intact then s.meta end order by s.n)
         into intact, versions, expires, metas from loci.wm_slots(v_doc) s;
     end if;
-    select c.service, c.sent, c.version, c.intact into service, sent, config_version, config_intact
+    select c.service, c.sent, c.intact into service, sent, config_intact
       from loci.config_layers(p_instance, p_database[i], 'working-memory') c;
     return next;
   end loop;
@@ -94,10 +96,11 @@ $$;
 -- Does the steps of a plan, database by database. A database whose document is not of the version that was planned on
 -- is left alone: outcome moved. Else: done (versions and digests, one for each step of it, and the digest of the whole
 -- document), or what enter_database() answered. Steps: put (p_rest, p_meta, p_expires, p_value_mac) and remove (p_why:
--- an eviction; null: deleted), each with the number of its database in p_database. p_digest: of the document that was
--- remembered and planned on, null where it was read for this; what was remembered must also fit by content, by the
--- service's configuration (p_service) and the database's (p_config, its version), and by the clock: else moved. Called
--- by wm_commit, wm_commit_acts and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls
+-- an eviction; null: deleted), each with the number of its database in p_database. The service's configuration
+-- (p_service) and the database's (p_config, its version) must be those that were planned on, else moved. p_digest: of
+-- the document that was remembered and planned on, null where it was read for this; what was remembered must also fit
+-- by content and by the clock, and its configuration must be intact: else moved. Called by wm_commit, wm_commit_acts
+-- and writeSteps(). Locks: enter_database(), then rows, due work, totals; whoever calls
 -- appends the events, last.
 create or replace function loci.wm_write(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
@@ -141,13 +144,14 @@ begin
       v_is_whole := v_doc.version is null or v_doc.digest = loci.document_digest(v_doc.instance_id, v_doc.database, v_doc.version,
         v_doc.evictions, v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires, v_doc.metas, v_doc.digests, v_doc.soonest, v_doc.weeks,
         v_doc.week_bytes);
-      if p_digest[v_n] is not null and not v_is_service_read then
+      if not v_is_service_read then
         v_is_service_read := true;
         select (i.config -> 'working_memory')::text into v_service from loci.instances i where i.id = p_instance;
       end if;
-      if p_digest[v_n] is not null and not (v_is_whole and coalesce(v_doc.digest, '') = p_digest[v_n]
-          and p_now[v_n] between clock_timestamp() - interval '1500 milliseconds' and clock_timestamp() + interval '100 milliseconds'
-          and p_service[v_n] is not distinct from v_service and coalesce(loci.wm_config_version(p_instance, database) = p_config[v_n], false)) then
+      if p_service[v_n] is distinct from v_service or p_config[v_n] is distinct from coalesce((v_entered.head).wm_config, 0)
+          or (p_digest[v_n] is not null and not (v_is_whole and coalesce(v_doc.digest, '') = p_digest[v_n]
+            and p_now[v_n] between clock_timestamp() - interval '1500 milliseconds' and clock_timestamp() + interval '100 milliseconds'
+            and coalesce(loci.wm_config_version(p_instance, database) = p_config[v_n], false))) then
         outcome := 'moved';
       else
         outcome := 'done';

@@ -1,12 +1,6 @@
 // Slots by key, the list and the statistics. Reads and writes of one instance that arrive together share a call.
 
-import {
-  type Claim,
-  type Claims,
-  inProgress,
-  REPEAT_ERRORS,
-  tooManyAnswers,
-} from '@loci/acts/idempotency/idempotency.ts'
+import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, reply, route } from '@loci/chassis/route.ts'
 import { keyParams } from '@loci/contract/kv.ts'
@@ -31,7 +25,7 @@ import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { macsOf } from '../databases/macs.ts'
 import type { Quota } from '../databases/quota.ts'
 import { versionOf } from '../databases/versions.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
+import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed, settledAnswer } from '../idempotency/store.ts'
 import { type ActResult, commitWrites, configOf, type SlotAct, type SlotWritten } from './commits.ts'
 import { noSlot, slotDamaged, type Write } from './document.ts'
@@ -88,7 +82,7 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
     const result = await acts.add(instance.id, act).catch((error) => {
       throw claim && isClaimed(error) ? inProgress() : error
     })
-    if (result === 'answers') throw tooManyAnswers('instance', ANSWERS_MAX)
+    if (result === 'answers') throw tooManyKept(instance)
     if (result instanceof Error) throw result
     return result
   }

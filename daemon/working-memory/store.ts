@@ -12,7 +12,6 @@ import type { ConfigLayers } from '../databases/config/store.ts'
 import type { Macs } from '../databases/macs.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
-import { ANSWERS_MAX } from '../idempotency/idempotency.ts'
 import { claimValues } from '../idempotency/store.ts'
 import type { Document, Resident, Step } from './document.ts'
 import type { Meta } from './slots.ts'
@@ -58,7 +57,7 @@ export interface Snapshot extends ConfigLayers {
   document: Document
   /** Of the whole document; of another length while a slot is damaged. */
   digest: Buffer
-  /** 0: none was sent. */
+  /** As the head says; 0: none was sent. */
   configVersion: number
   evictions: number
 }
@@ -129,8 +128,9 @@ export interface PlannedSteps {
   version: number
   now: number
   steps: readonly Step[]
-  /** What was remembered of the document and planned on; undefined where it was read for this. */
-  known?: Pick<Snapshot, 'digest' | 'service' | 'configVersion'> | undefined
+  snapshot: Pick<Snapshot, 'digest' | 'service' | 'configVersion'>
+  /** Whether the snapshot was remembered; else it was read for this. */
+  isRemembered: boolean
 }
 
 /** The claim of an act, which is the steps `from` to `to` of its database, and what is kept of its answer. */
@@ -180,10 +180,10 @@ export async function commitSteps(
             name: 'wm_commit_acts',
             text: `select claim, database, outcome, versions, digests, digest
               from loci.wm_commit_acts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                $19, $20, $21, $22, $23, $24, $25, $26)`,
+                $19, $20, $21, $22, $23, $24, $25)`,
             values: [
               ...values,
-              ...[ANSWERS_MAX, claims[0]?.scope[2], claims[0]?.sealedWith],
+              ...[claims[0]?.scope[2], claims[0]?.sealedWith],
               ...claimValues(claims),
               claimed.map(({ from }) => from),
               claimed.map(({ to }) => to),
@@ -220,9 +220,9 @@ function stepValues({ instanceId, databasesMax, macs }: Writer, plans: PlannedSt
     databasesMax,
     plans.map(({ database }) => database),
     plans.map(({ version }) => version),
-    plans.map(({ known }) => known?.digest ?? null),
-    plans.map(({ known }) => known?.service ?? null),
-    plans.map(({ known }) => known?.configVersion ?? null),
+    plans.map(({ snapshot, isRemembered }) => (isRemembered ? snapshot.digest : null)),
+    plans.map(({ snapshot }) => snapshot.service),
+    plans.map(({ snapshot }) => snapshot.configVersion),
     plans.map(({ now }) => new Date(now)),
     steps.map(({ database }) => database),
     ...stepColumns(

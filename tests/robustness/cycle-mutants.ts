@@ -47,7 +47,7 @@ function lateEdits(before: string, later: string): Edit[] {
     },
     {
       file: 'daemon/cycles/store.ts',
-      from: 'const keyOf = ({ claim }: NewCycle)',
+      from: '/** Nothing was done yet: those whose claim',
       to: `async function late<Row extends object>(pool: Pool, statement: any): Promise<{ rows: Row[] }> {
   const client = await pool.client()
   const pause = () => new Promise((resolve) => setTimeout(resolve, ${LATE_MS}))
@@ -62,7 +62,7 @@ function lateEdits(before: string, later: string): Edit[] {
   }
 }
 
-const keyOf = ({ claim }: NewCycle)`,
+/** Nothing was done yet: those whose claim`,
     },
   ]
 }

@@ -241,7 +241,7 @@ async function plans(report: Report, { world, twins }: Scene): Promise<void> {
       needs: [/Index Cond: \(\(instance_id = .*name = /, /Index Cond: \(\(instance_id = .*key = /],
     },
     {
-      call: `loci.claim_keys(${id}, 'POST /x', 10000, array['default'], array['holder'], array['key'])`,
+      call: `loci.claim_keys(${id}, 'POST /x', array['default'], array['holder'], array['key'])`,
       settings: `set loci.instance = ${id};`,
       needs: [/using idempotency_pkey/, /Index Cond: \(\(instance_id = .*database = .*route = .*holder = .*key = /],
     },

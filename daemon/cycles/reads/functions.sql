@@ -56,22 +56,23 @@ $$;
 -- What a cycle is computed on beside the index. `stable`: it sees the snapshot of the statement that calls it together
 -- with mem_index. number: of the last cycle. slots: as in wm_snapshot, with every text; record_seqs: the numbers of the
 -- records that slots stand for, 0 where one no longer holds. known: one of cycle_known for each observation. due:
--- records that are due within the window, at most p_due_max and until they have p_bytes_max. config_put: the version
--- that the head says was put. pending: how many events wait. What is not there is null. Called by readStates(): every
--- cycle. Cost: the document, one index read for each slot with a record, and some for each observation. What is read
--- goes straight to where it is answered: an expression that is evaluated once in a transaction costs what it takes to
--- set it up.
+-- records that are due within the window, at most p_due_max and until they have p_bytes_max. settings: which
+-- configurations these are (cycle_settings). pending: how many events wait. What is not there is null. Called by
+-- readStates(): every cycle. Cost: the document, one index read for each slot with a record, and some for each
+-- observation. What is read goes straight to where it is answered: an expression that is evaluated once in a
+-- transaction costs what it takes to set it up.
 create or replace function loci.cycle_read(p_instance text, p_database text, p_source_event text[], p_value text[], p_key text[],
   p_supersedes text[], p_context text[], p_same text[], p_lead_ms float8, p_grace_ms float8, p_due_max int, p_bytes_max bigint,
   out at timestamptz, out number bigint, out version bigint, out document_digest bytea, out keys text[], out versions bigint[],
   out expires timestamptz[], out metas text[], out slot_texts text[], out intact boolean[], out record_seqs bigint[],
-  out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean, out config_put bigint,
+  out wm_service text, out wm_sent text, out wm_intact boolean, out config_version bigint, out config_intact boolean, out settings text,
   out focus text, out focus_at timestamptz, out contexts bigint, out open_context bigint, out open_position int, out open_at timestamptz,
   out known text, out due text, out pending bigint)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_focus_seq bigint;
   v_focus loci.cycles;
+  v_config bigint;
   v_wm_config bigint;
   v_is_whole boolean;
   v_known text[] := '{}';
@@ -81,7 +82,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   at := date_trunc('milliseconds', clock_timestamp());
   select h.cyc_total, h.prj_pending, h.mem_contexts, h.mem_open_context, h.mem_open_position, h.mem_open_at, h.cyc_focus_seq, h.wm_config, h.cyc_config
-    into number, pending, contexts, open_context, open_position, open_at, v_focus_seq, v_wm_config, config_put
+    into number, pending, contexts, open_context, open_position, open_at, v_focus_seq, v_wm_config, v_config
     from loci.databases h where h.instance_id = p_instance and h.name = p_database and h.erasing_since is null;
   select w.version, w.digest, w.keys, w.versions, w.expires, w.metas, w.texts, w.digest = loci.wm_digest(w) and w.database = p_database
     into version, document_digest, keys, versions, expires, metas, slot_texts, v_is_whole
@@ -106,7 +107,8 @@ begin
   if v_wm_config is not null then
     select c.sent, c.intact into wm_sent, wm_intact from loci.config_layers(p_instance, p_database, 'working-memory') c;
   end if;
-  if config_put is not null then
+  settings := loci.cycle_settings(p_instance, v_config, v_wm_config);
+  if v_config is not null then
     select c.version, c.intact into config_version, config_intact from loci.config_layers(p_instance, p_database, 'cognitive') c;
   end if;
   if v_focus_seq is not null then

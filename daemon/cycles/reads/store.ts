@@ -70,8 +70,8 @@ export interface CycleState extends IndexState {
   recordSeqs: number[]
   slotConfig: ConfigLayers
   configVersion: number
-  /** The version that the head says was put, 0 for none: what the commit compares. */
-  configPut: number
+  /** Which configurations these are: the commit compares it. */
+  settings: string
   configIntact: boolean
   focus: string | null
   focusAt: Date | null
@@ -105,7 +105,7 @@ interface StateRow extends IndexRow {
   wmSent: string | null
   wmIntact: boolean
   configVersion: number | null
-  configPut: number | null
+  settings: string
   configIntact: boolean
   focus: string | null
   focusAt: Date | null
@@ -147,7 +147,7 @@ export async function readStates(sql: Sql, instanceId: string, asks: readonly St
     text: `select ${INDEX_COLUMNS}, at, number, version, document_digest as "documentDigest", keys, versions, expires,
         '[' || array_to_string(metas, ',', 'null') || ']' as metas, '[' || array_to_string(slot_texts, ',', 'null') || ']' as "slotTexts", intact,
         record_seqs as "recordSeqs", wm_service as "wmService", wm_sent as "wmSent",
-        wm_intact as "wmIntact", config_version as "configVersion", config_put as "configPut", r.config_intact as "configIntact", focus, focus_at as "focusAt",
+        wm_intact as "wmIntact", config_version as "configVersion", settings, r.config_intact as "configIntact", focus, focus_at as "focusAt",
         contexts, open_context as "openContext", open_position as "openPosition", open_at as "openAt", known, due, pending
       from rows from (json_to_recordset($2::json)
             as (database text, first int, last int, lead float8, grace float8, max int, have bigint))
@@ -183,7 +183,7 @@ function stateOf(row: StateRow): CycleState {
     readBytes: [row.known, row.due, row.slotTexts].reduce((sum, text) => sum + (text?.length ?? 0), 0),
     slotConfig: { service: row.wmService, sent: row.wmSent, configIntact: row.wmIntact },
     configVersion: row.configVersion ?? 0,
-    configPut: row.configPut ?? 0,
+    settings: row.settings,
     contexts: row.contexts ?? 0,
     known: JSON.parse(row.known) as KnownRow[],
     due: JSON.parse(row.due) as RecordRow[],

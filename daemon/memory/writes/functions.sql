@@ -15,7 +15,7 @@
 -- commitRecords(): every write. Locks: those of claim_keys, enter_database, then rows, due work, totals, keep_answers,
 -- the head of events, in this order. Cost: mem_write_one or mem_write_plain, and mem_write_open for each database that
 -- these leave.
-create or replace function loci.mem_write_acts(p_instance text, p_databases_max bigint, p_answers_max bigint, p_act int[], p_nth int[],
+create or replace function loci.mem_write_acts(p_instance text, p_databases_max bigint, p_act int[], p_nth int[],
   p_first int[], p_place int[], p_shared int[], p_database text[], p_id text[], p_key text[], p_source_event text[], p_context text[],
   p_value text[], p_override boolean[], p_supersedes text[], p_body text[], p_occurred timestamptz[], p_ttl_ms float8[], p_route text,
   p_sealed_with text, p_claim_act int[], p_claim_database text[], p_claim_holder text[], p_claim_key text[], p_claim_fingerprint text[])
@@ -44,7 +44,7 @@ begin
   if v_is_claimed then
     perform set_config('loci.instance', p_instance, true);
     for claim, outcome in select c.claim, c.outcome
-      from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c
+      from loci.claim_keys(p_instance, p_route, p_claim_database, p_claim_holder, p_claim_key) c
     loop
       return next;
     end loop;

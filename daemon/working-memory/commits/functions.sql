@@ -31,7 +31,7 @@ comment on function loci.wm_commit is 'without enter_database: wm_write enters';
 -- keep_answers, the head of events, in this order.
 create or replace function loci.wm_commit_acts(p_instance text, p_databases_max bigint, p_database text[], p_version bigint[],
   p_digest bytea[], p_service text[], p_config bigint[], p_now timestamptz[], p_step_database int[], p_op text[], p_key text[], p_rest text[], p_meta text[],
-  p_expires timestamptz[], p_why text[], p_value_mac text[], p_answers_max bigint, p_route text, p_sealed_with text, p_claim_database text[],
+  p_expires timestamptz[], p_why text[], p_value_mac text[], p_route text, p_sealed_with text, p_claim_database text[],
   p_claim_holder text[], p_claim_key text[], p_claim_fingerprint text[], p_claim_from int[], p_claim_to int[], p_claim_writes text[])
 returns table (claim int, database text, outcome text, versions bigint[], digests bytea[], digest bytea)
 language plpgsql as $$
@@ -45,7 +45,7 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   return query select c.claim, null::text, c.outcome, null::bigint[], null::bytea[], null::bytea
-    from loci.claim_keys(p_instance, p_route, p_answers_max, p_claim_database, p_claim_holder, p_claim_key) c;
+    from loci.claim_keys(p_instance, p_route, p_claim_database, p_claim_holder, p_claim_key) c;
   if found then
     return;
   end if;

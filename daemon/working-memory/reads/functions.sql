@@ -1,11 +1,12 @@
 -- Reads of slots: the list, and slots by their keys. No locks.
 
 -- Lists of one instance that arrived together, one row for each in their order. slots: their texts with commas between.
--- What has expired is left out, and so is what does not fit its digest; that is named. Called by listSlots(): every
+-- What has expired is left out, and so is what does not fit its digest; that is named. `stable`: all its statements see
+-- the snapshot of the call, so that version, slots and configuration are of one moment. Called by listSlots(): every
 -- list. No locks. Cost: three reads by primary keys and one hash over the document for each.
 create or replace function loci.wm_list_each(p_instance text, p_database text[])
 returns table (version bigint, count int, slots text, damaged text[], service text, sent text, config_intact boolean)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_is_whole boolean;

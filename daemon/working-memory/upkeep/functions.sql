@@ -163,8 +163,9 @@ end
 $$;
 comment on function loci.wm_erase is 'without enter_database: called in the transaction of mem_erase, which has entered';
 
--- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days (CONTRACT 7). Called
--- at each start and by a job. Locks: an advisory lock of its own; it gives up on a table after 200 ms.
+-- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days. Called at each start
+-- and by a job. Locks: an advisory lock of its own. A partition is attached, not made as one, because that waits for
+-- nobody who writes or reads; one that cannot be dropped within 200 ms, under a backup, is left for the next time.
 create or replace function loci.keep_slot_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare
@@ -178,19 +179,23 @@ begin
       select generate_series(date_trunc('week', now()) - interval '1 week', date_trunc('week', now()) + interval '3 weeks', interval '1 week')::date
     loop
       v_name := format('%s_%s', v_table, to_char(v_week, 'YYYYMMDD'));
-      if to_regclass('loci.' || v_name) is null then
-        execute format('create table loci.%I partition of loci.%I for values from (%L) to (%L)', v_name, v_table, v_week, v_week + 7);
-        execute format('alter table loci.%I enable row level security', v_name);
-        execute format('alter table loci.%I force row level security', v_name);
-        execute format('create policy one_instance on loci.%I using (instance_id = nullif(current_setting(''loci.instance'', true), ''''))', v_name);
-      end if;
+      continue when to_regclass('loci.' || v_name) is not null;
+      execute format('create table loci.%I (like loci.%I including all)', v_name, v_table);
+      execute format('alter table loci.%I enable row level security', v_name);
+      execute format('alter table loci.%I force row level security', v_name);
+      execute format('create policy one_instance on loci.%I using (instance_id = nullif(current_setting(''loci.instance'', true), ''''))', v_name);
+      execute format('alter table loci.%I attach partition loci.%I for values from (%L) to (%L)', v_table, v_name, v_week, v_week + 7);
     end loop;
     for v_name in
       select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = ('loci.' || v_table)::regclass and c.relname ~ '_\d{8}$'
         and loci.week_dropped(to_date(right(c.relname, 8), 'YYYYMMDD')) < now()
     loop
-      execute format('drop table loci.%I', v_name);
+      begin
+        execute format('drop table loci.%I', v_name);
+      exception when lock_not_available then
+        raise warning 'loci.% is in use and is dropped later', v_name;
+      end;
     end loop;
   end loop;
 end

@@ -22,7 +22,7 @@ export interface Outcome {
   issued?: string
   /** What is kept in place of the body: content stands as a reference, and `fill` brings it back. */
   kept?: object
-  /** Runs once the answer is kept: what takes the head of events, which is the last lock of all. */
+  /** Runs once the answer is kept: what takes the heads of audit and events, which are the last locks of all. */
   last?: (sql: Sql) => Promise<void>
 }
 
@@ -233,10 +233,10 @@ function replyOf({ status, body, headers = {} }: Outcome): Reply {
   return reply(status, body, headers)
 }
 
-export function tooManyAnswers(owner: 'instance' | 'organization', max: number): ApiError {
+export function tooManyAnswers(owner: 'instance' | 'organization', max: number, why = 'as many as it may'): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    `The ${owner} keeps the answers of ${max} Idempotency-Keys, as many as it may; each is kept for 24 hours. Send no key, or wait.`,
+    `The ${owner} keeps the answers of ${max} Idempotency-Keys, ${why}; each is kept for 24 hours. Send no key, wait, or choose a larger plan.`,
     { retryAfterMs: 60_000 },
   )
 }
