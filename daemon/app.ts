@@ -8,10 +8,11 @@ import { overloaded } from '@loci/chassis/limiter.ts'
 import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { type AppOptions, createChassis, serve } from '@loci/chassis/serve.ts'
+import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
-import { pingDatabase, readProblem } from '@loci/postgres/watch.ts'
+import { listPartitionGaps, pingDatabase, probeSpace, readOldestSnapshot, readProblem } from '@loci/postgres/watch.ts'
 import { adminAccess } from './access/admin.ts'
 import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability-access.ts'
@@ -98,6 +99,17 @@ export async function createDaemon(options: DaemonOptions) {
   const { sealingKeys } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
+  const keepPartitions = async () => {
+    await keepEventPartitions(background)
+    await keepSlotPartitions(background)
+    await keepAuditPartitions(background)
+  }
+  const store = createStoreHealth({
+    ...{ lifecycle, metrics, keepPartitions },
+    probeSpace: () => probeSpace(background),
+    readOldestSnapshot: () => readOldestSnapshot(background),
+    listPartitionGaps: () => listPartitionGaps(background),
+  })
   const open = poolOpener(settings, {
     onError: (error) =>
       log.warn(
@@ -106,6 +118,8 @@ export async function createDaemon(options: DaemonOptions) {
       ),
     // What a commit of this process wakes at once; other replicas find it by polling.
     wake: (topic, ...ids) => topic === 'events' && ids.forEach(follower.wake),
+    onFailure: store.note,
+    keepPartitions,
   })
   const pool = open('loci-daemon', settings.databaseConnectionsMax)
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
@@ -134,14 +148,15 @@ export async function createDaemon(options: DaemonOptions) {
   const failures = createFailures(settings.unauthenticatedPerMinute)
   const requireServed = servedBy(authority, settings.feedStaleS)
   const known = { authority, failures, rates, uses, trustedProxies, requireServed }
+  const isStoreAway = () => store.worst()?.status === 'down'
   const access = {
-    ...capabilityAccess({ ...known, legacyJwt: legacyJwtOf(settings) }),
+    ...capabilityAccess({ ...known, legacyJwt: legacyJwtOf(settings), isStoreAway }),
     partner: partnerAccess(known),
   }
   const management = managementOf(settings)
   const join = management && createJoin({ ...management, lifecycle, log })
   const ping = () => pingDatabase(background)
-  const states = createStates({ switches, lifecycle, routes: () => routes, ping })
+  const states = createStates({ switches, lifecycle, routes: () => routes, ping, store })
   const keys = createInstanceKeys(pool, sealingKeys)
   const claims = createInstanceClaims(keys)
   const act = createInstanceActs(pool, shares, keys)
@@ -171,7 +186,11 @@ export async function createDaemon(options: DaemonOptions) {
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
-    ...conductorRoutes({ systemRead: access.capability('system:read'), version, routes: () => routes }),
+    ...conductorRoutes({
+      systemRead: access.capability('system:read', { knownSuffices: true }),
+      version,
+      routes: () => routes,
+    }),
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),
     ...auditRoutes({ admin, operator: access.operator('operate'), pool }),
     ...revocationRoutes({ admin, pool: beat, catchUp }),
@@ -203,9 +222,7 @@ export async function createDaemon(options: DaemonOptions) {
     threads: [index],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
-      await keepAuditPartitions(background)
-      await keepSlotPartitions(background)
-      await keepEventPartitions(background)
+      await keepPartitions()
       switches.accept(await listSwitches(background))
       await catchUp()
       await join?.ask(signal)
@@ -239,6 +256,7 @@ export async function createDaemon(options: DaemonOptions) {
           failure: 'a cycle that was due did not run; retrying',
         },
       ),
+      ...store.jobs,
       ...instanceKeyJobs(background, sealingKeys),
       ...idempotencyJobs(background),
       ...auditJobs(background),

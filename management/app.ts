@@ -8,11 +8,12 @@ import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import type { Route } from '@loci/chassis/route.ts'
 import { createSealer } from '@loci/chassis/sealing.ts'
 import { type AppOptions, createChassis, type Serving, serve } from '@loci/chassis/serve.ts'
+import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { createWaiting } from '@loci/chassis/waiting.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
-import { readProblem } from '@loci/postgres/watch.ts'
+import { listPartitionGaps, probeSpace, readOldestSnapshot, readProblem } from '@loci/postgres/watch.ts'
 import { createAttempts } from './access/attempts.ts'
 import { callerAccess } from './access/caller.ts'
 import { cellAccess } from './access/cell.ts'
@@ -60,13 +61,20 @@ import type { ManagementSettings } from './settings.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
-import { warmUp } from './warm.ts'
+import { keepAllPartitions, warmUp } from './warm.ts'
 
 export async function createManagement(options: AppOptions<ManagementSettings>): Promise<Serving> {
   const { settings, log, version } = options
   const { sealingKeys, publicUrl, regions } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
+  const keepPartitions = () => keepAllPartitions(background)
+  const store = createStoreHealth({
+    ...{ lifecycle, metrics, keepPartitions },
+    probeSpace: () => probeSpace(background),
+    readOldestSnapshot: () => readOldestSnapshot(background),
+    listPartitionGaps: () => listPartitionGaps(background),
+  })
   const open = poolOpener(settings, {
     onError: (error) =>
       log.warn(
@@ -74,6 +82,8 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
         'an idle connection failed and is replaced, or waking waiters after a commit failed; error says which',
       ),
     wake: (topic, ...ids) => wakes[topic]?.(...ids),
+    onFailure: store.note,
+    keepPartitions,
   })
   const pool = open('loci-management', settings.databaseConnectionsMax)
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
@@ -119,7 +129,8 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
   })
   const alarms = createAlarms({ pool, log, metrics })
   const billingOfTenants = { onTenantMade: applyParkedOf, onTenantClosed: saveOrganizationPlanOf }
-  const parts = () => ({ postgres: lifecycle.state === 'degraded' ? 'down' : 'running' })
+  // Started means that it has answered once; before that nobody is told of parts.
+  const parts = () => ({ postgres: store.worst()?.status ?? 'running' })
 
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: [''], parts }),
@@ -164,6 +175,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     warm: () => warmUp({ sql: background, sealer, peppers: sealingKeys.map(({ id }) => id), log }),
     beat: { everyMs: 1_000, ask: () => readProblem(background) },
     jobs: [
+      ...store.jobs,
       ...reconciler.jobs,
       ...billingJobs(background, log),
       ...keyJobs(background, sealer),

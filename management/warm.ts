@@ -26,8 +26,7 @@ export async function warmUp({ sql, sealer, peppers, log }: WarmOptions): Promis
   await requireOpenable(sql, sealer).catch((error) => {
     throw error instanceof SealingKeyMissing ? new StartRefused([error.message]) : error
   })
-  await keepAuditPartitions(sql)
-  await keepEventPartitions(sql)
+  await keepAllPartitions(sql)
   await keepKeys(sql, sealer)
   const restoredAt = await noteEpoch(sql)
   const dead = await countApiKeysBeyond(sql, peppers)
@@ -41,4 +40,10 @@ export async function warmUp({ sql, sealer, peppers, log }: WarmOptions): Promis
       { count: dead },
       'API keys were made under a sealing key that is no longer in LOCI_SEALING_KEYS: they are refused with 401. Add that key again, or rotate them',
     )
+}
+
+/** Of now and of the time ahead, in every table that has some. */
+export async function keepAllPartitions(sql: Pool): Promise<void> {
+  await keepEventPartitions(sql)
+  await keepAuditPartitions(sql)
 }

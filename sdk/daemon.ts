@@ -413,7 +413,7 @@ export type DaemonOperations = {
       200: EntryDeleted
     }
   }
-  /** Write, commit and read back a probe; how durable the store is and what it holds. */
+  /** Write, commit and read back a probe; how durable the store is and what it holds. A store that does not answer is `failed`. */
   'GET /v1/kv/health': {
     given: {}
     answers: {
@@ -1123,18 +1123,19 @@ export type KvConsistency = {
 
 export type KvHealth = {
   status: 'ok' | 'degraded' | 'failed' | Other
+  detail?: string
   engine: 'postgresql'
-  engineVersion: string
-  schemaVersion: number
+  engineVersion: string | null
+  schemaVersion: number | null
   probe: {
     writeMs: number | null
     commitMs: number | null
     readMs: number | null
   }
   durability: {
-    fsync: string
-    synchronousCommit: string
-    dataChecksums: string
+    fsync: string | null
+    synchronousCommit: string | null
+    dataChecksums: string | null
   }
   replication: ({
     name: string

@@ -102,6 +102,8 @@ export interface Authority {
   isRevoked(capability: Pick<Capability, 'root' | 'jtis'>): boolean
   /** Synchronous if it is cached and the cache is not stale. */
   findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
+  /** The cached one, however old the cache is. */
+  knownInstance(id: string): Instance | undefined
   /** The cached one if it is good; else what the database has by now, so a 401 is never older than the request. */
   findPartnerCredential(
     id: string,
@@ -249,6 +251,7 @@ export function createAuthority({
       if (isStale()) return loadInstance(id)
       return instances.find(id) ?? (isMissed(id) ? undefined : rememberInstance(id))
     },
+    knownInstance: (id) => instances.find(id),
     findPartnerCredential(id, isGood) {
       const cached = isStale() ? undefined : partners.find(id)
       return cached && isGood(cached) ? cached : loadPartner(id)

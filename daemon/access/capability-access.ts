@@ -20,6 +20,7 @@ import type { Access, Arrival } from '@loci/chassis/route.ts'
 import type { ErrorCode } from '@loci/contract/errors.ts'
 import { HEADER } from '@loci/contract/headers.ts'
 import { type Domain, type Effect, OPERATIONS, type Operation, type OperationKind } from '@loci/contract/operations.ts'
+import { storeTroubleOf } from '@loci/contract/store-trouble.ts'
 import type { Authority, Instance } from './authority.ts'
 import type { LegacyJwt } from './legacy-jwt.ts'
 import { noCapability, otherCredential } from './misplaced.ts'
@@ -53,6 +54,8 @@ export interface CapabilityOptions {
   /** Default: none. */
   trustedProxies?: AddressSet
   requireServed: RequireServed
+  /** Whether the last beat got no answer of PostgreSQL. */
+  isStoreAway?(): boolean
   nowMs?: () => number
 }
 
@@ -101,6 +104,11 @@ interface CapabilityDemand {
   servedByHandler?: boolean
   /** In units of the plan's rate (rates.ts), where it is more than 1. */
   cost?: number
+  /**
+   * While PostgreSQL does not answer, what this replica last knew decides: for routes that tell how the replica is and
+   * show nothing that is stored. A revocation of the time without PostgreSQL does not close them.
+   */
+  knownSuffices?: boolean
 }
 
 interface Cached {
@@ -128,6 +136,7 @@ export function capabilityAccess({
   legacyJwt,
   trustedProxies = addressSet([]),
   requireServed,
+  isStoreAway = () => false,
   nowMs = Date.now,
 }: CapabilityOptions): CapabilityAccess {
   const credentials = createCache<Cached>(CREDENTIALS_BYTES_MAX)
@@ -293,8 +302,15 @@ export function capabilityAccess({
     /** Every link is looked up in the database, so all of them are verified first. */
     async function byDatabase(arrival: Arrival, presented: Presented): Promise<Caller> {
       const capability = capabilityOf(arrival, presented)
-      await requireValidInDatabase(arrival, capability)
-      return admit(arrival, { capability }, await authority.findInstance(capability.root.svc), demand)
+      const known = demand.knownSuffices ? authority.knownInstance(capability.root.svc) : undefined
+      if (known && isStoreAway()) return admit(arrival, { capability }, known, demand)
+      try {
+        await requireValidInDatabase(arrival, capability)
+        return admit(arrival, { capability }, await authority.findInstance(capability.root.svc), demand)
+      } catch (error) {
+        if (!known || !storeTroubleOf(error)) throw error
+        return admit(arrival, { capability }, known, demand)
+      }
     }
   }
 

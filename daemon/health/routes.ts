@@ -36,9 +36,11 @@ export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Ro
         const results = await Promise.all(
           Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
         )
-        const isDown = results.some(([, { status }]) => status === 'down')
+        const isImpaired = results.some(([name, { status }]) =>
+          name === 'postgres' ? status !== 'ok' : status === 'down',
+        )
         return {
-          status: statusOf(lifecycle, isDown),
+          status: statusOf(lifecycle, isImpaired),
           checks: Object.fromEntries(results),
           latencyMs: Math.round(performance.now() - startedAt),
           timestamp: new Date().toISOString(),
@@ -60,8 +62,8 @@ export function healthRoutes({ lifecycle, inFlight, checks }: HealthOptions): Ro
   ]
 }
 
-function statusOf({ state }: Lifecycle, isDown: boolean): string {
+function statusOf({ state }: Lifecycle, isImpaired: boolean): string {
   if (state === 'draining' || state === 'stopped') return 'draining'
   if (state !== 'ready' && state !== 'degraded') return 'starting'
-  return isDown || state === 'degraded' ? 'degraded' : 'ok'
+  return isImpaired || state === 'degraded' ? 'degraded' : 'ok'
 }

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 422f60cdfbd5535c37dbd58bd67bceff7c088da155f2013ea292dc25288e5f50
+-- functions: 876d0c6350140650c57438df506ee370f22d0cecf830a17d3f73189ca8f9a4e8
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -20,6 +20,8 @@ export interface Switches extends SubserviceGate {
   row(name: string): SwitchRow
   counts(name: string): Counts
   isEnabled(name: string): boolean
+  /** False until PostgreSQL has answered for the first time. */
+  isRead(name: string): boolean
   /** Waits up to `withinMs` until this replica has no request of it in flight; true if there is none. */
   drained(name: string, withinMs: number): Promise<boolean>
 }
@@ -53,6 +55,7 @@ export function createSwitches(onChange: (row: SwitchRow) => void = () => {}): S
     row: rowOf,
     counts: countsOf,
     isEnabled: (name) => rowOf(name).enabled,
+    isRead: (name) => rows.has(name),
     enter(name) {
       const row = rowOf(name)
       if (!row.enabled) {

@@ -59,6 +59,16 @@ test('a store that cannot be reached is unavailable, by whatever word the driver
   assert.equal(toApiError(new DatabaseUnavailableError('x')).code, 'STORE_UNAVAILABLE')
 })
 
+// Found by a full disk: it was told as "PostgreSQL does not answer", as were a statement timeout and a wrong password.
+// Mutant: one message for two of them.
+test('a silent, a full, a slow, a read-only store and a refused login are told in different words', () => {
+  const told = ['ECONNREFUSED', '53100', '57014', '25006', '28P01'].map((code) => toApiError(thrown(code)))
+  assert.deepEqual([...new Set(told.map(({ code }) => code))], ['STORE_UNAVAILABLE'])
+  assert.equal(new Set(told.map(({ message }) => message)).size, told.length)
+  assert.match(String(told[1]?.message), /no space left/)
+  for (const { message } of told.slice(1)) assert.doesNotMatch(message, /does not answer/)
+})
+
 test('anything else is INTERNAL_ERROR and tells nothing of its cause', () => {
   const causes = [new Error('secret@example.com'), thrown('23505'), 'secret@example.com', undefined, null, 7, {}]
   for (const cause of causes) {

@@ -1,7 +1,8 @@
 // One error type for what a caller can act on, and one mapper that turns anything thrown into it.
 
 import { ERRORS, type ErrorCode } from '@loci/contract/errors.ts'
-import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
+import { type StoreTrouble, storeTroubleOf } from '@loci/contract/store-trouble.ts'
 
 interface ApiErrorOptions {
   hint?: string
@@ -110,7 +111,9 @@ export function failureOf(error: unknown, style: FailureStyle, hasBegun: boolean
     ? hasBegun
       ? unknownOutcome(error, style)
       : // A commit of access (a rate, a nonce) that was not answered.
-        new ApiError(...STORE_DOWN, { cause: error })
+        new ApiError('STORE_UNAVAILABLE', STORE_MESSAGES[storeTroubleOf((error as Error).cause) ?? 'silent'], {
+          cause: error,
+        })
     : toApiError(error, style.failureMessage)
   if (!style.failsWith500 || SENDERS_FAULT.has(refusal.status) || refusal.code === 'SUBSERVICE_DISABLED') return refusal
   // Payment providers repeat what got a 5xx; the specification knows no other status here.
@@ -138,9 +141,9 @@ function unknownOutcome(
 /** Anything thrown → the error answer. `INTERNAL_ERROR` is a bug: its message never carries the cause. */
 export function toApiError(error: unknown, failureMessage = FAILED): ApiError {
   if (error instanceof ApiError) return error
-  const code = codeOf(error)
-  const known = code === undefined ? undefined : (fromSqlState(code) ?? fromSocket(code))
-  const kind = known ?? fromMessage(error)
+  const trouble = storeTroubleOf(error)
+  if (trouble) return new ApiError('STORE_UNAVAILABLE', STORE_MESSAGES[trouble], { cause: error })
+  const kind = fromSqlState(codeOf(error) ?? '')
   if (kind) return new ApiError(kind[0], kind[1], { cause: error })
   return new ApiError('INTERNAL_ERROR', failureMessage, { cause: error })
 }
@@ -153,42 +156,28 @@ export function isSchemaGap(error: ApiError): boolean {
 type Kind = [ErrorCode, string]
 
 const BAD_REQUEST: Kind = ['VALIDATION_ERROR', 'The request cannot be read. Check its path, headers and body.']
-const STORE_DOWN: Kind = ['STORE_UNAVAILABLE', 'PostgreSQL does not answer. Nothing was done; try again.']
+/** Each says what an operator has to look at: docs/operations/postgresql.md has a row for each. */
+const STORE_MESSAGES: Record<StoreTrouble, string> = {
+  silent: 'PostgreSQL does not answer. Nothing was done; try again.',
+  refused: 'PostgreSQL refuses the login of this program. Nothing was done; its operator must mend role or password.',
+  full: 'PostgreSQL has no space left on its disk. Nothing was done; try again when its operator has made room.',
+  slow: 'A statement took PostgreSQL longer than it may and was cancelled. Nothing was done; try again.',
+  read_only: 'PostgreSQL is read-only at the moment. Nothing was done; try again.',
+  partition: 'PostgreSQL has no partition for this time yet, and it is being made. Nothing was done; try again.',
+}
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
-/** PostgreSQL's five-character codes (appendix A of its manual). */
+/** PostgreSQL's five-character codes (appendix A of its manual), beyond those of a store that is in trouble. */
 function fromSqlState(code: string): Kind | undefined {
-  if (!/^[0-9A-Z]{5}$/.test(code)) return undefined
   if (code === 'XX001' || code === 'XX002')
     return ['DATA_DAMAGED', 'The stored data cannot be read and is not shown as truth.']
   if (code === '55P03' || code === '40001' || code === '40P01')
     return ['OVERLOADED', 'Too many writers want the same rows. Nothing was done; try again.']
-  // 08 connection, 28 and 3D a role, password or database that is not right any more, 53 resources, 57 operator
-  // intervention (shutdown, statement timeout), 25006 read-only standby after a fail-over.
-  if (/^(08|28|3D|53|57)/.test(code) || code === '25006') return STORE_DOWN
   // A data exception is input that our schemas let through: the caller is told it is the request, and the log has the
   // rest.
-  if (code.startsWith('22')) return BAD_REQUEST
-  return undefined
-}
-
-function fromSocket(code: string): Kind | undefined {
-  // A certificate of the database that has expired or that nobody we know has signed.
-  if (/^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)) return STORE_DOWN
-  return /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(code)
-    ? STORE_DOWN
-    : undefined
-}
-
-/** The pool and the driver throw some failures without a code. */
-function fromMessage(error: unknown): Kind | undefined {
-  if (!(error instanceof Error)) return undefined
-  if (error instanceof DatabaseUnavailableError) return STORE_DOWN
-  const gone =
-    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable|Cannot use a pool after/
-  return gone.test(error.message) ? STORE_DOWN : undefined
+  return /^22[0-9A-Z]{3}$/.test(code) ? BAD_REQUEST : undefined
 }

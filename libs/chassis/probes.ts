@@ -29,12 +29,12 @@ interface ProbeOptions {
 
 export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOptions): Route[] {
   const scrape = cachedFor(METRICS_MS, () => metrics.registry.metrics())
-  // Once started it stays so, also when it must warm up again: it is not to be restarted for that.
+  // Once started it stays so, also when it must warm up again: it is not to be restarted for that. What was told to
+  // stop before it served never started, and knows no state of any part.
   let hasServed = false
   lifecycle.onMove(({ to }) => {
     hasServed ||= to === 'ready' || to === 'degraded'
   })
-  const isStarted = () => hasServed || lifecycle.state === 'draining' || lifecycle.state === 'stopped'
   const health = prefixes.flatMap((prefix) => [
     route(
       {
@@ -80,7 +80,7 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
         errors: ['STARTING'],
       },
       () => {
-        if (!isStarted()) throw new ApiError('STARTING', `The process is ${lifecycle.state}. Try again.`)
+        if (!hasServed) throw new ApiError('STARTING', `The process is ${lifecycle.state}. Try again.`)
         return { status: 'ok', services: parts() }
       },
     ),

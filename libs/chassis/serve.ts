@@ -5,7 +5,8 @@
 //   migrating   waits for a database with the schema of this release, as long as it takes
 //   warming     `warm` reads what the process must know. A failure is retried, for a database that is away for a moment
 //               is no reason to end; StartRefused ends the process
-//   ready       jobs run; `hold` can take it back to warming, and gives it free again
+//   ready       jobs run; `hold` can take it back to warming. Free again, it warms up before it is ready: the database
+//               is another one, perhaps of last week, without the partitions of today
 //   stopping    at any moment of the above. Nothing new begins, what runs ends, then jobs, then pools
 //
 // Never: ready after a stop, a pool closed under a job that runs.
@@ -20,6 +21,7 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { EXIT, StartRefused } from './program.ts'
 import type { Route } from './route.ts'
 import { createServer, type HttpServer, type ServerOptions } from './server.ts'
+import { phraseOf } from './store-health.ts'
 
 export interface ServeSettings {
   listen: { host: string; port: number }
@@ -123,12 +125,16 @@ export async function serve(chassis: Chassis, app: App): Promise<Serving> {
   let jobs: RunningJobs | undefined
   let heldBy: string | undefined
 
-  function requireFree(): void {
+  async function requireFree(): Promise<void> {
     const reason = app.hold?.()
     if (reason && !heldBy) log.warn({ component: 'lifecycle' }, reason)
     if (reason && (lifecycle.state === 'ready' || lifecycle.state === 'degraded')) lifecycle.move('warming', reason)
-    if (!reason && heldBy && lifecycle.state === 'warming') lifecycle.move('ready', 'everything is read again')
-    heldBy = reason
+    if (!reason && heldBy && lifecycle.state === 'warming') {
+      // A failure leaves it held, and the next beat tries again.
+      await app.warm(signal)
+      if (!isStopping() && !app.hold?.()) lifecycle.move('ready', 'everything is read again')
+    }
+    heldBy = app.hold?.()
   }
 
   async function becomeReady(): Promise<void> {
@@ -146,8 +152,8 @@ export async function serve(chassis: Chassis, app: App): Promise<Serving> {
     await warmUp(app, log, signal)
     if (isStopping()) return
     jobs = startJobs([beatJob(app, lifecycle, requireFree), ...app.jobs], log)
-    requireFree()
-    if (!heldBy) lifecycle.move('ready', 'everything is read')
+    await requireFree()
+    if (!heldBy && !isStopping()) lifecycle.move('ready', 'everything is read')
   }
 
   return {
@@ -189,21 +195,21 @@ async function warmUp({ warm }: App, log: Log, signal: AbortSignal): Promise<voi
 }
 
 /** What is reported is shown on open routes, so it is a fixed phrase: the driver's words name addresses and roles. */
-function beatJob({ beat }: App, lifecycle: Lifecycle, onBeat: () => void): Job {
+function beatJob({ beat }: App, lifecycle: Lifecycle, onBeat: () => Promise<void>): Job {
   return {
     name: 'postgres',
     everyMs: beat.everyMs,
-    failure: 'PostgreSQL does not answer; retrying',
+    failure: 'PostgreSQL does not answer as it should; retrying. error says why',
     async run() {
       try {
         const problem = await beat.ask()
         await beat.also?.()
         lifecycle.report('postgres', problem)
       } catch (error) {
-        lifecycle.report('postgres', 'does not answer')
+        lifecycle.report('postgres', phraseOf(error))
         throw error
       }
-      onBeat()
+      await onBeat()
     },
   }
 }

@@ -183,7 +183,12 @@ const table = {
     retryable: true,
     meaning: 'The process is at its limit of concurrent work; nothing was done.',
   },
-  STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The database does not answer; nothing was done.' },
+  STORE_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    meaning:
+      'The database does not answer, is too slow, full or read-only, or refuses the login: the message says which. Nothing was done.',
+  },
   SUBSERVICE_DISABLED: { status: 503, retryable: false, meaning: 'An operator switched this sub-service off.' },
   AUTHORITY_STALE: {
     status: 503,

@@ -81,12 +81,19 @@ export const entryBatchResult = z.object({ results: z.array(batchOutcome) }).met
 export const kvHealth = z
   .object({
     status: z.enum(['ok', 'degraded', 'failed']),
+    /** What is wrong, when it is `failed`. */
+    detail: z.string().optional(),
     engine: z.literal('postgresql'),
-    engineVersion: z.string(),
-    schemaVersion: z.int(),
+    /** null, as everything that only the store can say: it does not answer. */
+    engineVersion: z.string().nullable(),
+    schemaVersion: z.int().nullable(),
     /** null: not done, because the store is read-only. */
     probe: z.object({ writeMs: z.number().nullable(), commitMs: z.number().nullable(), readMs: z.number().nullable() }),
-    durability: z.object({ fsync: z.string(), synchronousCommit: z.string(), dataChecksums: z.string() }),
+    durability: z.object({
+      fsync: z.string().nullable(),
+      synchronousCommit: z.string().nullable(),
+      dataChecksums: z.string().nullable(),
+    }),
     replication: z.array(
       z.object({ name: z.string(), state: z.string(), lagBytes: z.number().nullable(), sync: z.string() }),
     ),

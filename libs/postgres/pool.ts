@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
+import { isPartitionMissing } from '@loci/contract/store-trouble.ts'
 import pg from 'pg'
 import { parseUrl, tlsOf } from './connection-url.ts'
 import { isStatementError, NotCommittedError, sqlState } from './errors.ts'
@@ -38,11 +39,20 @@ export interface PoolOptions {
   onError(error: Error): void
   /** What effects of a commit can wake. */
   wake?: Wake
+  /** Every failure of a statement or of a connection, for who counts them. */
+  onFailure?(error: unknown): void
+  /** Makes the partitions of now, on a connection of another pool. */
+  keepPartitions?(): Promise<void>
 }
 
 export interface Pool extends Sql {
   /** For who needs one session for several statements: whoever takes it must release it, in a finally. */
   client(): Promise<Client>
+  /**
+   * Whether the error was a missing partition and the partitions of now are made: what failed took no effect, and may
+   * succeed when it is done again. Missing after a restore of an old backup, a pause of a day or a step of the clock.
+   */
+  hasMended(error: unknown): Promise<boolean>
   close(): Promise<void>
   counts(): { total: number; idle: number; waiting: number }
 }
@@ -83,7 +93,7 @@ interface Health {
 /** For the pools of one program, which differ in their name and size. */
 export function poolOpener(
   { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
-  shared: Pick<PoolOptions, 'onError' | 'wake'>,
+  shared: Pick<PoolOptions, 'onError' | 'wake' | 'onFailure' | 'keepPartitions'>,
 ): (applicationName: string, connectionsMax: number) => Pool {
   return (applicationName, connectionsMax) =>
     openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, ...shared })
@@ -122,6 +132,7 @@ export function openPool(options: PoolOptions): Pool {
     try {
       answer = lastOf(await connection.query<Row>(statement as pg.QueryConfig))
     } catch (error) {
+      options.onFailure?.(error)
       if (!isStatementError(error)) throw dropped(health, error)
       health.provenAt = performance.now()
       throw error
@@ -159,6 +170,7 @@ export function openPool(options: PoolOptions): Pool {
   const take = async (): Promise<pg.PoolClient> => {
     for (;;) {
       const connection = await connections.connect().catch((error) => {
+        options.onFailure?.(error)
         throw isBroken(error) ? unavailable(connectTrouble(error), error) : error
       })
       // After one connection fell silent the idle ones are probably as dead. Each would cost its next user the whole
@@ -199,16 +211,42 @@ export function openPool(options: PoolOptions): Pool {
 
   const client = async () => lend(await take())
 
+  const once = async <Row extends object>(statement: Statement) => {
+    const lent = await client()
+    try {
+      return await lent.query<Row>(statement)
+    } finally {
+      lent.release()
+    }
+  }
+
+  // One call for all who meet the same gap; those that failed before it had ended share it.
+  let mending: Promise<boolean> | undefined
+  const hasMended = async (error: unknown): Promise<boolean> => {
+    if (!options.keepPartitions || !isPartitionMissing(error)) return false
+    mending ??= options
+      .keepPartitions()
+      .then(
+        () => true,
+        (failure) => {
+          options.onError(failure)
+          return false
+        },
+      )
+      .finally(() => {
+        mending = undefined
+      })
+    return mending
+  }
+
   return {
     client,
-    async query<Row extends object>(statement: Statement) {
-      const lent = await client()
-      try {
-        return await lent.query<Row>(statement)
-      } finally {
-        lent.release()
-      }
-    },
+    hasMended,
+    query: <Row extends object>(statement: Statement) =>
+      once<Row>(statement).catch(async (error) => {
+        if (await hasMended(error)) return once<Row>(statement)
+        throw error
+      }),
     afterCommit(effect) {
       try {
         effect(options.wake ?? (() => {}))

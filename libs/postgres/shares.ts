@@ -87,6 +87,15 @@ export function sharePool(
     }
   }
 
+  async function once<Row extends object>(caller: string, statement: Statement) {
+    const client = await clientOf(caller)
+    try {
+      return await client.query<Row>(statement)
+    } finally {
+      client.release()
+    }
+  }
+
   return {
     async inTurn(caller, work) {
       await enter(caller)
@@ -99,14 +108,11 @@ export function sharePool(
     of: (caller) => ({
       ...pool,
       client: () => clientOf(caller),
-      async query<Row extends object>(statement: Statement) {
-        const client = await clientOf(caller)
-        try {
-          return await client.query<Row>(statement)
-        } finally {
-          client.release()
-        }
-      },
+      query: <Row extends object>(statement: Statement) =>
+        once<Row>(caller, statement).catch(async (error) => {
+          if (await pool.hasMended(error)) return once<Row>(caller, statement)
+          throw error
+        }),
     }),
   }
 }

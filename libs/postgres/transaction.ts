@@ -15,15 +15,16 @@ export interface TransactionOptions {
  * Runs `work` in one transaction: commits what it returns, rolls back what it throws.
  *
  * `work` runs again after a serialization failure or a deadlock, so it may do nothing but SQL: no call to another
- * server, no counter in memory (what must happen besides goes to `sql.afterCommit`). Nothing else is ever repeated, for
- * nothing else is known to have had no effect.
+ * server, no counter in memory (what must happen besides goes to `sql.afterCommit`). It runs once more when a partition
+ * was missing and has been made. Nothing else is ever repeated, for nothing else is known to have had no effect.
  */
 export async function transaction<T>(
   pool: Pool,
   work: (sql: Sql) => Promise<T>,
   options: TransactionOptions = {},
 ): Promise<T> {
-  const { result, effects } = await againAfterConflict(() => attempt(pool, work, options), options.retriesMax)
+  const run = () => againAfterConflict(() => attempt(pool, work, options), options.retriesMax)
+  const { result, effects } = await againWhenMended(pool, run)
   for (const effect of effects) pool.afterCommit(effect)
   return result
 }
@@ -38,6 +39,15 @@ export async function againAfterConflict<T>(work: () => Promise<T>, retriesMax =
       // Random, or the two that collided collide again. The connection is back in the pool meanwhile.
       await sleep(2 ** retry * (2 + 8 * Math.random()))
     }
+  }
+}
+
+async function againWhenMended<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(await pool.hasMended(error))) throw error
+    return work()
   }
 }
 
@@ -88,6 +98,13 @@ function beginText({ isolation, readOnly }: TransactionOptions): string {
  * statement is on its way, a connection that breaks leaves open whether it took effect, and the error says so.
  */
 export async function execute<Row extends object = Record<string, unknown>>(
+  pool: Pool,
+  statement: Statement,
+): Promise<{ rows: Row[]; rowCount: number }> {
+  return againWhenMended(pool, () => executeOnce<Row>(pool, statement))
+}
+
+async function executeOnce<Row extends object>(
   pool: Pool,
   statement: Statement,
 ): Promise<{ rows: Row[]; rowCount: number }> {

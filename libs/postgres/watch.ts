@@ -1,6 +1,7 @@
 // Asks the database how it is, so that readiness can say what no request has met yet.
 
-import type { Sql } from './pool.ts'
+import type { Pool, Sql } from './pool.ts'
+import { transaction } from './transaction.ts'
 
 /** What is wrong with a database that answers; undefined when it can be read and written. */
 export async function readProblem(sql: Sql): Promise<string | undefined> {
@@ -16,4 +17,71 @@ export async function pingDatabase(sql: Sql): Promise<{ latencyMs: number }> {
   const startedAt = performance.now()
   await sql.query({ name: 'ping', text: 'select 1' })
   return { latencyMs: Math.round((performance.now() - startedAt) * 100) / 100 }
+}
+
+/**
+ * Fails as a write would when the disk of the server is full. A sort of a megabyte that may use 64 kB of memory goes
+ * through a temporary file: it needs no table and no privilege, and the file is gone when the statement ends.
+ */
+export async function probeSpace(pool: Pool): Promise<void> {
+  await transaction(
+    pool,
+    async (sql) => {
+      await sql.query({ text: `set local work_mem = '64kB'` })
+      await sql.query({ text: SPACE_PROBE })
+    },
+    { readOnly: true },
+  )
+}
+
+export const SPACE_PROBE = `select max(sorted.filler) from
+  (select repeat(n::text, 250) as filler from generate_series(1, 1000) as n order by 1 offset 1) as sorted`
+
+export interface OldestSnapshot {
+  xmin: string
+  /** Transactions that began since. */
+  transactions: number
+}
+
+/**
+ * The oldest snapshot that keeps dead rows of this database from being removed: of a session (backend_xmin is shown to
+ * every role), a standby with feedback, a replication slot, a prepared transaction. Workers of autovacuum, which have
+ * no user, hold nothing back.
+ */
+export async function readOldestSnapshot(sql: Sql): Promise<OldestSnapshot | undefined> {
+  const { rows } = await sql.query<OldestSnapshot>({
+    name: 'oldest_snapshot',
+    text: `select xmin::text, age(xmin) as transactions from (
+        select backend_xmin as xmin from pg_stat_activity
+          where usesysid is not null and pid <> pg_backend_pid() and (datname is null or datname = current_database())
+        union all select xmin from pg_replication_slots
+        union all select transaction from pg_prepared_xacts where database = current_database()
+      ) as held where xmin is not null order by age(xmin) desc limit 1`,
+  })
+  return rows[0]
+}
+
+/**
+ * Partitioned tables that have no partition for now or for an hour from now: what is written then would fail. By their
+ * bounds, so that it holds for every table that is partitioned by time.
+ */
+export async function listPartitionGaps(sql: Sql): Promise<string[]> {
+  const { rows } = await sql.query<{ name: string }>({
+    name: 'partition_gaps',
+    text: `with bounds as (
+        select i.inhparent, pg_get_expr(c.relpartbound, c.oid) as bound
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where c.relpartbound is not null
+      ), spans as (
+        select inhparent, substring(bound from $$FROM \\('([^']+)'\\)$$)::timestamptz as low,
+          substring(bound from $$TO \\('([^']+)'\\)$$)::timestamptz as high
+        from bounds where bound like 'FOR VALUES FROM%'
+      )
+      select c.relname as name from pg_partitioned_table p join pg_class c on c.oid = p.partrelid
+      where c.relnamespace = (select oid from pg_namespace where nspname = 'loci') and p.partstrat = 'r'
+        and exists (select from unnest(array[now(), now() + interval '1 hour']) as moment
+          where not exists (select from spans s where s.inhparent = c.oid and s.low <= moment and moment < s.high))
+      order by c.relname`,
+  })
+  return rows.map(({ name }) => name)
 }

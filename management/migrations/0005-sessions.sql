@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: d175043aafa2ea0083c39e4176d6d54f8ad06515084c534e8623181e78a80eee
+-- functions: c9e4872020f68700bda9bf6ea02631656d6488a7ab007f0921f5f4ec1404a311
 
 create table loci.sessions (
   id text primary key,

@@ -42,6 +42,8 @@ const cellByPartner: DeadCells = {
   ...all,
   'cell database': '503 STORE_UNAVAILABLE, after some seconds 503 AUTHORITY_STALE',
 }
+/** What the replica knows of the caller decides, and kv/health says `failed` in its body. */
+const told: DeadCells = all
 const cellDegraded: DeadCells = { ...all, 'cell database': '200 degraded' }
 
 export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCells>>>> = {
@@ -150,9 +152,9 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'GET /metrics': all,
     'GET /openapi.json': all,
     'GET /docs': all,
-    'GET /v1/system/info': cell,
-    'GET /v1/conductor/endpoints': cell,
-    'GET /v1/kv/health': cell,
+    'GET /v1/system/info': told,
+    'GET /v1/conductor/endpoints': told,
+    'GET /v1/kv/health': told,
     'GET /v1/kv/consistency': cell,
     'GET /v1/kv/entries': cell,
     'GET /v1/kv/entries/{key}': cell,

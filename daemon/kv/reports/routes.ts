@@ -18,9 +18,10 @@ export function kvReportRoutes({ access, pool }: KvReportOptions): Route[] {
       {
         method: 'GET',
         path: '/v1/kv/health',
-        access: access.capability('system:read'),
+        access: access.capability('system:read', { knownSuffices: true }),
         tag: 'kv',
-        summary: 'Write, commit and read back a probe; how durable the store is and what it holds.',
+        summary:
+          'Write, commit and read back a probe; how durable the store is and what it holds. A store that does not answer is `failed`.',
         answers: { 200: kvHealth },
       },
       ({ caller }) => healthOf(caller),

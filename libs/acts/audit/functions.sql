@@ -2,8 +2,9 @@
 -- it.
 
 -- Makes the partitions of the months ahead and drops those that are older than 400 days: the programs, which own
--- nothing, change tables through this one function. Called at each start and by upkeep. Locks: an advisory lock of its
--- own; it gives up on a table after 200 ms, so that nobody waits for it.
+-- nothing, change tables through this one function. Called at each start, by upkeep and when one is missing. Locks: an
+-- advisory lock of its own. A partition is attached, not made as one, because that waits for nobody who writes or
+-- reads; it gives up on a table that it drops after 200 ms, so that nobody waits for it.
 create or replace function loci.keep_audit_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare
@@ -17,11 +18,12 @@ begin
   loop
     v_name := format('audit_%s', to_char(v_month, 'YYYYMM'));
     if to_regclass('loci.' || v_name) is null then
-      execute format('create table loci.%I partition of loci.audit for values from (%L) to (%L)',
-        v_name, v_month, (v_month + interval '1 month')::date);
+      execute format('create table loci.%I (like loci.audit including all)', v_name);
       execute format('alter table loci.%I enable row level security', v_name);
       execute format('alter table loci.%I force row level security', v_name);
       execute format('create policy one_chain on loci.%I using (chain = nullif(current_setting(''loci.chain'', true), ''''))', v_name);
+      execute format('alter table loci.audit attach partition loci.%I for values from (%L) to (%L)',
+        v_name, v_month, (v_month + interval '1 month')::date);
     end if;
   end loop;
   -- A month goes when its last day is older.
