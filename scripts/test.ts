@@ -1,7 +1,8 @@
 // `npm test [-- <part of a path> ...]`: every *.test.ts beside the code, on one throwaway Postgres. `--name <pattern>`:
-// only the tests whose name matches. `--times 10 --beside 2`: ten runs with two busy processes beside them. Passing
-// tests are silent; failures come in full; a skipped test is named with its reason. Last line: `N passed, N failed`,
-// with `, N skipped` when there are any. The system tests are `npm run test:system`.
+// only the tests whose name matches. `--changed [--base REV]`: only what the change since REV can reach (the last
+// commit shared with origin's main unless told). `--times 10 --beside 2`: ten runs with two busy processes beside them.
+// Passing tests are silent; failures come in full; a skipped test is named with its reason. Last line: `N passed, N
+// failed`, with `, N skipped` when there are any. The system tests are `npm run test:system`.
 
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -10,6 +11,7 @@ import { run } from 'node:test'
 import { inspect, parseArgs } from 'node:util'
 import { startThrowaway } from '@loci/postgres/testing/throwaway.ts'
 import { runAgain } from './test-again.ts'
+import { baseOf, changedFiles, reachedBy, readTracked } from './test-changed.ts'
 import { watchLeaving } from './test-leaving.ts'
 
 type RunEvent = { [Type in keyof Events]: { type: Type; data: Events[Type] } }[keyof Events]
@@ -52,12 +54,16 @@ const { values: options, positionals: filters } = parseArgs({
     times: { type: 'string' },
     beside: { type: 'string', default: '0' },
     nice: { type: 'string', default: '0' },
+    changed: { type: 'boolean', default: false },
+    base: { type: 'string' },
   },
   allowPositionals: true,
 })
-const files = findTests(filters)
+const files = options.changed ? findChanged(findTests(filters)) : findTests(filters)
 const tally = { passed: 0, failed: 0, skipped: 0 }
-if (files.length === 0) {
+if (files.length === 0 && options.changed) {
+  console.log('no test can see this change')
+} else if (files.length === 0) {
   console.log(`no test file matches ${filters.join(' ') || '**/*.test.ts'}; give a part of its path`)
   tally.failed++
 } else if (options.times !== undefined) {
@@ -78,6 +84,16 @@ function findTests(wanted: readonly string[]): string[] {
   })
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part.replace(/^\.\//, ''))))
     .sort()
+}
+
+function findChanged(tests: string[]): string[] {
+  const base = options.base ?? baseOf(top)
+  const changed = changedFiles(top, base)
+  const reached = reachedBy(changed, readTracked(top), tests)
+  console.log(
+    `${changed.length} files differ from ${base.slice(0, 12)}; ${reached.length} of ${tests.length} test files`,
+  )
+  return reached
 }
 
 async function runOnPostgres(): Promise<void> {
