@@ -84,7 +84,7 @@ import { slotJobs } from './working-memory/jobs.ts'
 import { createSlotWalker } from './working-memory/reports/store.ts'
 import { slotRoutes } from './working-memory/routes.ts'
 import { expireSlots, keepSlotPartitions } from './working-memory/store.ts'
-import { forgetSlots } from './working-memory/upkeep/erasure.ts'
+import { forgetSlots, thinSlots } from './working-memory/upkeep/erasure.ts'
 
 /** A switch must reach every replica within a second, and two missed beats must still fit into it. */
 const BEAT_MS = 300
@@ -200,7 +200,15 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
-    ...eraseRoutes({ access, pool, shares, index, keys, forgets: [forgetSlots, forgetInCycles, forgetProjections] }),
+    ...eraseRoutes({
+      access,
+      pool,
+      shares,
+      index,
+      keys,
+      forgets: [forgetSlots, forgetInCycles, forgetProjections],
+      thins: [thinSlots],
+    }),
     ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),

@@ -1,7 +1,7 @@
 // What every feature that holds content of memory records does when some are erased, in the transaction of the erasure.
 // The head of the database is locked then, and the context of row-level security is set.
 
-import type { Sql } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Due } from './store.ts'
 
 /** The records, and the value that all of them had. */
@@ -23,3 +23,9 @@ export interface Checked {
 
 /** Erases what the feature holds of it. The events are appended by the caller, last. */
 export type Forget = (sql: Sql, forgotten: Forgotten) => Promise<{ checked: Checked[]; events: object[] }>
+
+/**
+ * Erases what a feature holds of a value in transactions of its own until little is left, so that the transaction of
+ * the erasure is short. Called before it; the record itself is still there, so a DELETE that fails is repeated.
+ */
+export type Thin = (pool: Pool, place: Due, mac: Buffer) => Promise<Checked>

@@ -6,7 +6,7 @@ import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
-import type { Checked, Forget, Forgotten } from '../databases/erasure.ts'
+import type { Checked, Forget, Forgotten, Thin } from '../databases/erasure.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { type Macs, macsOf } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
@@ -24,6 +24,7 @@ interface EraseOptions {
   keys: InstanceKeys
   /** Of the features that hold content of records. */
   forgets: Forget[]
+  thins: Thin[]
 }
 
 /**
@@ -32,7 +33,7 @@ interface EraseOptions {
  */
 const WRITTEN_BYTES = 2
 
-export function eraseRoutes({ access, pool, shares, index, keys, forgets }: EraseOptions): Route[] {
+export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins }: EraseOptions): Route[] {
   return [
     route(
       {
@@ -50,6 +51,8 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets }: Eras
         const { instance, database, actor } = caller
         const place = { instanceId: instance.id, database }
         const macs = macsOf(await keys.of(instance.id))
+        /** Erased before the transaction, told with it. */
+        const thinned: Checked[] = []
         const finish = async (sql: Sql, erased: Erased) => {
           const checked = [
             { place: 'records', found: erased.erased, erased: erased.erased },
@@ -61,6 +64,11 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets }: Eras
             checked.push(...forgotten.checked)
             events.push(...forgotten.events)
           }
+          for (const { place: name, found, erased: count } of thinned.splice(0))
+            for (const one of checked.filter((line) => line.place === name)) {
+              one.found += found
+              one.erased += count
+            }
           const counts = Object.fromEntries(checked.map(({ place: name, erased: count }) => [name, count]))
           const entry = { actor, requestId, chain: instance.id, action: 'memory.erase', subject: id }
           const receipt = await appendAudit(sql, { ...entry, detail: { database, ...counts } })
@@ -70,11 +78,13 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets }: Eras
         // A few of an instance at once: what an erasure costs is known when it is done.
         const done = await shares.inTurn(instance.id, () => {
           requireRate()
-          return erase(pool, index, place, { id }, finish, (bytes) => countRead(WRITTEN_BYTES * bytes)).catch(
-            (error) => {
-              throw isUnreadable(error) ? recordDamaged(id, error) : error
-            },
-          )
+          const onWritten = (bytes: number) => countRead(WRITTEN_BYTES * bytes)
+          const thin = async (mac: Buffer) => {
+            for (const one of thins) thinned.push(await one(pool, place, mac))
+          }
+          return erase(pool, index, place, { id }, finish, { onWritten, thin }).catch((error) => {
+            throw isUnreadable(error) ? recordDamaged(id, error) : error
+          })
         })
         const last = done.at(-1)
         if (!last) throw noRecord()

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 876d0c6350140650c57438df506ee370f22d0cecf830a17d3f73189ca8f9a4e8
+-- functions: 24de794d17861634972fb48c7ab0146bbce76794f920cf86e2f0c3c8769b4436
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

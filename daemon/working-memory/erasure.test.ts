@@ -102,3 +102,33 @@ test('each way to write a slot leaves versions that an erasure of its value find
   assert.equal(written.length, 8)
   assert.deepEqual(await daemon.sql(`select from loci.slot_versions where lower(text) like '%elm street 5%'`), [])
 })
+
+// Mutants: eraseRoutes() that does not count what thinSlots erased; wm_thin that erases one page of those that are left
+// and reports it as all.
+test('a value that a slot was given thousands of times is erased from each version, in transactions of a thousand', async () => {
+  await using daemon = await testDaemon()
+  const ada = await addTenant(daemon)
+  const { call, get } = cyclesOf(ada, 'often')
+  await call('PUT /v1/working-memory/slots/state', { value: 'idle', ephemeral: true })
+  const stored = await call('POST /v1/memory/records', { content: 'Idle' })
+  const SAME = 2_500
+  await daemon.sql(`insert into loci.slot_versions select instance_id, database, key, version + g, at, text, meta, expires, digest, value_mac
+    from loci.slot_versions, generate_series(1, ${SAME - 1}) g`)
+  await daemon.sql(`create table loci.erasing as select 0::bigint as xid, 0 as rows;
+    grant all on loci.erasing to loci_app;
+    create function loci.count_erased() returns trigger language plpgsql as $$ begin
+      insert into loci.erasing select txid_current(), count(*) from old_rows; return null; end $$;
+    create trigger counted after delete on loci.slot_versions referencing old table as old_rows for each statement
+      execute function loci.count_erased()`)
+
+  const erased = await call(`DELETE /v1/memory/records/${stored.json<{ id: string }>().id}`)
+
+  const { checked } = erased.json<{ checked: { place: string; erased: number }[] }>()
+  assert.equal(checked.find(({ place }) => place === 'slot_versions')?.erased, SAME)
+  assert.deepEqual(
+    await daemon.sql('select sum(rows)::int as rows from loci.erasing where xid > 0 group by xid order by min(xid)'),
+    [{ rows: 1_000 }, { rows: 1_000 }, { rows: 500 }],
+  )
+  assert.deepEqual(await daemon.sql('select from loci.slot_versions'), [])
+  assert.equal((await get<{ slots: unknown[] }>('/v1/working-memory/slots')).slots.length, 0)
+})

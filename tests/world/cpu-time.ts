@@ -2,13 +2,17 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { World } from './world.ts'
 
 /** Linux counts in hundredths of a second. */
 const TICK_US = 10_000
 
+interface Watched {
+  daemons: readonly { pid?: number | undefined }[]
+  postgres: { dataDirectory: string }
+}
+
 /** Microseconds so far. */
-export function cpuTime({ daemons, postgres }: World): { daemonUs: number; postgresUs: number } {
+export function cpuTime({ daemons, postgres }: Watched): { daemonUs: number; postgresUs: number } {
   const postmaster = Number(readFileSync(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8').split('\n')[0])
   const processes = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

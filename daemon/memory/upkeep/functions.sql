@@ -199,12 +199,13 @@ end
 $$;
 
 -- Where the record p_id stands, for its erasure, with at most p_limit others that say the same: their numbers, its own
--- first, and the segments that cover them, as of the database's number `read`. p_id null: of those whose time is over,
--- at most p_limit, and only those beside the first in its segment or in none: an erasure writes each segment anew, and
--- must fit into a statement however many there are. A record that does not fit its digest is not believed to have
--- expired, nor to say what others do. Called by findPlaces(). No locks. Cost: the rows of a segment.
+-- first, the HMAC of its value, and the segments that cover them, as of the database's number `read`. p_id null: of
+-- those whose time is over, at most p_limit, and only those beside the first in its segment or in none: an erasure
+-- writes each segment anew, and must fit into a statement however many there are. A record that does not fit its digest
+-- is not believed to have expired, nor to say what others do. Called by findPlaces(). No locks. Cost: the rows of a
+-- segment.
 create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text,
-  out read bigint)
+  out read bigint, out mac bytea)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
@@ -232,7 +233,7 @@ begin
       order by r.seq limit p_limit);
   else
     select * into v_record from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = p_id;
-    v_is_intact := loci.record_is_intact(v_record, p_instance, p_database);
+    v_is_intact := loci.record_is_intact(v_record, p_instance, p_database); mac := v_record.value_mac;
     seqs := case when v_record.seq is not null and (loci.record_is_there(v_record, v_now) or not v_is_intact)
       then array[v_record.seq] else '{}' end;
     if seqs <> '{}' and v_is_intact then

@@ -147,6 +147,13 @@ async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Pro
 /** What is done in the transaction of the erasure; it appends the events, last. */
 type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
 
+interface EraseOptions {
+  /** Told the bytes of the segments that are written anew: what an erasure costs. */
+  onWritten?: (bytes: number) => void
+  /** Told the HMAC of the value before the transaction: makes short what the features do in it. */
+  thin?: (mac: Buffer) => Promise<void>
+}
+
 /**
  * Erases a record and all that say the same, or without an id those whose time is over: the records and, in the same
  * transaction, the segments that have them. What `finish` answered: nothing when there is none, several times where
@@ -158,8 +165,7 @@ export async function erase<Result>(
   due: Due,
   wanted: { id: string } | { limit: number },
   finish: Finish<Result>,
-  /** Told the bytes of the segments that are written anew: what an erasure costs. */
-  onWritten: (bytes: number) => void = () => {},
+  { onWritten, thin }: EraseOptions = {},
 ): Promise<Result[]> {
   const isForgotten = 'id' in wanted
   const results: Result[] = []
@@ -169,11 +175,12 @@ export async function erase<Result>(
     const seqs = isLast ? found.seqs : found.seqs.slice(1)
     const segments = found.segments.filter(({ from, through }) => seqs.some((seq) => seq >= from && seq <= through))
     if (seqs.length === 0) return results
+    if (found.mac) await thin?.(found.mac)
     const replacement = {
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
     }
-    onWritten(replacement.segments.reduce((sum, { body }) => sum + body.byteLength, 0))
+    onWritten?.(replacement.segments.reduce((sum, { body }) => sum + body.byteLength, 0))
     const done = await transaction(pool, async (sql) => {
       const erased = await eraseRecords(sql, due, { seqs, read: found.read, isForgotten, ...replacement })
       const isDone = erased.outcome === 'done' && erased.erased > 0

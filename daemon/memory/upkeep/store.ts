@@ -323,6 +323,8 @@ export interface Places {
   segments: SegmentRow[]
   /** The database's number then. */
   read: number
+  /** Of the value of the record; null: none was asked for. */
+  mac: Buffer | null
 }
 
 /**
@@ -334,13 +336,14 @@ export async function findPlaces(
   { instanceId, database }: Due,
   { id = null, limit }: { id?: string | null; limit: number },
 ): Promise<Places> {
-  const { rows } = await sql.query<{ seqs: string[]; segments: string; read: number }>({
+  type Row = Omit<Places, 'seqs' | 'segments'> & { seqs: string[]; segments: string }
+  const { rows } = await sql.query<Row>({
     name: 'mem_places',
-    text: 'select seqs, segments, read from loci.mem_places($1, $2, $3, $4)',
+    text: 'select seqs, segments, read, mac from loci.mem_places($1, $2, $3, $4)',
     values: [instanceId, database, id, limit],
   })
-  const { seqs, segments, read } = rows[0] as { seqs: string[]; segments: string; read: number }
-  return { seqs: seqs.map(Number), segments: segmentsOf(segments), read }
+  const { seqs, segments, ...rest } = rows[0] as Row
+  return { seqs: seqs.map(Number), segments: segmentsOf(segments), ...rest }
 }
 
 export interface Erased {

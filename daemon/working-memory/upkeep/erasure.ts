@@ -2,9 +2,9 @@
 // version of a slot that says the same. Evictions and clears hold names, numbers and reasons, no content. What a cycle
 // keeps of a slot that stands for a record says what the record says, so versions are found by their value alone.
 
-import type { Forget, Forgotten } from '../../databases/erasure.ts'
+import type { Forget, Forgotten, Thin } from '../../databases/erasure.ts'
 import { contentOf } from '../slots.ts'
-import { eraseSlots, listHeldTexts, type SlotText } from './store.ts'
+import { eraseSlots, listHeldTexts, type SlotText, thinVersions } from './store.ts'
 
 /** Versions that are erased by one statement. */
 const PAGE = 1_000
@@ -22,6 +22,13 @@ export const forgetSlots: Forget = async (sql, forgotten) => {
     { place: 'slot_versions', found: versions, erased: versions },
   ]
   return { checked, events }
+}
+
+/** A value that a slot was given a million times is erased a page at a time; others write in between. */
+export const thinSlots: Thin = async (pool, place, mac) => {
+  let versions = 0
+  for (let last = PAGE; last === PAGE; versions += last) last = await thinVersions(pool, place, { mac, limit: PAGE })
+  return { place: 'slot_versions', found: versions, erased: versions }
 }
 
 /** Also one that is damaged, as far as it can be read. */

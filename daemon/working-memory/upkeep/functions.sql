@@ -163,6 +163,24 @@ end
 $$;
 comment on function loci.wm_erase is 'without enter_database: called in the transaction of mem_erase, which has entered';
 
+-- Erases p_limit versions that say the value p_mac where there are more of them; how many it erased. Called by
+-- thinVersions(), before the transaction that erases the rest. Locks: none where there are few; else the head, rows,
+-- the due row, totals.
+create or replace function loci.wm_thin(p_instance text, p_database text, p_mac bytea, p_limit int) returns int
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  if (select count(*) from (select from loci.slot_versions v where v.value_mac >= p_mac and v.value_mac <= p_mac and v.instance_id = p_instance
+      and v.database = p_database order by v.value_mac limit p_limit + 1) v) <= p_limit then
+    return 0;
+  end if;
+  if (select e.outcome from loci.enter_database(p_instance, array[p_database], '{}', 0) e) <> 'open' then
+    return 0;
+  end if;
+  return (select e.erased from loci.wm_erase(p_instance, p_database, '{}', p_mac, p_limit) e);
+end
+$$;
+
 -- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days. Called at each start
 -- and by a job. Locks: an advisory lock of its own. A partition is attached, not made as one, because that waits for
 -- nobody who writes or reads; one that cannot be dropped within 200 ms, under a backup, is left for the next time.

@@ -1,6 +1,7 @@
 // All SQL of what is erased of working memory, in the transaction of the erasure, which has entered the database.
 
-import type { Sql } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
 import type { Due } from '../../databases/store.ts'
 
 export interface SlotText {
@@ -34,4 +35,18 @@ export async function eraseSlots(
     values: [instanceId, database, keys, mac, limit],
   })
   return rows[0] as { erased: number; events: object[] }
+}
+
+/** In a transaction of its own, and only where there are more than `limit`: how many it erased. */
+export async function thinVersions(
+  pool: Pool,
+  { instanceId, database }: Due,
+  { mac, limit }: { mac: Buffer; limit: number },
+): Promise<number> {
+  const { rows } = await execute<{ erased: number }>(pool, {
+    name: 'wm_thin',
+    text: 'select loci.wm_thin($1, $2, $3, $4) as erased',
+    values: [instanceId, database, mac, limit],
+  })
+  return rows[0]?.erased ?? 0
 }
