@@ -35,6 +35,7 @@ import { feedRoutes } from './cells/feed/routes.ts'
 import { reportRoutes } from './cells/reports/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys, listCellKeys } from './cells/store.ts'
+import { revokeIssued as revokeIssuedBy } from './cli-logins/issued.ts'
 import { cliLoginRoutes } from './cli-logins/routes.ts'
 import { managementDocument } from './document.ts'
 import { eventRoutes } from './events/routes.ts'
@@ -42,6 +43,7 @@ import { lifecycleRoutes } from './health/routes.ts'
 import { keyJobs } from './keys/jobs.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { maintenanceJobs } from './maintenance.ts'
+import { makeFirstOrganization } from './organizations/organizations.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { pageRoutes } from './pages/routes.ts'
 import { partnerCredentialRoutes } from './partner-credentials/routes.ts'
@@ -57,6 +59,7 @@ import { serviceRoutes } from './services/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { createSignIn } from './sessions/sign-in.ts'
+import type { RevokeIssued } from './sessions/sign-out.ts'
 import type { ManagementSettings } from './settings.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -128,6 +131,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...{ publicUrl, trustedProxies, log, failures },
   })
   const alarms = createAlarms({ pool, log, metrics })
+  const revokeIssued: RevokeIssued = (made, requestId) => revokeIssuedBy(pool, made, requestId)
   const billingOfTenants = { onTenantMade: applyParkedOf, onTenantClosed: saveOrganizationPlanOf }
   // Started means that it has answered once; before that nobody is told of parts.
   const parts = () => ({ postgres: store.worst()?.status ?? 'running' })
@@ -149,7 +153,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
       signingSecrets: settings.billingSigningSecrets,
       provider: settings.billingProvider,
     }),
-    ...apiKeyRoutes({ caller, act, pool, sealingKeys }),
+    ...apiKeyRoutes({ caller, act, pool, sealingKeys, publicUrl }),
     ...auditRoutes({ caller, pool }),
     ...tokenRoutes({ caller, pool, act, issuer: { sealer, publicUrl }, isBilled }),
     ...partnerCredentialRoutes({ caller, pool, act }),
@@ -161,8 +165,12 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
       take: (limit) => takeRate(pool, limit),
     }),
     ...proxyRoutes({ caller, capabilities }),
-    ...sessionRoutes({ access: session, publicUrl, signIn, attempts }),
-    ...pageRoutes({ access: session, pool, sealer, publicUrl, signIn, attempts }),
+    ...sessionRoutes({ access: session, revokeIssued, publicUrl, signIn, attempts }),
+    ...pageRoutes({
+      ...{ pool, sealer, publicUrl, signIn, attempts, revokeIssued },
+      access: session,
+      makeOrganization: (of) => makeFirstOrganization(pool, of),
+    }),
     ...documentRoutes(() => managementDocument(routes, version, publicUrl)),
   ]
 

@@ -18,7 +18,8 @@ CREATE TABLE loci.api_keys (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
-    made_by text
+    made_by text,
+    session_id text
 );
 
 ALTER TABLE ONLY loci.api_keys FORCE ROW LEVEL SECURITY;
@@ -124,6 +125,7 @@ CREATE TABLE loci.cli_logins (
     expires_at timestamp with time zone NOT NULL,
     organization_id text,
     user_id text,
+    session_id text,
     CONSTRAINT cli_logins_status_check CHECK ((status = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text, 'delivered'::text])))
 );
 
@@ -433,6 +435,7 @@ CREATE TABLE loci.sessions (
     sealed_with text,
     access_expires_at timestamp with time zone NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    auth_time timestamp with time zone,
     idle_ends_at timestamp with time zone NOT NULL,
     ends_at timestamp with time zone NOT NULL,
     refresh_call text,
@@ -672,11 +675,15 @@ CREATE INDEX api_keys_by_id ON loci.api_keys USING btree (id);
 
 CREATE INDEX api_keys_by_maker ON loci.api_keys USING btree (organization_id, made_by) WHERE (made_by IS NOT NULL);
 
+CREATE INDEX api_keys_by_session ON loci.api_keys USING btree (session_id) WHERE (session_id IS NOT NULL);
+
 CREATE UNIQUE INDEX billing_events_inbox ON loci.billing_events USING btree (inbox_key) WHERE (inbox_key IS NOT NULL);
 
 CREATE INDEX billing_events_of_tenant ON loci.billing_events USING btree (organization_id, tenant_id, arrival DESC);
 
 CREATE INDEX cli_logins_by_end ON loci.cli_logins USING btree (expires_at);
+
+CREATE INDEX cli_logins_by_session ON loci.cli_logins USING btree (session_id) WHERE (session_id IS NOT NULL);
 
 CREATE UNIQUE INDEX cli_logins_open ON loci.cli_logins USING btree (user_code);
 

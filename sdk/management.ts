@@ -1,6 +1,13 @@
 // Generated from docs/api/management.openapi.json by scripts/documents.ts; run that, do not edit this.
 
 export type ManagementOperations = {
+  /** Leads who is signed in to their page, and anybody else to sign-in. */
+  'GET /': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
   /** The public keys that capabilities are signed with. */
   'GET /.well-known/loci-capability-keys.json': {
     given: {}
@@ -24,9 +31,11 @@ export type ManagementOperations = {
       200: SessionWhole
     }
   }
-  /** Sign out: ends the session here and its refresh token at the provider, clears the cookies. */
+  /** Sign out: ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, and what those made. */
   'POST /api/auth/logout': {
-    given: {}
+    given: {
+      body?: LogoutRequest | undefined
+    }
     answers: {
       200: SessionEnded
     }
@@ -64,7 +73,7 @@ export type ManagementOperations = {
       200: ApiKeyList
     }
   }
-  /** Make an API key with at most what the caller has. Its secret is shown once. */
+  /** Make an API key with at most what the caller has. Its secret is shown once. A session needs a sign-in of the last 10 minutes. */
   'POST /api/v1/api-keys': {
     given: {
       body: ApiKeyMake
@@ -159,7 +168,7 @@ export type ManagementOperations = {
       201: CliLoginBegun
     }
   }
-  /** Approve the sign-in of a command line, whose code the person has compared. */
+  /** Approve the sign-in of a command line, whose code the person has compared. Needs a sign-in of the last 10 minutes. */
   'POST /api/v1/cli-logins/{id}/approve': {
     given: {
       path: {
@@ -864,7 +873,7 @@ export type ManagementOperations = {
       200: CellSelf
     }
   }
-  /** Where a person approves a command line. */
+  /** Where a person approves a command line, after a sign-in of the last 10 minutes. */
   'GET /cli-login': {
     given: {
       query?: {
@@ -884,14 +893,21 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** An older path of the dashboard: leads to sign-in. */
+  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
   'GET /dashboard': {
     given: {}
     answers: {
       200: string
     }
   }
-  /** An older path of the dashboard: leads to sign-in. */
+  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
+  'GET /dashboard/': {
+    given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in. */
   'GET /dashboard/{path}': {
     given: {
       path: {
@@ -964,6 +980,7 @@ export type ManagementOperations = {
     given: {
       query?: {
         return_to?: string | undefined
+        fresh?: 'true' | 'false' | undefined
       } | undefined
     }
     answers: {
@@ -975,6 +992,7 @@ export type ManagementOperations = {
     given: {
       query?: {
         return_to?: string | undefined
+        fresh?: 'true' | 'false' | undefined
       } | undefined
     }
     answers: {
@@ -1011,9 +1029,18 @@ export type ManagementOperations = {
       200: string
     }
   }
-  /** After a sign-in that leads nowhere else. */
+  /** Who is signed in, and their organizations; who has none can make one. */
   'GET /signed-in/done': {
     given: {}
+    answers: {
+      200: string
+    }
+  }
+  /** Makes the first organization of the person who is signed in. POST /api/v1/organizations makes more. */
+  'POST /signed-in/done': {
+    given: {
+      body: unknown
+    }
     answers: {
       200: string
     }
@@ -1071,6 +1098,7 @@ export type ApiKey = {
   id: string
   user_id: string
   made_by: string | null
+  session_id: string | null
   name: string
   scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
   tenant_ids: string[] | null
@@ -1084,6 +1112,7 @@ export type ApiKeyIssued = {
   id: string
   user_id: string
   made_by: string | null
+  session_id: string | null
   name: string
   scopes: ('services:read' | 'services:write' | 'tokens:write' | 'tenants:read' | 'tenants:write' | 'billing:read' | 'keys:write' | 'members:write' | 'audit:read' | 'usage:read' | 'events:read' | 'staff' | Other)[]
   tenant_ids: string[] | null
@@ -1467,6 +1496,10 @@ export type ListServicesResponse = {
   }
 }
 
+export type LogoutRequest = {
+  revoke_issued?: boolean | undefined
+}
+
 export type ManagementLifecycleStatus = {
   state: 'starting' | 'migrating' | 'warming' | 'ready' | 'degraded' | 'draining' | 'stopped' | 'failed' | Other
   since: string
@@ -1727,6 +1760,13 @@ export type SessionEnded = {
   revoked: {
     session: boolean
     refresh_token: boolean
+    issued?: {
+      api_keys: number
+      cli_logins: number
+      tokens: number
+      partner_credentials: number
+      invitations: number
+    }
   }
 }
 

@@ -33,6 +33,10 @@ const apiKey = z
       description:
         'The API key, gateway or command that created it or rotated its secret. It is revoked with that key.',
     }),
+    session_id: idOf('ses').nullable().meta({
+      description:
+        'The browser session in which it was created or its secret rotated. POST /api/auth/logout with `revoke_issued` revokes it with that session.',
+    }),
     name: z.string(),
     scopes: z.array(scope),
     tenant_ids: z.array(idOf('ten')).nullable().meta({ description: 'Null = every tenant of the organization.' }),

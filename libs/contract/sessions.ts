@@ -63,6 +63,16 @@ export const sessionToken = z
   })
   .meta({ id: 'SessionToken' })
 
+export const logoutRequest = z
+  .object({
+    revoke_issued: z.boolean().optional().meta({
+      description:
+        'Also revoke the API keys that the session made, those of command lines that it approved, and everything that these made.',
+    }),
+  })
+  .optional()
+  .meta({ id: 'LogoutRequest' })
+
 export const sessionEnded = z
   .object({
     logged_out: z.literal(true),
@@ -73,6 +83,16 @@ export const sessionEnded = z
     revoked: z.object({
       session: z.boolean(),
       refresh_token: z.boolean().meta({ description: 'False: there was none, or the provider is asked again later.' }),
+      issued: z
+        .object({
+          api_keys: z.int(),
+          cli_logins: z.int().meta({ description: 'Approvals that no command line had fetched.' }),
+          tokens: z.int(),
+          partner_credentials: z.int(),
+          invitations: z.int(),
+        })
+        .optional()
+        .meta({ description: 'Where `revoke_issued` was asked for: how many of each ended with the session.' }),
     }),
   })
   .meta({ id: 'SessionEnded' })

@@ -36,8 +36,9 @@ export interface Caller {
   isStaff: boolean
   /** Of the organization: how much may be asked of management. */
   plan: PlanName
-  /** Of a session: its id, and every organization of the person. */
+  /** Of a session: its id, when the person last signed in, and every organization of the person. */
   sessionId?: string
+  signedInAt?: Date
   organizations?: Session['organizations']
 }
 
@@ -290,7 +291,7 @@ async function authenticate(arrival: Arrival, options: CallerAccessOptions, isOf
 
 /** In the organization that the request names, or in the person's only one. */
 function sessionCaller(
-  { id: sessionId, userId, email, organizations }: Session,
+  { id: sessionId, userId, email, signedInAt, organizations }: Session,
   { headers }: Arrival,
   { staffEmails, isBilled }: CallerAccessOptions,
   isOfPerson: boolean,
@@ -303,6 +304,7 @@ function sessionCaller(
     expiresAt: null,
     isStaff: staffEmails.includes(email),
     sessionId,
+    signedInAt,
     organizations,
   }
   const named = headers[HEADER.organization]

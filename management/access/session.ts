@@ -21,6 +21,8 @@ export interface Session {
   name: string | null
   /** When its access token does. */
   expiresAt: Date
+  /** When the person last signed in: as the provider says it (auth_time), else when the session began. */
+  signedInAt: Date
   organizations: { id: string; name: string; role: Role; plan: PlanName; createdAt: string }[]
 }
 

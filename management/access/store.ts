@@ -54,7 +54,8 @@ export async function findApiKey(sql: Sql, id: string): Promise<StoredKey | unde
 export async function findSession(sql: Sql, digest: string): Promise<Session | undefined> {
   const { rows } = await sql.query<Session>({
     name: 'access_find_session',
-    text: `select id, user_id as "userId", issuer, subject, email, name, expires_at as "expiresAt", organizations
+    text: `select id, user_id as "userId", issuer, subject, email, name, expires_at as "expiresAt",
+        signed_in_at as "signedInAt", organizations
       from loci.session_of($1)`,
     values: [digest],
   })
@@ -68,6 +69,17 @@ export async function lockCallersKey(sql: Sql, organizationId: string, id: strin
     // `key share`: noting a use of the key need not wait, deleting it must.
     text: 'select from loci.api_keys where organization_id = $1 and id = $2 and revoked_at is null for key share',
     values: [organizationId, id],
+  })
+  return rowCount === 1
+}
+
+/** Whether the session goes on, and is not ended before the end of the transaction. */
+export async function lockCallersSession(sql: Sql, id: string): Promise<boolean> {
+  const { rowCount } = await sql.query({
+    name: 'access_lock_session',
+    // `share`, not `key share`: an end of the session, which changes no key, must wait.
+    text: 'select from loci.sessions where id = $1 and ended_at is null for share',
+    values: [id],
   })
   return rowCount === 1
 }

@@ -54,6 +54,7 @@ const IGNORING = [
   'POST /cell/v1/reports',
   'POST /cli-login',
   'POST /sign-out',
+  'POST /signed-in/done',
   'PUT /api/v1/services/{id}/proxy/{path...}',
 ]
 

@@ -19,12 +19,13 @@ import {
   countKeysInUse,
   insertApiKey,
   type KeyFilter,
+  listKeysOfSession,
   lockKeysBeyond,
   lockKeysMadeBy,
   replaceDigest,
   revokeApiKeys,
 } from './store.ts'
-import { takeBack } from './take-back.ts'
+import { type TakenBack, takeBack } from './take-back.ts'
 
 const KEYS_MAX = 100
 
@@ -32,6 +33,8 @@ export interface KeyRequest {
   organizationId: string
   /** The person who makes it. */
   userId: string
+  /** In which browser session, where in one. */
+  sessionId?: string | undefined
   name: string
   scopes: string[]
   tenantIds: string[] | null
@@ -46,7 +49,8 @@ export async function issueApiKey(
   act: Act,
   now: Date = new Date(),
 ): Promise<{ key: ApiKey; secret: string }> {
-  const key: ApiKey = { ...request, madeBy: act.actor, id: newId('key', now.getTime()), createdAt: now }
+  const sessionId = request.sessionId ?? null
+  const key: ApiKey = { ...request, sessionId, madeBy: act.actor, id: newId('key', now.getTime()), createdAt: now }
   const { organizationId, id: subject } = key
   const { text, digest, pepper } = makeApiKey(subject, sealingKeys)
   await insertApiKey(sql, key, { digest, pepper })
@@ -55,10 +59,20 @@ export async function issueApiKey(
     scopes: key.scopes.join(' '),
     tenant_ids: key.tenantIds?.join(' ') ?? null,
     expires_at: key.expiresAt?.toISOString() ?? null,
+    ...inSession(sessionId),
   }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.make', subject, detail })
-  await appendEvent(sql, { organizationId, type: 'api_key.created', subject, data: { user_id: key.userId } })
+  await appendEvent(sql, {
+    organizationId,
+    type: 'api_key.created',
+    subject,
+    data: { user_id: key.userId, ...inSession(sessionId) },
+  })
   return { key, secret: text }
+}
+
+function inSession(sessionId: string | null): { session_id?: string } {
+  return sessionId === null ? {} : { session_id: sessionId }
 }
 
 /** Call after inserting the key: the organization's audit is locked then, so concurrent ones are counted. */
@@ -78,7 +92,7 @@ export async function rotateApiKey(
   sql: Sql,
   sealingKeys: SealingKey[],
   key: ApiKeyRow,
-  overlapSeconds: number,
+  { overlapSeconds, sessionId }: { overlapSeconds: number; sessionId: string | undefined },
   act: Act,
   now: Date = new Date(),
 ): Promise<{ key: ApiKeyRow; secret: string }> {
@@ -90,12 +104,14 @@ export async function rotateApiKey(
   // The holder of the new secret may be a thief who rotated it, so the key counts as made by the key that asked. Unless
   // that one was made by this key: two keys that made each other would outlive both their makers.
   const own = await lockKeysMadeBy(sql, organizationId, [subject])
-  const madeBy = own.includes(act.actor) ? key.madeBy : act.actor
-  await replaceDigest(sql, key, { digest, pepper }, previousUntil, madeBy)
-  const detail = { overlap_seconds: overlapSeconds }
+  const maker = own.includes(act.actor)
+    ? { madeBy: key.madeBy, sessionId: key.sessionId }
+    : { madeBy: act.actor, sessionId: sessionId ?? null }
+  await replaceDigest(sql, key, { digest, pepper }, previousUntil, maker)
+  const detail = { overlap_seconds: overlapSeconds, ...inSession(sessionId ?? null) }
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.rotate', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.rotated', subject, data: {} })
-  return { key: { ...key, digest, pepper, previousUntil, madeBy }, secret: text }
+  return { key: { ...key, digest, pepper, previousUntil, ...maker }, secret: text }
 }
 
 /**
@@ -127,6 +143,22 @@ export async function deleteApiKey(
   await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
   await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: {} })
   return true
+}
+
+/** Ends what a session made, with what those keys made; keys that were deleted with `made=keep` too. */
+export async function deleteKeysOfSession(
+  sql: Sql,
+  { organizationId, sessionId }: { organizationId: string; sessionId: string },
+  act: Act,
+): Promise<TakenBack> {
+  const own = await listKeysOfSession(sql, organizationId, sessionId)
+  const taken = await takeBack(sql, { organizationId, keyIds: own.map(({ id }) => id) }, act)
+  for (const { id: subject } of own.filter(({ isDeleted }) => !isDeleted)) {
+    const detail = { made: 'delete', session_id: sessionId }
+    await appendAudit(sql, { ...act, chain: organizationId, action: 'api_key.delete', subject, detail })
+    await appendEvent(sql, { organizationId, type: 'api_key.deleted', subject, data: { session_id: sessionId } })
+  }
+  return taken
 }
 
 /** Ends the person's oldest keys of a name, so that one more makes `max`. What they made stays, as when one expires. */

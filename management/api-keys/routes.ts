@@ -17,7 +17,7 @@ import { deleted } from '@loci/contract/wire.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requirePerson } from '../access/organization.ts'
-import { readForCaller, requireStillKey } from '../access/own.ts'
+import { readForCaller, requireFreshSignIn, requireStillKey } from '../access/own.ts'
 import { listKnownTenants } from '../tenants/store.ts'
 import {
   deleteApiKey,
@@ -35,11 +35,12 @@ interface ApiKeyOptions {
   act: RunAct<Caller>
   pool: Pool
   sealingKeys: SealingKey[]
+  publicUrl: string
 }
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
-export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyOptions): Route[] {
+export function apiKeyRoutes({ caller: access, act, pool, sealingKeys, publicUrl }: ApiKeyOptions): Route[] {
   return [
     route(
       {
@@ -66,7 +67,8 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyO
         path: '/api/v1/api-keys',
         access: access.scope('keys:write', 'write'),
         tag: 'api-keys',
-        summary: 'Make an API key with at most what the caller has. Its secret is shown once.',
+        summary:
+          'Make an API key with at most what the caller has. Its secret is shown once. A session needs a sign-in of the last 10 minutes.',
         body: apiKeyMake,
         answers: { 201: apiKeyIssued },
         errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_REPLAY_WITHHELD'],
@@ -74,13 +76,14 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyO
       async (call) => {
         const { caller, body } = call
         const userId = requirePerson(caller)
-        const { organizationId } = caller
+        requireFreshSignIn(caller, publicUrl)
+        const { organizationId, sessionId } = caller
         return act(call, async (sql, by) => {
           await requireStillKey(sql, caller)
           const { name, scopes, tenant_ids: tenantIds, expires_in: expiresIn } = body
           const grant = grantOf(caller, { scopes, tenantIds, expiresIn })
           if (tenantIds) await requireKnown(sql, organizationId, tenantIds)
-          const request = { organizationId, userId, name, ...grant }
+          const request = { organizationId, userId, sessionId, name, ...grant }
           const { key, secret } = await issueApiKey(sql, sealingKeys, request, by)
           await requireRoom(sql, organizationId)
           return { status: 201, body: { ...keyJson(key), secret }, headers: NO_STORE, issued: key.id }
@@ -125,12 +128,19 @@ export function apiKeyRoutes({ caller: access, act, pool, sealingKeys }: ApiKeyO
         const { caller, body } = call
         const { id } = call.params
         requirePerson(caller)
+        requireFreshSignIn(caller, publicUrl)
         return act(call, async (sql, by) => {
           await requireStillKey(sql, caller)
           const found = await findKey(sql, caller, id)
           if (!found || found.revokedAt !== null) throw noSuchKey()
           requireMayRotate(caller, found)
-          const { key, secret } = await rotateApiKey(sql, sealingKeys, found, body.overlap_seconds, by)
+          const { key, secret } = await rotateApiKey(
+            sql,
+            sealingKeys,
+            found,
+            { overlapSeconds: body.overlap_seconds, sessionId: caller.sessionId },
+            by,
+          )
           return { status: 200, body: { ...keyJson(key, key.previousUntil), secret }, headers: NO_STORE, issued: id }
         })
       },
@@ -157,11 +167,12 @@ async function requireKnown(sql: Sql, organizationId: string, tenantIds: string[
 }
 
 function keyJson(key: ApiKey, previousUntil: Date | null = (key as Partial<ApiKeyRow>).previousUntil ?? null) {
-  const { id, userId, madeBy, name, scopes, tenantIds, createdAt, expiresAt, lastUsedAt } = key
+  const { id, userId, madeBy, sessionId, name, scopes, tenantIds, createdAt, expiresAt, lastUsedAt } = key
   return {
     id,
     user_id: userId,
     made_by: madeBy,
+    session_id: sessionId,
     name,
     scopes,
     tenant_ids: tenantIds,

@@ -6,6 +6,8 @@ export interface ApiKey {
   userId: string
   /** `key_…`, `gateway:…` or `command:…`: the maker of the key or of its present secret. Null: not recorded. */
   madeBy: string | null
+  /** The browser session in which it, or its present secret, was made. */
+  sessionId: string | null
   name: string
   scopes: string[]
   tenantIds: string[] | null
@@ -20,8 +22,8 @@ export async function insertApiKey(sql: Sql, key: ApiKey, kept: { digest: string
   await sql.query({
     name: 'api_keys_insert',
     text: `insert into loci.api_keys (id, organization_id, user_id, name, scopes, tenant_ids, digest, pepper, created_at, expires_at,
-        made_by)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        made_by, session_id)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     values: [
       key.id,
       key.organizationId,
@@ -34,6 +36,7 @@ export async function insertApiKey(sql: Sql, key: ApiKey, kept: { digest: string
       key.createdAt,
       key.expiresAt,
       key.madeBy,
+      key.sessionId,
     ],
   })
 }
@@ -46,7 +49,8 @@ export interface ApiKeyRow extends ApiKey {
   revokedAt: Date | null
 }
 
-const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", made_by as "madeBy", name, scopes, tenant_ids as "tenantIds",
+const COLUMNS = `id, organization_id as "organizationId", user_id as "userId", made_by as "madeBy", session_id as "sessionId", name, scopes,
+  tenant_ids as "tenantIds",
   created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt", digest, pepper, previous_until as "previousUntil",
   revoked_at as "revokedAt"`
 
@@ -129,16 +133,31 @@ export async function replaceDigest(
   { organizationId, id }: { organizationId: string; id: string },
   kept: { digest: string; pepper: string },
   previousUntil: Date | null,
-  madeBy: string | null,
+  { madeBy, sessionId }: Pick<ApiKey, 'madeBy' | 'sessionId'>,
 ): Promise<void> {
   await sql.query({
     name: 'api_keys_rotate',
-    text: `update loci.api_keys set digest = $3, pepper = $4, previous_until = $5, made_by = $6,
+    text: `update loci.api_keys set digest = $3, pepper = $4, previous_until = $5, made_by = $6, session_id = $7,
         previous_digest = case when $5::timestamptz is null then null else digest end,
         previous_pepper = case when $5::timestamptz is null then null else pepper end
       where organization_id = $1 and id = $2`,
-    values: [organizationId, id, kept.digest, kept.pepper, previousUntil, madeBy],
+    values: [organizationId, id, kept.digest, kept.pepper, previousUntil, madeBy, sessionId],
   })
+}
+
+/** Every key that the session made, deleted ones too. */
+export async function listKeysOfSession(
+  sql: Sql,
+  organizationId: string,
+  sessionId: string,
+): Promise<{ id: string; isDeleted: boolean }[]> {
+  const { rows } = await sql.query<{ id: string; isDeleted: boolean }>({
+    name: 'api_keys_list_of_session',
+    text: `select id, revoked_at is not null as "isDeleted" from loci.api_keys
+      where organization_id = $1 and session_id = $2 order by id for update`,
+    values: [organizationId, sessionId],
+  })
+  return rows
 }
 
 /** Every key that the person ever had, deleted ones too. */

@@ -13,7 +13,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
-import type { Caller } from '../access/caller.ts'
+import { requireStillSession } from '../access/own.ts'
 import { SCOPES } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { issueApiKey, makeRoomFor, requireRoom } from '../api-keys/api-keys.ts'
@@ -53,17 +53,18 @@ export async function findLoginId(pool: Pool, userCode: string): Promise<string 
 /** In the organization in which the person acts. */
 export async function decideLogin(
   sql: Sql,
-  { organizationId, userId }: Pick<Caller, 'organizationId' | 'userId'>,
+  { organizationId, userId, sessionId }: { organizationId: string; userId: string | null; sessionId: string },
   { id, userCode, status }: { id: string; userCode: string; status: 'approved' | 'denied' },
   act: Act,
 ): Promise<void> {
+  await requireStillSession(sql, sessionId)
   const login = await lockLogin(sql, id)
   if (!login || login.userCode !== userCode.toUpperCase()) throw noSuchLogin()
   if (login.status !== 'open')
     throw new ApiError('INVALID_STATE', 'This sign-in was decided already. Begin a new one on the command line.')
-  await saveLogin(sql, { id, status, organizationId, userId })
+  await saveLogin(sql, { id, status, organizationId, userId, sessionId })
   const action = status === 'approved' ? 'cli_login.approve' : 'cli_login.deny'
-  await appendAudit(sql, { ...act, chain: organizationId, action, subject: id, detail: {} })
+  await appendAudit(sql, { ...act, chain: organizationId, action, subject: id, detail: { session_id: sessionId } })
 }
 
 export interface DeliveredKey {
@@ -87,7 +88,7 @@ export async function pollLogin(
 }
 
 async function deliver(sql: Sql, sealingKeys: SealingKey[], login: CliLogin, requestId: string): Promise<DeliveredKey> {
-  const { organizationId, userId } = login as { organizationId: string; userId: string }
+  const { organizationId, userId, sessionId } = login as Record<'organizationId' | 'userId' | 'sessionId', string>
   await useOrganization(sql, organizationId)
   // Before the key, as whoever removes the member does it: then the removal finds the key.
   if (!(await lockMember(sql, organizationId, userId)))
@@ -95,7 +96,8 @@ async function deliver(sql: Sql, sealingKeys: SealingKey[], login: CliLogin, req
   const now = new Date()
   const expiresAt = new Date(now.getTime() + KEY_LIFE_MS)
   // Every scope: a key never does more than its person may do on the day.
-  const request = { organizationId, userId, name: 'command line', scopes: [...SCOPES], tenantIds: null, expiresAt }
+  const of = { organizationId, userId, sessionId }
+  const request = { ...of, name: 'command line', scopes: [...SCOPES], tenantIds: null, expiresAt }
   const by = { actor: userId, requestId }
   // The oldest goes, for most people may not delete keys themselves.
   await makeRoomFor(sql, request, KEYS_MAX, by)

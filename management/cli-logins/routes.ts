@@ -17,6 +17,7 @@ import {
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Attempts } from '../access/attempts.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
+import { requireFreshSignIn } from '../access/own.ts'
 import type { RateStore } from '../access/rates.ts'
 import { beginLogin, decideLogin, INTERVAL_S, LIFE_S, pollLogin } from './cli-logins.ts'
 
@@ -72,8 +73,8 @@ export function cliLoginRoutes({
       },
       async () => {
         const { id, userCode: user_code, deviceCode: device_code } = await beginLogin(pool)
+        // Without the code: the person types it, so that a link of somebody else approves nothing.
         const url = new URL('/cli-login', publicUrl)
-        url.searchParams.set('user_code', user_code)
         const times = { interval: INTERVAL_S, expires_in: LIFE_S }
         return reply(201, { id, user_code, device_code, verification_url: url.href, ...times })
       },
@@ -114,7 +115,7 @@ export function cliLoginRoutes({
           path: `/api/v1/cli-logins/{id}/${verb}`,
           access: access.session('write'),
           tag: 'cli-logins',
-          summary: `${verb === 'approve' ? 'Approve' : 'Deny'} the sign-in of a command line, whose code the person has compared.`,
+          summary: `${verb === 'approve' ? 'Approve' : 'Deny'} the sign-in of a command line, whose code the person has compared.${verb === 'approve' ? ' Needs a sign-in of the last 10 minutes.' : ''}`,
           params: cliLoginParams,
           body: cliLoginDecision,
           answers: { 200: cliLoginDecided },
@@ -123,8 +124,10 @@ export function cliLoginRoutes({
         async (call) => {
           const { id } = call.params
           const status = verb === 'approve' ? ('approved' as const) : ('denied' as const)
+          if (status === 'approved') requireFreshSignIn(call.caller, publicUrl)
+          const sessionId = call.caller.sessionId as string
           return act(call, async (sql, by) => {
-            await decideLogin(sql, call.caller, { id, userCode: call.body.user_code, status }, by)
+            await decideLogin(sql, { ...call.caller, sessionId }, { id, userCode: call.body.user_code, status }, by)
             return { status: 200, body: { id, status } }
           })
         },

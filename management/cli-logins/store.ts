@@ -8,6 +8,8 @@ export interface CliLogin {
   status: 'open' | 'approved' | 'denied' | 'delivered'
   organizationId: string | null
   userId: string | null
+  /** In which it was decided. */
+  sessionId: string | null
 }
 
 /** False when the code is taken: try another. */
@@ -39,7 +41,7 @@ export async function lockLogin(sql: Sql, id: string): Promise<CliLogin | undefi
   const { rows } = await sql.query<CliLogin>({
     name: 'cli_logins_lock',
     text: `select id, user_code as "userCode", device_digest as "deviceDigest", status, organization_id as "organizationId",
-        user_id as "userId"
+        user_id as "userId", session_id as "sessionId"
       from loci.cli_logins where id = $1 and expires_at > now() for update`,
     values: [id],
   })
@@ -58,13 +60,34 @@ export async function lockMember(sql: Sql, organizationId: string, userId: strin
 
 export async function saveLogin(
   sql: Sql,
-  { id, status, organizationId, userId }: Pick<CliLogin, 'id' | 'status' | 'organizationId' | 'userId'>,
+  { id, status, organizationId, userId, sessionId }: Omit<CliLogin, 'userCode' | 'deviceDigest'>,
 ): Promise<void> {
   await sql.query({
     name: 'cli_logins_save',
-    text: 'update loci.cli_logins set status = $2, organization_id = $3, user_id = $4 where id = $1',
-    values: [id, status, organizationId, userId],
+    text: 'update loci.cli_logins set status = $2, organization_id = $3, user_id = $4, session_id = $5 where id = $1',
+    values: [id, status, organizationId, userId, sessionId],
   })
+}
+
+/** The organizations in which the session made API keys. */
+export async function listOrganizationsOf(sql: Sql, sessionId: string): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>({
+    name: 'cli_logins_organizations_of_session',
+    text: 'select organization_id as id from loci.organizations_of_session($1)',
+    values: [sessionId],
+  })
+  return rows.map(({ id }) => id)
+}
+
+/** Those that the session approved and no command line has fetched: none will. Answers how many. */
+export async function denyLoginsOf(sql: Sql, sessionId: string): Promise<number> {
+  const { rowCount } = await sql.query({
+    name: 'cli_logins_deny_of_session',
+    text: `update loci.cli_logins set status = 'denied'
+      where session_id = $1 and status = 'approved' and expires_at > now()`,
+    values: [sessionId],
+  })
+  return rowCount ?? 0
 }
 
 export async function pruneLogins(sql: Sql): Promise<void> {

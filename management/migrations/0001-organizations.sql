@@ -74,8 +74,11 @@ create table loci.api_keys (
   last_used_at timestamptz,
   -- The key, gateway or command that made it, or its present secret.
   made_by text,
+  -- The browser session in which it, or its present secret, was made; null for all others.
+  session_id text,
   primary key (organization_id, id)
 );
+create index api_keys_by_session on loci.api_keys (session_id) where session_id is not null;
 create index api_keys_by_id on loci.api_keys (id);
 create index api_keys_by_maker on loci.api_keys (organization_id, made_by) where made_by is not null;
 

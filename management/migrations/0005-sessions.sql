@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: c9e4872020f68700bda9bf6ea02631656d6488a7ab007f0921f5f4ec1404a311
+-- functions: f6bb0adca096848b785f7f10d1e278db418e1237a32bd750a7a0bae8bee094b5
 
 create table loci.sessions (
   id text primary key,
@@ -15,6 +15,8 @@ create table loci.sessions (
   sealed_with text,
   access_expires_at timestamptz not null,
   created_at timestamptz not null,
+  -- When the person last gave proof at the provider, where it says so.
+  auth_time timestamptz,
   -- Seven days after the last refresh, thirty after sign-in.
   idle_ends_at timestamptz not null,
   ends_at timestamptz not null,
@@ -69,8 +71,11 @@ create table loci.cli_logins (
   expires_at timestamptz not null,
   -- Who decided, and for which organization.
   organization_id text,
-  user_id text references loci.users (id)
+  user_id text references loci.users (id),
+  -- In which session.
+  session_id text
 );
+create index cli_logins_by_session on loci.cli_logins (session_id) where session_id is not null;
 create unique index cli_logins_open on loci.cli_logins (user_code);
 create index cli_logins_by_end on loci.cli_logins (expires_at);
 comment on table loci.cli_logins is 'without row-level security: nobody''s until a person decides; codes and digests';

@@ -5,7 +5,8 @@ import { type Act, PLATFORM_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isId, looksLikeId, newId } from '@loci/contract/ids.ts'
-import type { Sql } from '@loci/postgres/pool.ts'
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { transaction } from '@loci/postgres/transaction.ts'
 import type { Role } from '../access/roles.ts'
 import { useOrganization } from '../access/store.ts'
 import { appendEvent } from '../acts/events/store.ts'
@@ -80,6 +81,18 @@ export async function foundOrganization(
     data: { tenant_id: tenant.id },
   })
   return { id, name, tenant, owner }
+}
+
+/** For a page: a form that is sent twice makes one. Who owns one already makes more through the API. */
+export async function makeFirstOrganization(
+  pool: Pool,
+  { userId, name, requestId }: { userId: string; name: string; requestId: string },
+): Promise<void> {
+  await transaction(pool, async (sql) => {
+    const owner = await requireUser(sql, userId)
+    if ((await lockOwned(sql, userId)) === 0)
+      await foundOrganization(sql, { name, owner }, { actor: userId, requestId })
+  })
 }
 
 /** For commands, which take a name or an id. */

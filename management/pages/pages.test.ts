@@ -58,18 +58,25 @@ async function startWorld() {
 
 const linkIn = ({ text }: TestAnswer) => /href="(\/[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') as string
 
+const DASHBOARD = ['/', '/dashboard', '/dashboard/', '/dashboard/services', '/dashboard/services/a/b']
+
+// Mutant: the paths lead to sign-in whoever asks.
 // specification 220
-test('an older dashboard path leads to sign-in, sign-in to the provider and back, and no page has a script', async () => {
+test('an older dashboard path leads to sign-in, sign-in to the provider and back, and who is signed in to their page', async () => {
   await using world = await startWorld()
   const browser = createBrowser(world.management)
+  for (const path of DASHBOARD) {
+    const stranger = await createBrowser(world.management).go(path)
+    assert.deepEqual([stranger.status, stranger.url.pathname], [200, '/sign-in'], path)
+  }
   const start = await browser.go('/dashboard/services')
-  assert.deepEqual([start.status, start.url.pathname], [200, '/sign-in'])
   assert.match(String(start.headers['content-security-policy']), /default-src 'none'.*frame-ancestors 'none'/)
   const form = await browser.go(linkIn(start))
   assert.equal(form.url.origin, world.provider.issuer)
   const done = await browser.go(form.url.href, 'login=alice')
   assert.deepEqual([done.status, done.url.pathname], [200, '/signed-in/done'], done.text)
   assert.deepEqual([...browser.jar().keys()].sort(), ['loci_access_token', 'loci_refresh_token'])
+  for (const path of DASHBOARD) assert.equal((await browser.go(path)).url.pathname, '/signed-in/done', path)
   const out = await browser.go('/sign-out')
   assert.match(String(out.headers['content-security-policy']), /form-action 'self'/)
   assert.match((await browser.go('/sign-out', '')).text, /You are signed out/)
@@ -113,7 +120,80 @@ test('what goes wrong is a page too, with the request’s id and without what wa
   assert.equal((await world.management.get('/signed-in?state=x&code=x')).error.code, 'FORBIDDEN')
 })
 
-test('a command line is approved on a page, by who is signed in, after the code was compared', async () => {
+async function signedIn(management: TestManagement, login = 'alice') {
+  const browser = createBrowser(management)
+  const form = await browser.go(linkIn(await browser.go('/sign-in')))
+  await browser.go(form.url.href, `login=${login}`)
+  return browser
+}
+
+// Mutants: makeFirstOrganization() without lockOwned(); the form for somebody who has an organization.
+test('who is signed in sees their organizations, and who has none makes one there, once', async () => {
+  await using world = await startWorld()
+  const { management } = world
+  const browser = await signedIn(management)
+  const none = await browser.go('/signed-in/done')
+  assert.match(none.text, /<form method="post" action="\/signed-in\/done">/)
+  assert.match(String(none.headers['content-security-policy']), /form-action 'self'/)
+  const make = (name: string) => browser.go('/signed-in/done', String(new URLSearchParams({ name })))
+  assert.equal((await make('')).status, 400)
+  const sent = await Promise.all([make('A & <b>B</b>'), make('A & <b>B</b>')])
+  for (const made of sent) assert.deepEqual([made.status, made.url.pathname], [200, '/signed-in/done'])
+  const shown = await make('Another')
+  assert.match(shown.text, /<strong>A &amp; &lt;b&gt;B&lt;\/b&gt;<\/strong>: you are an owner/)
+  assert.doesNotMatch(shown.text, /<form|<script|<b>|Another/)
+  const rows = await management.sql(
+    `select o.name, m.role from loci.organizations o join loci.members m on m.organization_id = o.id`,
+  )
+  assert.deepEqual(rows, [{ name: 'A & <b>B</b>', role: 'owner' }])
+  const cookie = [...browser.jar()].map(([name, value]) => `${name}=${value}`).join('; ')
+  const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' }
+  const refused = await management.ask('POST /signed-in/done', { headers: foreign, body: 'name=x' })
+  assert.equal(refused.error.code, 'ORIGIN_NOT_ALLOWED')
+  assert.equal((await createBrowser(management).go('/signed-in/done', 'name=x')).url.pathname, '/sign-in')
+})
+
+// Mutants: `prompt=login` left out of authorizeUrl(); the page of who signed in long ago shows the form.
+test('who signed in more than ten minutes ago signs in again, at the provider, before a command line is approved', async () => {
+  await using world = await startWorld()
+  const { management } = world
+  const acme = await management.organization({ email: ALICE })
+  const browser = await signedIn(management)
+  await management.sql(`update loci.sessions set created_at = now() - interval '11 minutes'`)
+  const begun = (await management.post('/api/v1/cli-logins', {})).json<Record<string, string>>()
+  const fields = { user_code: String(begun.user_code), organization: acme.organizationId, decision: 'approve' }
+  const refused = await browser.go('/cli-login', String(new URLSearchParams(fields)))
+  const again = await browser.go('/cli-login')
+  assert.deepEqual([refused.status, again.status], [403, 200])
+  for (const page of [refused, again]) assert.match(page.text, /<h1>Sign in again/)
+  // The provider knows the browser, and asks all the same.
+  const form = await browser.go(linkIn(again))
+  assert.equal(form.url.origin, world.provider.issuer)
+  const asked = new URL(browser.visited.find((url) => url.includes('max_age=')) as string)
+  assert.equal(asked.searchParams.get('prompt'), 'login consent')
+  assert.equal((await browser.go(form.url.href, 'login=alice')).url.pathname, '/cli-login')
+  const [row] = await management.sql<{ told: boolean }>(
+    'select auth_time is not null as told from loci.sessions order by created_at desc limit 1',
+  )
+  assert.equal(row?.told, true, 'the provider told when')
+  assert.match((await browser.go('/cli-login', String(new URLSearchParams(fields)))).text, /<h1>Approved/)
+})
+
+test('the page of sign-out offers to revoke what the session made', async () => {
+  await using world = await startWorld()
+  const { management } = world
+  await management.organization({ email: ALICE })
+  const browser = await signedIn(management)
+  const cookie = [...browser.jar()].map(([name, value]) => `${name}=${value}`).join('; ')
+  const made = await management.post('/api/v1/api-keys', { name: 'k' }, { cookie, 'sec-fetch-site': 'same-origin' })
+  const { secret } = made.json<{ secret: string }>()
+  assert.match((await browser.go('/sign-out')).text, /<input type="checkbox" name="revoke_issued" value="true">/)
+  assert.match((await browser.go('/sign-out', 'revoke_issued=true')).text, /Revoked with the session: 1 API keys/)
+  assert.equal((await management.get('/api/v1/services', { 'x-api-key': secret })).status, 401)
+})
+
+// Mutant: the form has the code of the address.
+test('a command line is approved on a page, by who is signed in, after the code was typed', async () => {
   await using world = await startWorld()
   const { management } = world
   const acme = await management.organization({ email: ALICE })
@@ -124,7 +204,12 @@ test('a command line is approved on a page, by who is signed in, after the code 
   const provider = await browser.go(linkIn(start))
   const form = await browser.go(provider.url.href, 'login=alice')
   assert.equal(form.url.pathname, '/cli-login')
-  assert.ok(form.text.includes(String(begun.user_code)) && form.text.includes('Acme'))
+  const led = await browser.go(`/cli-login?user_code=${begun.user_code}`)
+  for (const { text } of [form, led]) {
+    assert.ok(!text.includes(String(begun.user_code)), 'whoever sent the link did not fill it in')
+    assert.match(text, /For 30 days the key may do whatever\s+you may do.*Acme \(owner\)/s)
+  }
+  assert.ok(!String(begun.verification_url).includes(String(begun.user_code)))
   const fields = { user_code: String(begun.user_code), organization: acme.organizationId, decision: 'approve' }
   const foreign = await browser.go('/cli-login', String(new URLSearchParams({ ...fields, organization: 'org_x' })))
   assert.equal(foreign.status, 403)

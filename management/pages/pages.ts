@@ -10,7 +10,8 @@ const STYLE = `:root{color-scheme:light dark;background:Canvas;color:CanvasText;
 header,main{max-width:30rem;margin:0 auto}header{margin-top:6vh;font-weight:700}h1{font-size:1.75rem;line-height:1.2;margin:.75rem 0 1rem}
 .go,button{display:inline-block;font:inherit;padding:.5rem 1.1rem;border:1px solid;border-radius:6px;text-decoration:none;background:none;color:inherit;cursor:pointer}
 .go,button.go{background:#1d4ed8;border-color:#1d4ed8;color:#fff}a:focus-visible,button:focus-visible,input:focus-visible{outline:3px solid Highlight;outline-offset:2px}
-button+button{margin-left:.5rem}fieldset{border:1px solid #8888;border-radius:6px;margin:1rem 0;padding:0 1rem}fieldset p{margin:.5rem 0}input[name=user_code]{display:block;font:1.5rem ui-monospace,monospace;letter-spacing:.1em;width:12em;max-width:100%;box-sizing:border-box;padding:.3rem .5rem}
+button+button{margin-left:.5rem}fieldset{border:1px solid #8888;border-radius:6px;margin:1rem 0;padding:0 1rem}fieldset p{margin:.5rem 0}input[name=user_code],input[name=name]{display:block;font:inherit;width:100%;box-sizing:border-box;padding:.4rem .5rem}
+input[name=user_code]{font:1.5rem ui-monospace,monospace;letter-spacing:.1em;width:12em;max-width:100%;padding:.3rem .5rem}h2{font-size:1.2rem}li{margin:.5rem 0}
 [role=alert]{border-left:4px solid #b91c1c;padding-left:.8rem}code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}.q{font-size:.9rem}`
 const STYLE_POLICY = { 'style-src': `'sha256-${hash('sha256', STYLE, 'base64')}'` }
 
@@ -25,13 +26,6 @@ ${body}
 </html>
 `
   return html(text, { ...STYLE_POLICY, ...(hasForm ? { 'form-action': `'self'` } : {}) }, {}, status)
-}
-
-export function problemPage(status: number, message: string, requestId: string): Reply {
-  const body = `<p role="alert">${escapeHtml(message)}</p>
-<p><a class="go" href="/sign-in">Go to sign-in</a></p>
-<p class="q">Request <code>${escapeHtml(requestId)}</code></p>`
-  return page('That did not work', body, { status })
 }
 
 export function escapeHtml(text: string): string {

@@ -27,6 +27,8 @@ export interface Tokens {
   refreshToken: string | undefined
   subject: string
   expiresAt: Date
+  /** When the person last gave proof of themselves there, where it says so: never at a refresh. */
+  authTime?: Date | undefined
 }
 
 export interface Profile {
@@ -40,7 +42,14 @@ export interface Profile {
 export interface Provider {
   readonly issuer: string
   /** Where a browser signs in; comes back to `redirectUri` with a code. */
-  authorizeUrl(asked: { redirectUri: string; scopes: string; state: string; verifier: string }): Promise<URL>
+  authorizeUrl(asked: {
+    redirectUri: string
+    scopes: string
+    state: string
+    verifier: string
+    /** The person signs in anew, also where the provider knows this browser. */
+    isFresh?: boolean
+  }): Promise<URL>
   exchange(code: { code: string; redirectUri: string; verifier: string }): Promise<Tokens>
   refresh(refreshToken: string): Promise<Tokens>
   profileOf(accessToken: string, subject: string): Promise<Profile>
@@ -73,6 +82,8 @@ export class TokensUnchecked extends ApiError {
 }
 
 const TIMEOUT_S = 3
+/** Of a sign-in that must be new. */
+const MAX_AGE_S = 600
 const ANSWER_BYTES_MAX = 256 * 1024
 const AGAIN_MS = 5_000
 /** Who asks right after a discovery that failed is told so: one request waits for one silence, not for two. */
@@ -146,16 +157,22 @@ export function createProvider(settings: ProviderSettings, nowMs: () => number =
 
   return {
     issuer,
-    async authorizeUrl({ redirectUri, scopes, state, verifier }) {
+    async authorizeUrl({ redirectUri, scopes, state, verifier, isFresh = false }) {
       const config = await configuration()
+      // OpenID Connect Core, 11: without `consent` a provider ignores offline_access, and there is no refresh token.
+      const prompts = [
+        ...(isFresh ? ['login'] : []),
+        ...(scopes.split(' ').includes('offline_access') ? ['consent'] : []),
+      ]
       return openid.buildAuthorizationUrl(config, {
         redirect_uri: redirectUri,
         scope: scopes,
         state,
         code_challenge: await openid.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
-        // OpenID Connect Core, 11: without it a provider ignores offline_access, and there is no refresh token.
-        ...(scopes.split(' ').includes('offline_access') ? { prompt: 'consent' } : {}),
+        ...(prompts.length > 0 ? { prompt: prompts.join(' ') } : {}),
+        // With it the ID token must say when that was (auth_time).
+        ...(isFresh ? { max_age: String(MAX_AGE_S) } : {}),
       })
     },
     async exchange({ code, redirectUri, verifier }) {
@@ -172,7 +189,7 @@ export function createProvider(settings: ProviderSettings, nowMs: () => number =
       })
       const claims = answer.claims()
       if (claims && claims.sub !== tokens.subject) throw new ProviderRefusal('tokens_of_two_people')
-      return tokens
+      return { ...tokens, authTime: claims?.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000) }
     },
     async refresh(refreshToken) {
       const config = await configuration()

@@ -14,6 +14,7 @@ import { cookieNames } from '@loci/contract/headers.ts'
 import {
   exchangeRequest,
   exchangeResponse,
+  logoutRequest,
   sessionEnded,
   sessionMissing,
   sessionShown,
@@ -33,10 +34,11 @@ import { setSessionCookies } from './cookies.ts'
 import { type Handle, readHandle } from './handle.ts'
 import { type Profile, type Provider, ProviderRefusal } from './provider.ts'
 import type { Cookies, Sessions } from './sessions.ts'
-import { createSignOut } from './sign-out.ts'
+import { createSignOut, type Issued, type RevokeIssued } from './sign-out.ts'
 
 interface SessionRoutesOptions {
   access: SessionAccess
+  revokeIssued: RevokeIssued
   publicUrl: string
   /** Undefined where nobody can sign in (LOCI_OIDC_*). */
   signIn: { sessions: Sessions; provider: Provider; redirectUris: string[] } | undefined
@@ -133,9 +135,9 @@ function readRoutes({ access, signIn, attempts }: SessionRoutesOptions): Route[]
   ]
 }
 
-function changeRoutes({ access, publicUrl, signIn, attempts }: SessionRoutesOptions): Route[] {
+function changeRoutes({ access, revokeIssued, publicUrl, signIn, attempts }: SessionRoutesOptions): Route[] {
   const names = cookieNames(publicUrl)
-  const signOut = createSignOut({ access, publicUrl, signIn })
+  const signOut = createSignOut({ access, revokeIssued, publicUrl, signIn })
 
   function made(answer: AnswerHeaders, cookies: Cookies): object {
     setSessionCookies(answer, publicUrl, cookies)
@@ -216,7 +218,9 @@ function changeRoutes({ access, publicUrl, signIn, attempts }: SessionRoutesOpti
         path: '/api/auth/logout',
         access: access.sameSite,
         tag: 'sessions',
-        summary: 'Sign out: ends the session here and its refresh token at the provider, clears the cookies.',
+        summary:
+          'Sign out: ends the session here and its refresh token at the provider, clears the cookies. With `revoke_issued` it also revokes the API keys and command lines that the session made, and what those made.',
+        body: logoutRequest,
         bodyOptional: true,
         bodyBytesMax: BODY_BYTES_MAX,
         answers: { 200: sessionEnded },
@@ -224,12 +228,27 @@ function changeRoutes({ access, publicUrl, signIn, attempts }: SessionRoutesOpti
         failureMessage: 'Failed to sign out',
       },
       async (call) => {
-        const { url: sign_out_url, revoked } = await signOut(call)
+        const isRevoking = call.body?.revoke_issued ?? false
+        const { url: sign_out_url, revoked, issued } = await signOut(call, { isRevoking })
         const { session, refreshToken: refresh_token } = revoked
-        return { logged_out: true, sign_out_url, revoked: { session, refresh_token } }
+        return {
+          logged_out: true,
+          sign_out_url,
+          revoked: { session, refresh_token, ...(issued ? { issued: issuedJson(issued) } : {}) },
+        }
       },
     ),
   ]
+}
+
+function issuedJson({ apiKeys, cliLogins, tokens, partnerCredentials, invitations }: Issued) {
+  return {
+    api_keys: apiKeys,
+    cli_logins: cliLogins,
+    tokens,
+    partner_credentials: partnerCredentials,
+    invitations,
+  }
 }
 
 function refusedCode(): ApiError {

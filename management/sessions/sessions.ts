@@ -130,7 +130,7 @@ export function createSessions({
       const sealed = seal(id, tokens)
       const beyond = await transaction(pool, async (sql) => {
         const userId = await putPerson(sql, newId('usr'), person)
-        await insertSession(sql, { id, userId, salt, tokens: sealed })
+        await insertSession(sql, { id, userId, salt, tokens: sealed, authTime: tokens.authTime })
         return listBeyond(sql, userId, SESSIONS_MAX)
       })
       for (const other of beyond) await end(other, 'too_many_sessions')
@@ -297,7 +297,10 @@ export function createSessions({
     return due.length === REVOCATIONS_MAX
   }
 
-  function seal(id: string, { accessToken, refreshToken, expiresAt }: Omit<Tokens, 'subject'>): SealedTokens {
+  function seal(
+    id: string,
+    { accessToken, refreshToken, expiresAt }: Omit<Tokens, 'subject' | 'authTime'>,
+  ): SealedTokens {
     const sealed = sealer.seal(JSON.stringify({ a: accessToken, r: refreshToken }), contextOf(id))
     return { ...sealed, accessDigest: digestOf(accessToken), accessExpiresAt: expiresAt }
   }

@@ -8,34 +8,54 @@ import { clearSessionCookies } from './cookies.ts'
 import { readHandle } from './handle.ts'
 import type { SignIn } from './sign-in.ts'
 
+/** How many of each ended with the session that made them. */
+export interface Issued {
+  apiKeys: number
+  cliLogins: number
+  tokens: number
+  partnerCredentials: number
+  invitations: number
+}
+
+/** Ends what a session made; nothing where there was none. */
+export type RevokeIssued = (session: { id: string; userId: string } | undefined, requestId: string) => Promise<Issued>
+
 interface SignOutOptions {
   access: Pick<SessionAccess, 'find'>
+  revokeIssued: RevokeIssued
   publicUrl: string
   signIn: Pick<SignIn, 'sessions' | 'provider'> | undefined
 }
 
-type SignOutCall = Pick<Call<unknown, unknown, unknown, unknown>, 'headers' | 'answer' | 'yieldSlot'>
+type SignOutCall = Pick<Call<unknown, unknown, unknown, unknown>, 'headers' | 'answer' | 'requestId' | 'yieldSlot'>
 
 interface SignedOut {
   /** Where the person signs out at the provider; null where there is no such page. */
   url: string | null
   revoked: { session: boolean; refreshToken: boolean }
+  /** What the session made and ended with it; undefined where that was not asked for. */
+  issued: Issued | undefined
 }
 
-export function createSignOut({ access, publicUrl, signIn }: SignOutOptions) {
+export function createSignOut({ access, revokeIssued, publicUrl, signIn }: SignOutOptions) {
   const { refresh } = cookieNames(publicUrl)
 
-  async function idOf(headers: Arrival['headers']): Promise<string | undefined> {
+  async function find(headers: Arrival['headers']): Promise<{ id: string; userId: string } | undefined> {
     const session = await access.find(headers)
     const handle = session ? undefined : readHandle(readCookie(headers, refresh))
-    return session?.id ?? (handle && (await signIn?.sessions.findByHandle(handle))?.id)
+    return session ?? (handle && (await signIn?.sessions.findByHandle(handle)))
   }
 
-  return async ({ headers, answer, yieldSlot }: SignOutCall): Promise<SignedOut> => {
-    const id = await idOf(headers)
+  return async (call: SignOutCall, { isRevoking }: { isRevoking: boolean }): Promise<SignedOut> => {
+    const { headers, answer, requestId, yieldSlot } = call
+    const session = await find(headers)
     yieldSlot()
-    const revoked = id && signIn ? await signIn.sessions.end(id, 'signed_out') : { session: false, refreshToken: false }
+    const revoked =
+      session && signIn ? await signIn.sessions.end(session.id, 'signed_out') : { session: false, refreshToken: false }
+    // After the end, so that nothing is made meanwhile. The cookies stay until it is done: who is told that it failed
+    // signs out again, and the refresh cookie still names the session.
+    const issued = isRevoking ? await revokeIssued(session, requestId) : undefined
     clearSessionCookies(answer, publicUrl)
-    return { url: (await signIn?.provider.signOutUrl()) ?? null, revoked }
+    return { url: (await signIn?.provider.signOutUrl()) ?? null, revoked, issued }
   }
 }

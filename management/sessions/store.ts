@@ -58,18 +58,23 @@ export interface SealedTokens {
   accessExpiresAt: Date
 }
 
-export async function insertSession(
-  sql: Sql,
-  { id, userId, salt, tokens }: { id: string; userId: string; salt: string; tokens: SealedTokens },
-): Promise<void> {
+interface NewSession {
+  id: string
+  userId: string
+  salt: string
+  tokens: SealedTokens
+  authTime: Date | undefined
+}
+
+export async function insertSession(sql: Sql, { id, userId, salt, tokens, authTime }: NewSession): Promise<void> {
   await sql.query({
     name: 'sessions_insert',
     text: `with made as (
-        insert into loci.sessions (id, user_id, salt, generation, sealed, sealed_with, access_expires_at, created_at, idle_ends_at, ends_at)
-        values ($1, $2, $3, 1, $4, $5, $6, now(), now() + ${IDLE}, now() + ${ABSOLUTE}) returning id
+        insert into loci.sessions (id, user_id, salt, generation, sealed, sealed_with, access_expires_at, created_at, idle_ends_at, ends_at, auth_time)
+        values ($1, $2, $3, 1, $4, $5, $6, now(), now() + ${IDLE}, now() + ${ABSOLUTE}, $8) returning id
       )
       insert into loci.session_tokens (digest, session_id, expires_at) select $7, id, $6 from made`,
-    values: [id, userId, salt, tokens.sealed, tokens.sealedWith, tokens.accessExpiresAt, tokens.accessDigest],
+    values: [id, userId, salt, tokens.sealed, tokens.sealedWith, tokens.accessExpiresAt, tokens.accessDigest, authTime],
   })
 }
 
@@ -91,6 +96,7 @@ export async function listBeyond(sql: Sql, userId: string, max: number): Promise
 
 export interface SessionRow {
   id: string
+  userId: string
   /** Of its person, at the provider. */
   subject: string
   salt: string
@@ -111,7 +117,7 @@ export interface SessionRow {
 export async function findSessionById(sql: Sql, id: string): Promise<SessionRow | undefined> {
   const { rows } = await sql.query<SessionRow>({
     name: 'sessions_by_id',
-    text: `select id, salt, generation, sealed, sealed_with as "sealedWith", access_expires_at as "accessExpiresAt",
+    text: `select id, user_id as "userId", salt, generation, sealed, sealed_with as "sealedWith", access_expires_at as "accessExpiresAt",
         (select u.subject from loci.users u where u.id = user_id) as subject,
         case when ended_at is not null then end_reason when idle_ends_at <= clock_timestamp() then 'expired' end as "endReason",
         (select count(*) from unnest(replaced_at) t where t > clock_timestamp() - ${RACE})::int as races,

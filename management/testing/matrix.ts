@@ -247,7 +247,11 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
         'cookie from another site': 'admitted',
       },
     },
+    // Every session here has an organization: nothing is made.
+    'POST /signed-in/done': { class: 'same site', expected: { none: '303' } },
+    'GET /': { class: 'open', expected: { none: '303' } },
     'GET /dashboard': { class: 'open', expected: { none: '303' } },
+    'GET /dashboard/': { class: 'open', expected: { none: '303' } },
     'GET /dashboard/{path...}': { class: 'open', expected: { none: '303' } },
     'GET /sign-out': open,
     // Of a session that nobody else uses: it would be over.

@@ -25,7 +25,8 @@ export async function registerChild(
 ): Promise<{ child: ListedChild; serviceId: string; isNew: boolean }> {
   const { organizationId, tenantId, parentJti, jti, expiresAt } = request
   const parent = await findToken(sql, organizationId, tenantId, parentJti)
-  // A token that management issued to another tenant cannot be registered as a child.
+  // A token that management issued to another tenant cannot be registered as a child. Whoever has such an id, of 80
+  // random bits, learns that it exists: children have ids of the same form, so not all of them can be refused.
   if (!parent || (await isTokenOfAnother(sql, tenantId, jti))) throw noSuchToken()
   if (parent.delegationDepth === 0)
     throw new ApiError('INVALID_STATE', 'This token was issued with max_delegation_depth 0: it has no children.')

@@ -141,6 +141,7 @@ function special(row: string, { code, page }: Fresh): Partial<DeadRequest> {
   if (row === 'GET /signed-in') return { line: `GET /signed-in${page.search}` }
   if (row === 'POST /api/v1/cli-logins/{id}/poll')
     return { line: `POST /api/v1/cli-logins/cli_${'0'.repeat(30)}/poll`, body: { device_code: 'x'.repeat(43) } }
+  if (row === 'POST /signed-in/done') return { body: 'name=' }
   if (row === 'POST /cli-login') return { body: 'user_code=BBBB-BBBB' }
   if (/^POST .*\/proxy\//.test(row)) return { body: { operations: [{ op: 'put', key: 'dead', value: 1 }] } }
   return /^(PUT|PATCH) .*\/proxy\//.test(row) ? { body: { value: 1 } } : {}

@@ -48,6 +48,7 @@ function quietly({ publicUrl, cliLogin, serviceId }: Targets): string[] {
       '/api/auth/exchange',
       '/sign-out',
       '/cli-login',
+      '/signed-in/done',
       '/api/v1/organizations',
     ],
     ...[`/api/v1/cli-logins/${cliLogin.id}/approve`, `/api/v1/cli-logins/${cliLogin.id}/deny`],
@@ -111,7 +112,7 @@ function openly({ publicUrl, cliLogin, organizationId }: Targets): string[] {
   })()`
   return [
     ...READS.slice(0, 2).map((path) => `void (location.href = ${JSON.stringify(`${publicUrl}${path}`)})`),
-    ...['/api/auth/refresh', '/api/auth/logout', '/sign-out'].map((path) => form(path)),
+    ...['/api/auth/refresh', '/api/auth/logout', '/sign-out', '/signed-in/done'].map((path) => form(path)),
     form('/cli-login', inputs.join('')),
   ]
 }

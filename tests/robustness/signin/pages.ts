@@ -47,6 +47,10 @@ export async function walk(report: Report, context: BrowserContext, place: Place
     await screenshot(page, `${prefix}-${pages}-${name}`)
   }
 
+  /** A form leads to its own address: until the page has another heading. */
+  const until = (heading: string) =>
+    page.waitForFunction(`document.querySelector('h1')?.textContent !== ${JSON.stringify(heading)}`)
+
   const login = await beginCliLogin(processUrl)
   await page.goto(`${publicUrl}/dashboard/services`)
   await look('Sign in', 'sign-in')
@@ -54,21 +58,23 @@ export async function walk(report: Report, context: BrowserContext, place: Place
   await signInAs(page, place, 'ada')
   await look('Approve a command line', 'cli-login')
   await page.reload()
+  await page.locator('[name="user_code"]').fill(login.user_code)
   await pressOn(page, 'Approve', 'Enter')
-  await page.waitForURL(`${publicUrl}/cli-login`)
+  await until('Approve a command line')
   await look('Approved', 'approved')
   const { status, key } = await pollCliLogin(processUrl, login)
   if (status !== 200 || !key) problems.push(`the approved command line was answered ${status}`)
 
   const second = await beginCliLogin(processUrl)
   await page.goto(second.verification_url)
+  await page.locator('[name="user_code"]').fill(second.user_code)
   await pressOn(page, 'Deny', ' ')
-  await page.waitForURL(`${publicUrl}/cli-login`)
+  await until('Approve a command line')
   await look('Denied', 'denied')
   const denied = await pollCliLogin(processUrl, second)
   if (denied.status !== 403) problems.push(`the denied command line was answered ${denied.status}`)
 
-  await page.goto(`${publicUrl}/signed-in/done`)
+  await page.goto(`${publicUrl}/dashboard/services`)
   await look('You are signed in', 'signed-in')
   await page.reload()
   await pressOn(page, 'Sign out', 'Enter')
@@ -76,7 +82,7 @@ export async function walk(report: Report, context: BrowserContext, place: Place
   await look('Sign out', 'sign-out')
   await page.reload()
   await pressOn(page, 'Sign out', ' ')
-  await page.waitForFunction(`document.querySelector('h1')?.textContent !== 'Sign out'`)
+  await until('Sign out')
   await look('You are signed out', 'signed-out')
   await page.goto(`${publicUrl}/signed-in?code=x&state=y`)
   await look('That did not work', 'refused')

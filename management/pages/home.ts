@@ -1,0 +1,98 @@
+// Where somebody who is signed in comes to: who they are and their organizations. Who has none makes one here.
+
+import { parseInput } from '@loci/chassis/input.ts'
+import { redirect } from '@loci/chassis/pages.ts'
+import { open } from '@loci/chassis/probes.ts'
+import { type Reply, type Route, route } from '@loci/chassis/route.ts'
+import { organizationMake } from '@loci/contract/organizations.ts'
+import { anyPath, formBody } from '@loci/contract/pages.ts'
+import type { Attempts } from '../access/attempts.ts'
+import type { OpenSession, SessionAccess } from '../access/session.ts'
+import { escapeHtml, page } from './pages.ts'
+import { FORM_BYTES_MAX, PAGES, shown } from './shown.ts'
+
+/** The person owns it. */
+export type MakeOrganization = (of: { userId: string; name: string; requestId: string }) => Promise<void>
+
+interface HomePageOptions {
+  access: SessionAccess
+  attempts: Attempts
+  makeOrganization: MakeOrganization
+}
+
+const HOME = '/signed-in/done'
+
+export function homePages({ access, attempts, makeOrganization }: HomePageOptions): Route[] {
+  const common = { tag: 'pages', answers: PAGES }
+  return [
+    route(
+      {
+        ...common,
+        method: 'GET',
+        path: HOME,
+        access: open,
+        summary: 'Who is signed in, and their organizations; who has none can make one.',
+      },
+      shown(async ({ headers }) => {
+        const session = await access.find(headers)
+        return session ? home(session) : redirect('/sign-in')
+      }),
+    ),
+    route(
+      {
+        ...common,
+        method: 'POST',
+        path: HOME,
+        access: attempts.counted(access.sameSite),
+        summary: 'Makes the first organization of the person who is signed in. POST /api/v1/organizations makes more.',
+        body: formBody,
+        bodyRaw: true,
+        bodyBytesMax: FORM_BYTES_MAX,
+      },
+      shown(async ({ headers, body, requestId }) => {
+        const session = await access.find(headers)
+        if (!session) return redirect('/sign-in')
+        // The form was sent twice, or from an old page.
+        if (session.organizations.length > 0) return redirect(HOME)
+        const { name } = parseInput(organizationMake, { name: new URLSearchParams(String(body)).get('name') }, 'body')
+        await makeOrganization({ userId: session.userId, name, requestId })
+        return redirect(HOME)
+      }),
+    ),
+    ...['/', '/dashboard', '/dashboard/', '/dashboard/{path...}'].map((path) =>
+      route(
+        {
+          ...common,
+          method: 'GET',
+          path,
+          access: open,
+          ...(path.includes('{') ? { params: anyPath } : {}),
+          summary:
+            path === '/'
+              ? 'Leads who is signed in to their page, and anybody else to sign-in.'
+              : 'An older path of the dashboard: leads who is signed in to their page, and anybody else to sign-in.',
+        },
+        shown(async ({ headers }) => redirect((await access.find(headers)) ? HOME : '/sign-in')),
+      ),
+    ),
+  ]
+}
+
+function home({ email, organizations }: OpenSession): Reply {
+  const rows = organizations.map(
+    ({ id, name, role, plan }) =>
+      `<li><strong>${escapeHtml(name)}</strong>: you are ${role === 'owner' || role === 'admin' ? 'an' : 'a'} ${role}, plan ${plan}<br><code>${escapeHtml(id)}</code></li>`,
+  )
+  const known = `<h2>Your organizations</h2>
+<ul>${rows.join('\n')}</ul>
+<p><a href="/docs">The API</a> takes this session or an API key.${organizations.length > 1 ? ' With a session, name the organization in the header <code>x-loci-organization</code>.' : ''}</p>`
+  const none = `<p>You belong to no organization yet. Make one, or ask an owner of yours for an invitation.</p>
+<form method="post" action="${HOME}">
+<p><label>Name of the organization <input name="name" required maxlength="100" autocomplete="organization"></label></p>
+<p><button class="go">Make the organization</button></p>
+</form>`
+  const body = `<p>As <strong>${escapeHtml(email)}</strong>.</p>
+${rows.length > 0 ? known : none}
+<p><a href="/sign-out">Sign out</a></p>`
+  return page('You are signed in', body, { hasForm: rows.length === 0 })
+}
