@@ -77,6 +77,7 @@ authority.accept({
   changeSeq: 1,
   feedAgeS: 0,
   isRestored: false,
+  life: '',
   keys: [{ kid: 'k1', x: issuer.publicJwk.x, state: 'active', retireAt: null }],
   revocations: [],
   instances: [],

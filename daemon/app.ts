@@ -20,7 +20,13 @@ import { legacyJwtOf } from './access/legacy-jwt.ts'
 import { partnerAccess } from './access/partner.ts'
 import { createRates } from './access/rates.ts'
 import { servedBy } from './access/served.ts'
-import { findInstance, findPartnerCredential, readChanges, readCredentialStatus } from './access/store.ts'
+import {
+  findInstance,
+  findPartnerCredential,
+  readChanges,
+  readCredentialStatus,
+  requireOwnLife,
+} from './access/store.ts'
 import { savingAdvice } from './advice/jobs.ts'
 import { adviceRoutes } from './advice/routes.ts'
 import { createAdviceStates } from './advice/states.ts'
@@ -61,6 +67,7 @@ import { mcpRoutes } from './mcp/routes.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
+import { replayingErasures } from './memory/replay/replay.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
 import { createTails } from './memory/tails.ts'
@@ -121,7 +128,9 @@ export async function createDaemon(options: DaemonOptions) {
     onFailure: store.note,
     keepPartitions,
   })
-  const pool = open('loci-daemon', settings.databaseConnectionsMax)
+  const management = managementOf(settings)
+  const verify = management ? { verify: requireOwnLife } : {}
+  const pool = open('loci-daemon', settings.databaseConnectionsMax, verify)
   const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
   // Probes, the feed and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-daemon-background', 2)
@@ -129,7 +138,9 @@ export async function createDaemon(options: DaemonOptions) {
   // nobody.
   const beat = open('loci-daemon-authority', 2)
   // The streams of a thousand clients wait for one query: it waits for nobody.
-  const following = open('loci-daemon-events', 1)
+  const following = open('loci-daemon-events', 1, verify)
+  // Connects after a restore alone: what was erased since the backup is erased again before anything is served.
+  const replaying = open('loci-daemon-replay', 4)
 
   const follower = createFollower({ pool: following, shares, lifecycle })
   const switches = createSwitches(({ name: service, enabled, since }) =>
@@ -153,11 +164,12 @@ export async function createDaemon(options: DaemonOptions) {
     ...capabilityAccess({ ...known, legacyJwt: legacyJwtOf(settings), isStoreAway }),
     partner: partnerAccess(known),
   }
-  const management = managementOf(settings)
   const join = management && createJoin({ ...management, lifecycle, log })
   const ping = () => pingDatabase(background)
   const states = createStates({ switches, lifecycle, routes: () => routes, ping, store })
-  const keys = createInstanceKeys(pool, sealingKeys)
+  const lifeOf = () => authority.life
+  const isHeld = () => management !== undefined && authority.isRestored
+  const keys = createInstanceKeys(pool, sealingKeys, lifeOf)
   const claims = createInstanceClaims(keys)
   const act = createInstanceActs(pool, shares, keys)
   const quota = createQuota(readUsage)
@@ -183,6 +195,11 @@ export async function createDaemon(options: DaemonOptions) {
     ...[createProjectionWalker(), createCycleWalker()],
   ]
 
+  const forgets = [forgetSlots, forgetInCycles, forgetProjections]
+  const replayErasures = replayingErasures({
+    ...{ pool: replaying, index, keys: createInstanceKeys(replaying, sealingKeys, lifeOf), forgets },
+  })
+
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
     ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
@@ -200,15 +217,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
-    ...eraseRoutes({
-      access,
-      pool,
-      shares,
-      index,
-      keys,
-      forgets: [forgetSlots, forgetInCycles, forgetProjections],
-      thins: [thinSlots],
-    }),
+    ...eraseRoutes({ access, pool, shares, index, keys, forgets, thins: [thinSlots] }),
     ...recallRoutes({ access, pool, shares, index, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
@@ -226,7 +235,7 @@ export async function createDaemon(options: DaemonOptions) {
     letterCase: 'camel',
     routes,
     subservices: switches,
-    pools: [pool, background, beat, following],
+    pools: [pool, background, beat, following, replaying],
     threads: [index],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
@@ -245,15 +254,19 @@ export async function createDaemon(options: DaemonOptions) {
       },
     },
     // In a restored database nothing that was read counts, until management has sent everything again.
-    hold: () => (management && authority.isRestored ? RESTORED : undefined),
+    hold: () => (isHeld() ? RESTORED : undefined),
     jobs: [
-      ...dueJobs(background, {
-        ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles },
-        projections: expiringProjections(saveAdvice),
-        index: backingOff('index', (_, due) => buildIndex(background, index, due)),
-        records: (_, due) => sweepRecords(due),
-        advice: backingOff('advice', saveAdvice),
-      }),
+      ...dueJobs(
+        background,
+        {
+          ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles },
+          projections: expiringProjections(saveAdvice),
+          index: backingOff('index', (_, due) => buildIndex(background, index, due)),
+          records: (_, due) => sweepRecords(due),
+          advice: backingOff('advice', saveAdvice),
+        },
+        { isHeld },
+      ),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
       ...dueJobs(
         background,
@@ -261,6 +274,7 @@ export async function createDaemon(options: DaemonOptions) {
         {
           name: 'due cycles',
           width: 8,
+          isHeld,
           failure: 'a cycle that was due did not run; retrying',
         },
       ),
@@ -274,6 +288,7 @@ export async function createDaemon(options: DaemonOptions) {
         ...{ pool: background, log, lifecycle, metrics, authority, rates, uses, management, join },
         readTotals: (instanceIds) => listTotals(background, instanceIds),
         onApplied: catchUp,
+        replayErasures,
       }),
     ],
   })

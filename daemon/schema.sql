@@ -314,6 +314,9 @@ CREATE TABLE loci.cell (
     lease_until timestamp with time zone,
     lease_fence bigint DEFAULT 0 NOT NULL,
     life text,
+    ledger_acked bigint DEFAULT 0 NOT NULL,
+    ledger_sent bigint DEFAULT 0 NOT NULL,
+    ledger_again timestamp with time zone,
     CONSTRAINT cell_only_row_check CHECK (only_row)
 );
 
@@ -379,12 +382,15 @@ ALTER TABLE ONLY loci.cycle_decisions FORCE ROW LEVEL SECURITY;
 CREATE TABLE loci.deletions (
     instance_id text NOT NULL,
     database text NOT NULL,
-    generation bigint NOT NULL,
+    value_mac bytea DEFAULT '\x'::bytea NOT NULL,
+    is_override boolean DEFAULT false NOT NULL,
+    generation bigint DEFAULT 0 NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL,
     at timestamp with time zone NOT NULL,
     reported_at timestamp with time zone
 );
 
-COMMENT ON TABLE loci.deletions IS 'without row-level security: ids and times only; kept after erasure: it is the ledger of what was erased';
+COMMENT ON TABLE loci.deletions IS 'without row-level security: ids, times and HMACs only; kept after erasure: it is the ledger of what was erased';
 
 CREATE TABLE loci.due (
     instance_id text NOT NULL,
@@ -680,7 +686,7 @@ ALTER TABLE ONLY loci.databases
     ADD CONSTRAINT databases_pkey PRIMARY KEY (instance_id, name);
 
 ALTER TABLE ONLY loci.deletions
-    ADD CONSTRAINT deletions_pkey PRIMARY KEY (instance_id, database);
+    ADD CONSTRAINT deletions_pkey PRIMARY KEY (instance_id, database, value_mac, is_override);
 
 ALTER TABLE ONLY loci.due
     ADD CONSTRAINT due_pkey PRIMARY KEY (instance_id, database, kind);
@@ -767,6 +773,8 @@ CREATE UNIQUE INDEX contexts_by_number ON loci.contexts USING btree (number, ins
 CREATE INDEX cycles_by_focus ON loci.cycles USING btree (instance_id, database, focus_mac) WHERE (focus_mac IS NOT NULL);
 
 CREATE UNIQUE INDEX cycles_by_id ON loci.cycles USING btree (instance_id, database, id);
+
+CREATE INDEX deletions_reported ON loci.deletions USING btree (reported_at) WHERE (reported_at IS NOT NULL);
 
 CREATE INDEX deletions_unreported ON loci.deletions USING btree (at) WHERE (reported_at IS NULL);
 
@@ -964,6 +972,12 @@ GRANT UPDATE(lease_fence) ON TABLE loci.cell TO loci_app;
 
 GRANT UPDATE(life) ON TABLE loci.cell TO loci_app;
 
+GRANT UPDATE(ledger_acked) ON TABLE loci.cell TO loci_app;
+
+GRANT UPDATE(ledger_sent) ON TABLE loci.cell TO loci_app;
+
+GRANT UPDATE(ledger_again) ON TABLE loci.cell TO loci_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.clears TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.configs TO loci_app;
@@ -974,7 +988,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.credential_uses TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cycle_decisions TO loci_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE loci.deletions TO loci_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.deletions TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.due TO loci_app;
 

@@ -7,7 +7,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { forgetRates } from './access/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { dropConfirmedDeletions } from './acts/feed/store.ts'
-import { forgetReportIds } from './cells/reports/store.ts'
+import { forgetCovered, forgetReportIds } from './cells/reports/store.ts'
 import { forgetReplicas } from './cells/store.ts'
 import { pruneLogins } from './cli-logins/store.ts'
 import { forgetReadyTimes } from './provisioning/placement/store.ts'
@@ -25,6 +25,7 @@ const WORK: Record<string, (sql: Pool) => Promise<void>> = {
   'replicas of cells': forgetReplicas,
   'revocations of erased services': foldErased,
   'deletions in feeds': dropConfirmedDeletions,
+  'ledger of erased services': forgetCovered,
   revocations: deleteExpired,
   'sign-ins of command lines': pruneLogins,
 }

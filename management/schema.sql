@@ -135,6 +135,9 @@ CREATE TABLE loci.deletions (
     cell_id text NOT NULL,
     service_id text NOT NULL,
     database text DEFAULT ''::text NOT NULL,
+    value_mac bytea DEFAULT '\x'::bytea NOT NULL,
+    is_override boolean DEFAULT false NOT NULL,
+    database_seq bigint,
     at timestamp with time zone NOT NULL,
     seq bigint,
     generation bigint,
@@ -142,7 +145,7 @@ CREATE TABLE loci.deletions (
     received_at timestamp with time zone
 );
 
-COMMENT ON TABLE loci.deletions IS 'without row-level security: replayed whole by a restored cell; ids and names of databases';
+COMMENT ON TABLE loci.deletions IS 'without row-level security: replayed by a restored cell; ids, names of databases, HMACs';
 
 CREATE TABLE loci.due_services (
     service_id text NOT NULL,
@@ -585,7 +588,7 @@ ALTER TABLE ONLY loci.cli_logins
     ADD CONSTRAINT cli_logins_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY loci.deletions
-    ADD CONSTRAINT deletions_pkey PRIMARY KEY (cell_id, service_id, database);
+    ADD CONSTRAINT deletions_pkey PRIMARY KEY (cell_id, service_id, database, value_mac, is_override);
 
 ALTER TABLE ONLY loci.due_services
     ADD CONSTRAINT due_services_pkey PRIMARY KEY (service_id);
@@ -688,6 +691,8 @@ CREATE INDEX cli_logins_by_session ON loci.cli_logins USING btree (session_id) W
 CREATE UNIQUE INDEX cli_logins_open ON loci.cli_logins USING btree (user_code);
 
 CREATE INDEX deletions_by_seq ON loci.deletions USING btree (cell_id, seq);
+
+CREATE INDEX deletions_of_instances ON loci.deletions USING btree (cell_id, service_id) WHERE (database = ''::text);
 
 CREATE INDEX due_services_by_time ON loci.due_services USING btree (due_at);
 
@@ -934,7 +939,9 @@ GRANT SELECT,INSERT,UPDATE ON TABLE loci.cells TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.cli_logins TO loci_app;
 
-GRANT SELECT,INSERT ON TABLE loci.deletions TO loci_app;
+GRANT SELECT,INSERT,DELETE ON TABLE loci.deletions TO loci_app;
+
+GRANT UPDATE(database_seq) ON TABLE loci.deletions TO loci_app;
 
 GRANT UPDATE(at) ON TABLE loci.deletions TO loci_app;
 

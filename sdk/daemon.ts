@@ -494,7 +494,7 @@ export type DaemonOperations = {
       200: Record
     }
   }
-  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again. */
+  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again. A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
   'DELETE /v1/memory/records/{id}': {
     given: {
       path: {
@@ -1413,6 +1413,7 @@ export type RecordDeleted = {
     erased: number
   })[]
   receipt: string
+  ledgered: 'cell' | 'management' | Other
   deletedAt: string
 }
 

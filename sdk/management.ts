@@ -832,7 +832,7 @@ export type ManagementOperations = {
       200: BillingReceived
     }
   }
-  /** What the cell has reported as erased: a restored one erases it again before it serves. */
+  /** What the cell has reported as erased (instances, databases, values of records): a restored one erases it again before it serves. */
   'GET /cell/v1/deletions': {
     given: {
       query?: {
@@ -1325,10 +1325,14 @@ export type DeletionsResponse = {
     svc: string
     database?: string
     generation: number | null
+    value_mac?: string
+    database_seq?: number
+    override?: boolean
     at: string
   })[]
   next: number
   more: boolean
+  epoch?: string
 }
 
 export type Event = {
@@ -1364,6 +1368,7 @@ export type FeedResponse = {
   next: number
   urgent?: number
   more: boolean
+  ledger?: number
   items: ({
     seq: number
     kind: 'instance'
@@ -1722,6 +1727,9 @@ export type ReportRequest = {
     svc: string
     database?: string | undefined
     generation?: number | undefined
+    value_mac?: string | undefined
+    database_seq?: number | undefined
+    override?: boolean | undefined
     at: string
   })[] | undefined
   last_used?: ({
@@ -1733,6 +1741,7 @@ export type ReportRequest = {
 export type ReportResponse = {
   accepted: true
   refused: string[]
+  ledger?: number
 }
 
 export type Service = {

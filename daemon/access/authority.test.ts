@@ -22,7 +22,7 @@ function instance(state: Instance['state'], plan = 'pro'): Instance {
 
 function changes(changeSeq: number, given: Partial<AuthorityChanges> = {}): AuthorityChanges {
   const nothing = { keys: [], revocations: [], instances: [], partnerCredentials: [] }
-  return { changeSeq, feedAgeS: null, isRestored: false, ...nothing, ...given }
+  return { changeSeq, feedAgeS: null, isRestored: false, life: '', ...nothing, ...given }
 }
 
 /** An authority whose loads are answered when the test says so. */

@@ -71,6 +71,8 @@ export interface AuthorityChanges {
   feedAgeS: number | null
   /** The database is a restored copy that has not been resynced yet. */
   isRestored: boolean
+  /** Names the database that was read (libs/postgres/life.ts). */
+  life: string
   keys: SigningKey[]
   revocations: Revocation[]
   /** Only cached ones are updated; the others load on first use. */
@@ -113,6 +115,8 @@ export interface Authority {
   feedAgeS(): number | null
   /** The database is a restored copy that has not been resynced: nothing may be served. */
   readonly isRestored: boolean
+  /** Names the database that was polled last: what was read of another one may be of its future. */
+  readonly life: string
 }
 
 interface AuthorityOptions extends Pick<Authority, 'loadCredentialStatus'> {
@@ -167,6 +171,7 @@ export function createAuthority({
   let readAt = Number.NEGATIVE_INFINITY
   let contact: { ageS: number; at: number } | undefined
   let isRestored = false
+  let life = ''
 
   function acceptKey({ kid, x, state, retireAt }: SigningKey): void {
     const key = state === 'removed' ? undefined : publicKeyOf({ kty: 'OKP', crv: 'Ed25519', x })
@@ -235,6 +240,7 @@ export function createAuthority({
       if (changes.changeSeq !== changeSeq) version += 1
       changeSeq = changes.changeSeq
       isRestored = changes.isRestored
+      life = changes.life
       readAt = at
       contact = changes.feedAgeS === null ? undefined : { ageS: changes.feedAgeS, at: performance.now() }
     },
@@ -258,6 +264,9 @@ export function createAuthority({
     },
     get isRestored() {
       return isRestored
+    },
+    get life() {
+      return life
     },
     feedAgeS: () => (contact ? contact.ageS + (performance.now() - contact.at) / 1000 : null),
   }

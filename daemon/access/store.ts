@@ -2,6 +2,7 @@
 // writes it (daemon/feed/store.ts), and so do the cell's own revocations.
 
 import type { Capability } from '@loci/capability/capability.ts'
+import { DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import {
@@ -44,16 +45,17 @@ export async function findPartnerCredential(sql: Sql, id: string): Promise<Partn
  * Everything that changed after `since`. The number is read first: a change in between is read twice, never missed.
  */
 export async function readChanges(sql: Sql, since: number): Promise<AuthorityChanges> {
-  const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored'>>({
+  const { rows } = await sql.query<Pick<AuthorityChanges, 'changeSeq' | 'feedAgeS' | 'isRestored' | 'life'>>({
     name: 'cell_read',
     text: `select change_seq as "changeSeq", extract(epoch from clock_timestamp() - feed_heard_at)::float8 as "feedAgeS",
-        ${IS_RESTORED} as "isRestored" from loci.cell`,
+        ${IS_RESTORED} as "isRestored", ${DATABASE_LIFE} as life from loci.cell`,
   })
-  const { changeSeq, feedAgeS, isRestored } = rows[0] as (typeof rows)[number]
+  const { changeSeq, feedAgeS, isRestored, life } = rows[0] as (typeof rows)[number]
   const nothing: AuthorityChanges = {
     changeSeq,
     feedAgeS,
     isRestored,
+    life,
     keys: [],
     revocations: [],
     instances: [],
@@ -100,4 +102,14 @@ export async function readCredentialStatus(
     values: [root.svc, jtis, scopes.map(([kind]) => kind), scopes.map(([, value]) => value), root.iat, kid],
   })
   return rows[0] as CredentialStatus
+}
+
+/**
+ * For connections that serve requests: a replica that stays up while its database is restored polls only every 300 ms,
+ * and must not serve what was deleted in between.
+ */
+export async function requireOwnLife(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<void> {
+  const [cell] = await query<{ isRestored: boolean }>(`select ${IS_RESTORED} as "isRestored" from loci.cell`)
+  if (cell?.isRestored)
+    throw new DatabaseUnavailableError('PostgreSQL of this cell was restored; it serves after a full resync')
 }

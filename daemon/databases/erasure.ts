@@ -12,6 +12,11 @@ export interface Forgotten extends Due {
   mac: Buffer | null
   /** Whether a text is that value, but for case, width and blanks. */
   isValue(text: string): boolean
+  /**
+   * When an erasure of a former life is replayed: the database's number and the time of it. What came later was said
+   * again since, and stays.
+   */
+  until?: { seq: number; at: Date }
 }
 
 /** A line of the receipt. */

@@ -103,6 +103,18 @@ end
 $$;
 comment on function loci.add_totals is 'without enter_database: called by functions that have entered';
 
+-- Puts what was erased, or allowed again, into the deletion ledger, in the transaction that does it: one row for each
+-- value and kind, with the database's number. Called by mem_erase, mem_store and mem_replay. Locks: that row. Cost: one
+-- write by the primary key.
+create or replace function loci.ledger_put(p_instance text, p_database text, p_value bytea, p_is_override boolean, p_seq bigint) returns void
+language sql as $$
+  insert into loci.deletions as l (instance_id, database, value_mac, is_override, seq, at)
+    values (p_instance, p_database, p_value, p_is_override, p_seq, date_trunc('milliseconds', clock_timestamp()))
+    on conflict (instance_id, database, value_mac, is_override) do update
+      set seq = excluded.seq, at = greatest(excluded.at, l.at + interval '1 millisecond'), reported_at = null
+$$;
+comment on function loci.ledger_put is 'without enter_database: called by functions that have entered';
+
 -- What an instance has left today, by the day of UTC, beside what it holds: events, and acts in its audit. Both are
 -- numbered already, so a day is its first numbers, kept in the instance's row when the first quota of the day is read.
 -- Called by readUsage(). Locks: that row, once a day, without waiting: who makes a database holds it. Cost: three reads

@@ -6,6 +6,7 @@
 //   change knows
 //   resealed  with the newest, once the database has known that for ten minutes
 //   erased    with its instance
+//   read again by every replica after a minute, and at once in a database that was restored
 //
 // What can never happen: a start without a sealing key that something is sealed with (keyProblems).
 
@@ -33,14 +34,16 @@ const KEY_BYTES = 32
 const RESEAL_MS = 60_000
 const RESEALED_MAX = 500
 
-export function createInstanceKeys(pool: Pool, sealing: SealingKey[]): InstanceKeys {
+/** `lifeOf` names the database that the replica reads: in a restored one an instance may have another key, or none. */
+export function createInstanceKeys(pool: Pool, sealing: SealingKey[], lifeOf: () => string = () => ''): InstanceKeys {
   const opener = createSealer(sealing)
   const maker = createSealer(sealing.slice(-1))
-  const cache = createCache<{ key: SealingKey; readAt: number }>(CACHE_BYTES_MAX)
+  const cache = createCache<{ key: SealingKey; readAt: number; life: string }>(CACHE_BYTES_MAX)
   return {
     async of(instanceId) {
+      const life = lifeOf()
       const known = cache.find(instanceId)
-      if (known && performance.now() - known.readAt < FRESH_MS) return known.key
+      if (known && known.life === life && performance.now() - known.readAt < FRESH_MS) return known.key
       let stored = await findKey(pool, instanceId)
       if (!stored) {
         const { sealed, sealedWith } = maker.seal(randomBytes(KEY_BYTES).toString('base64url'), instanceId)
@@ -49,7 +52,7 @@ export function createInstanceKeys(pool: Pool, sealing: SealingKey[]): InstanceK
       if (!stored) throw instanceGone()
       const secret = opener.open(stored.sealed, stored.sealedWith, instanceId)
       const key = { id: 'instance', key: Buffer.from(secret, 'base64url') }
-      cache.keep(instanceId, { key, readAt: performance.now() }, 2 * instanceId.length + 200)
+      cache.keep(instanceId, { key, readAt: performance.now(), life }, 2 * instanceId.length + 200)
       return key
     },
   }

@@ -15,7 +15,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, headlineOf, type Management, RefusedByManagement } from './management.ts'
 import { createPurger } from './purge/purger.ts'
 import { createReporter, type ReporterOptions } from './reports/reporter.ts'
-import { applyPage, eraseByLedger, type Lease, leaveLease, takeLease } from './store.ts'
+import { applyPage, eraseByLedger, finishReplay, type Lease, leaveLease, takeLease } from './store.ts'
 
 export interface ApplierOptions extends Management {
   pool: Pool
@@ -24,6 +24,18 @@ export interface ApplierOptions extends Management {
   readTotals: ReporterOptions['readTotals']
   /** Called after a page was applied, so that this replica reads it before its next poll. */
   onApplied(): Promise<void>
+  /** Erases records again that the ledger names; answers how many values were found. */
+  replayErasures(rows: LedgerValue[]): Promise<number>
+}
+
+/** A row of the deletion ledger about memory records: their database, their value, and the database's number then. */
+export interface LedgerValue {
+  instanceId: string
+  database: string
+  valueMac: string
+  isOverride: boolean
+  seq: number
+  at: string
 }
 
 const LEASE_ASK_MS = 1_000
@@ -32,6 +44,13 @@ const RENEW_MS = 3_000
 const WAIT_S = 20
 const RESYNC_MS = 600_000
 const OUTBOUND_MS = 3_000
+
+const BEHIND =
+  'PostgreSQL of this cell was put back to an earlier moment: the deletion ledger of management has rows that it never sent. Nothing is served before they are erased again'
+const INSTANCES_AGAIN =
+  'expected after a restore: instances deleted before are marked deleted again and will be erased (count). Nothing to do'
+const VALUES_AGAIN =
+  'expected after a restore: records deleted before were found and erased again (count: different values). Nothing to do'
 
 export function applierJob(options: ApplierOptions): Job {
   const { pool, replica } = options
@@ -110,6 +129,10 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       const isLastOfAll = (isResync || page.full) && !page.more
       const applied = await applyPage(pool, { ...page, fence: lease.fence, epoch: known, isAfresh, isLastOfAll })
       if (!applied) return
+      if (applied.isBehind) {
+        log.warn({ component: 'feed' }, BEHIND)
+        return await options.onApplied()
+      }
       if (page.items.length > 0) await options.onApplied()
       reporter.markKnown(page.items.flatMap((item) => (item.kind === 'instance' ? [item.body.svc] : [])))
       if (applied.changed > 0) {
@@ -135,11 +158,19 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
 }
 
 /**
- * After a restore, instances that the cell had erased are back, and its feed may no longer name them: management kept
- * the ledger. Runs before the restored database is accepted, so before any request is served.
+ * After a restore, instances and records that the cell had erased are back, and its feed may no longer name them:
+ * management kept the ledger. Runs before the restored database is accepted, so before any request is served. Begins
+ * with the first row that management had not acknowledged at the time of the backup: what was erased before is erased
+ * in it.
  */
-async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: AbortSignal): Promise<void> {
-  for (let after = 0, more = true; more && !signal.aborted; ) {
+async function replayLedger(options: ApplierOptions, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { pool, log } = options
+  const { fence, lastEpoch } = lease
+  // What this replica knows of the former database, such as keys of instances, is not to be used.
+  await options.onApplied()
+  let after = lastEpoch === null ? 0 : lease.ledgerAcked
+  let isOtherEpoch = false
+  for (let more = true; more && !signal.aborted; ) {
     const line = `GET /cell/v1/deletions?after=${after}`
     const answer = await callManagement(options, line, { signal, timeoutMs: OUTBOUND_MS }).catch((error) => {
       // The previous release of management has no ledger route; its feed still names what is deleted.
@@ -148,15 +179,27 @@ async function replayLedger(options: ApplierOptions, { fence }: Lease, signal: A
     })
     if (answer === undefined) return
     const page = deletionsResponse.parse(answer)
-    const erased = await eraseByLedger(options.pool, fence, page.deletions)
-    if (erased > 0)
-      options.log.warn(
-        { component: 'feed', count: erased },
-        'expected after a restore: instances deleted before are marked deleted again and will be erased (count). Nothing to do',
-      )
+    if (page.epoch !== undefined && page.epoch !== lastEpoch && !isOtherEpoch) {
+      isOtherEpoch = true
+      after = 0
+      continue
+    }
+    const erased = await eraseByLedger(pool, fence, page.deletions)
+    if (erased > 0) log.warn({ component: 'feed', count: erased }, INSTANCES_AGAIN)
+    const values = await options.replayErasures(page.deletions.flatMap(ledgerValueOf))
+    if (values > 0) log.warn({ component: 'feed', count: values }, VALUES_AGAIN)
     after = page.next
     more = page.more
   }
+  if (!signal.aborted)
+    await finishReplay(pool, { fence, acked: after, isOtherEpoch: isOtherEpoch && lastEpoch !== null })
+}
+
+type LedgerRow = ReturnType<typeof deletionsResponse.parse>['deletions'][number]
+
+function ledgerValueOf({ svc, database, value_mac, database_seq, override, at }: LedgerRow): LedgerValue[] {
+  if (database === undefined || value_mac === undefined || database_seq === undefined) return []
+  return [{ instanceId: svc, database, valueMac: value_mac, seq: database_seq, isOverride: override ?? false, at }]
 }
 
 async function pull(

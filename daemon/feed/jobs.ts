@@ -17,7 +17,7 @@ import { forgetUses, saveUses } from './reports/store.ts'
 import { forgetReplicas } from './usage/store.ts'
 import { usageJobs } from './usage/usage.ts'
 
-export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'onApplied'> {
+export interface FeedJobsOptions extends Pick<ApplierOptions, 'readTotals' | 'onApplied' | 'replayErasures'> {
   pool: Pool
   log: Log
   lifecycle: Lifecycle

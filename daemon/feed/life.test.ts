@@ -33,19 +33,19 @@ test('a restored cell serves nothing before a full resync from management', asyn
   await using feed = await testFeed()
   await using database = await testDatabase({ schema: SCHEMA })
   const jti = newId('cap')
-  const { svc, org, ten, limits, tokens } = await (async () => {
+  const { svc, org, ten, limits, tokens, erased } = await (async () => {
     await using original = await testDaemon({ database, settings: feed.settings })
     await using authority = await testAuthority(original, feed)
     const own = await authority.addInstance()
     const gone = await authority.addInstance()
     const erased = await authority.addInstance()
-    // Erased after the backup, so long ago that the feed does not name it deleted any more: only the ledger has it.
-    feed.ledger.push({ svc: erased.svc, generation: 1 })
     const tokens = { good: own.root(), revoked: own.root({ jti }), ofGone: gone.root(), ofErased: erased.root() }
     for (const token of Object.values(tokens))
       assert.equal((await original.get('/v1/kv/health', { 'x-loci-capability': token })).status, 200)
-    return { ...gone, tokens }
+    return { ...gone, tokens, erased: erased.svc }
   })()
+  // Erased after the backup, so long ago that the feed does not name it deleted any more: only the ledger has it.
+  feed.ledger.push({ svc: erased, generation: 1 })
   await using copy = await copyDatabase(database)
   const body = { svc, org, ten, limits, service_type: 'memory', plan: 'pro', config: {}, state_reason: null }
   feed.publish(

@@ -12,6 +12,9 @@ export interface Lease {
   /** Null: everything must be read again, because the cell is new or its database was restored. */
   epoch: string | null
   after: number
+  /** The last epoch that it knew, also in a restored database, and how far its ledger was acknowledged then. */
+  lastEpoch: string | null
+  ledgerAcked: number
 }
 
 /** Takes or renews the lease; undefined while another replica holds it. */
@@ -21,7 +24,8 @@ export async function takeLease(sql: Sql, replica: string, leaseMs: number): Pro
     text: `update loci.cell set lease_holder = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond',
         lease_fence = lease_fence + case when lease_holder = $1 then 0 else 1 end
       where lease_holder is null or lease_holder = $1 or lease_until < clock_timestamp()
-      returning lease_fence as fence, case when ${IS_RESTORED} then null else feed_epoch end as epoch, feed_after as after`,
+      returning lease_fence as fence, case when ${IS_RESTORED} then null else feed_epoch end as epoch, feed_after as after,
+        feed_epoch as "lastEpoch", ledger_acked as "ledgerAcked"`,
     values: [replica, leaseMs],
   })
   return rows[0]
@@ -46,6 +50,8 @@ export interface FeedPage {
   isAfresh?: boolean
   /** With this page the cell has read everything: this database is accepted from now on. */
   isLastOfAll?: boolean
+  /** The last number of management's deletion ledger. */
+  ledger?: number | undefined
 }
 
 export interface Applied {
@@ -53,6 +59,8 @@ export interface Applied {
   changed: number
   /** A deleted instance was created again: its partner credentials were erased and must be read again from the feed. */
   isAnyRevived: boolean
+  /** Management's ledger has more rows than this database ever sent: it was put back, and is not served any more. */
+  isBehind?: boolean
 }
 
 /**
@@ -62,14 +70,22 @@ export interface Applied {
  */
 export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | false> {
   return transaction(pool, async (sql) => {
-    const { rows } = await sql.query<{ changeSeq: number }>({
+    // Under another epoch the ledger has other numbers, and may have lost rows: all are sent again.
+    const { rows } = await sql.query<{ changeSeq: number; isBehind: boolean }>({
       name: 'feed_fence',
-      text: `update loci.cell set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4,
-          life = case when $5 then ${DATABASE_LIFE} else life end
-        where lease_fence = $1 returning change_seq as "changeSeq"`,
-      values: [page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0, page.isLastOfAll ?? false],
+      text: `update loci.cell c set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4,
+          life = case when is_behind then 'behind the ledger' when $5 then ${DATABASE_LIFE} else life end,
+          ledger_acked = case when is_other then 0 else ledger_acked end, ledger_sent = case when is_other then $6 else ledger_sent end,
+          ledger_again = case when is_other then clock_timestamp() else ledger_again end
+        from (select feed_epoch is not null and feed_epoch <> $2 as is_other, feed_epoch = $2 and $6 > ledger_sent and not $7 as is_behind
+          from loci.cell) as before
+        where lease_fence = $1 returning change_seq as "changeSeq", is_behind as "isBehind"`,
+      values: [
+        ...[page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0, page.isLastOfAll ?? false],
+        ...[page.ledger ?? 0, page.isAfresh ?? false],
+      ],
     })
-    const seq = rows[0]?.changeSeq
+    const [{ changeSeq: seq, isBehind } = {}] = rows
     if (seq === undefined) return false
     const bodies = <Kind extends FeedItem['kind']>(kind: Kind) =>
       page.items.flatMap((item) => (item.kind === kind ? [item.body as BodyOf<Kind>] : []))
@@ -86,7 +102,7 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
         await dropCovered(sql, rows)
       }
     }
-    return { changed: changed + again, isAnyRevived }
+    return { changed: changed + again, isAnyRevived, ...(isBehind ? { isBehind } : {}) }
   })
 }
 
@@ -172,6 +188,19 @@ export async function eraseByLedger(
       values: [whole.map(({ svc }) => svc), whole.map(({ generation }) => generation), rows[0].seq],
     })
     return rowCount
+  })
+}
+
+/** The restored database has what management's ledger has up to this number. */
+export async function finishReplay(
+  sql: Sql,
+  { fence, acked, isOtherEpoch }: { fence: number; acked: number; isOtherEpoch: boolean },
+): Promise<void> {
+  await sql.query({
+    name: 'ledger_replayed',
+    text: `update loci.cell set ledger_acked = $2, ledger_sent = $2, ledger_again = case when $3 then clock_timestamp() else ledger_again end
+      where lease_fence = $1`,
+    values: [fence, acked, isOtherEpoch],
   })
 }
 

@@ -1,20 +1,18 @@
-import { appendAudit } from '@loci/acts/audit/store.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { recordDeleted } from '@loci/contract/memory.ts'
 import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
-import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
-import type { Checked, Forget, Forgotten, Thin } from '../databases/erasure.ts'
+import type { Checked, Forget, Thin } from '../databases/erasure.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
-import { type Macs, macsOf } from '../databases/macs.ts'
-import type { Due } from '../databases/store.ts'
-import { appendEvents } from '../events/store.ts'
+import { macsOf } from '../databases/macs.ts'
+import { erasingEverywhere } from './erasing.ts'
 import type { RecallIndex } from './index/recall-index.ts'
+import { isLedgered } from './replay/store.ts'
 import { noRecord, recordDamaged, SHARED } from './routes.ts'
 import { erase } from './upkeep/indexing.ts'
-import type { Erased } from './upkeep/store.ts'
 
 interface EraseOptions {
   access: CapabilityAccess
@@ -42,7 +40,7 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         path: '/v1/memory/records/{id}',
         access: access.capability('memory:delete'),
         summary:
-          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again.',
+          'Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again. A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`).',
         params: idPath,
         answers: { 200: recordDeleted },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
@@ -53,28 +51,8 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         const macs = macsOf(await keys.of(instance.id))
         /** Erased before the transaction, told with it. */
         const thinned: Checked[] = []
-        const finish = async (sql: Sql, erased: Erased) => {
-          const checked = [
-            { place: 'records', found: erased.erased, erased: erased.erased },
-            { place: 'segments', found: erased.segments, erased: erased.segments },
-          ]
-          const events = [...erased.events]
-          for (const forget of forgets) {
-            const forgotten = await forget(sql, forgottenOf(place, erased, macs))
-            checked.push(...forgotten.checked)
-            events.push(...forgotten.events)
-          }
-          for (const { place: name, found, erased: count } of thinned.splice(0))
-            for (const one of checked.filter((line) => line.place === name)) {
-              one.found += found
-              one.erased += count
-            }
-          const counts = Object.fromEntries(checked.map(({ place: name, erased: count }) => [name, count]))
-          const entry = { actor, requestId, chain: instance.id, action: 'memory.erase', subject: id }
-          const receipt = await appendAudit(sql, { ...entry, detail: { database, ...counts } })
-          await appendEvents(sql, instance.id, events)
-          return { ...erased, checked, receipt }
-        }
+        const entry = { actor, requestId, subject: id }
+        const finish = erasingEverywhere({ place, macs, forgets, entry, thinned })
         // A few of an instance at once: what an erasure costs is known when it is done.
         const done = await shares.inTurn(instance.id, () => {
           requireRate()
@@ -88,21 +66,15 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         })
         const last = done.at(-1)
         if (!last) throw noRecord()
+        const isAcknowledged = last.tombstone !== null && (await isLedgered(pool, place, last.tombstone))
         return {
           ...{ deleted: true as const, id, tombstone: last.tombstone?.toString('base64url') ?? '' },
-          ...{ checked: sumOf(done), receipt: last.receipt, deletedAt: last.at.toISOString() },
+          ...{ checked: sumOf(done), receipt: last.receipt as string, deletedAt: last.at.toISOString() },
+          ledgered: isAcknowledged ? ('management' as const) : ('cell' as const),
         }
       },
     ),
   ]
-}
-
-function forgottenOf(place: Due, { ids, stored, tombstone }: Erased, macs: Macs): Forgotten {
-  const mac = tombstone?.toString('hex')
-  return {
-    ...{ ...place, ids, storedAt: stored, mac: tombstone },
-    isValue: (text) => macs.value(text) === mac,
-  }
 }
 
 /** Of all transactions that it took. */

@@ -126,6 +126,8 @@ declare
   v_value bytea := decode(p_value, 'hex');
   v_former loci.records;
   v_placed record;
+  -- It takes a tombstone back.
+  v_is_allowed boolean := false;
 begin
   head := p_head; events := '[]';
   if p_source_event is not null then
@@ -150,7 +152,8 @@ begin
   end if;
   if p_override then
     delete from loci.tombstones t where t.instance_id = p_head.instance_id and t.database = p_head.name and t.value_mac = v_value;
-    head.mem_index_bytes := head.mem_index_bytes - case when found then 150 else 0 end;
+    v_is_allowed := found;
+    head.mem_index_bytes := head.mem_index_bytes - case when v_is_allowed then 150 else 0 end;
   end if;
   record.instance_id := p_head.instance_id; record.database := p_head.name; record.id := p_id;
   record.key := p_key; record.source_event_id := p_source_event; record.value_mac := v_value;
@@ -182,6 +185,9 @@ begin
   end if;
   head.seq := head.seq + 1;
   record.seq := head.seq; record.changed_seq := head.seq;
+  if v_is_allowed then
+    perform loci.ledger_put(p_head.instance_id, p_head.name, v_value, true, head.seq);
+  end if;
   record.digest := loci.record_digest(record);
   insert into loci.records select (record).*;
   head.mem_records := head.mem_records + 1;

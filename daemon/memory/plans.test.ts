@@ -54,7 +54,11 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['find the places of one', 2, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', 'mem_12345', 500)`],
   ['find what is over', 1, () => `select seqs from loci.mem_places('${INSTANCE}', 'd', null, 500)`],
   ['when the next is over', 1, () => `select loci.mem_expiry_next('${INSTANCE}', 'd')`],
-  ['erase', 2, () => `select outcome from loci.mem_erase('${INSTANCE}', 'd', array[12345]::bigint[], true, ${PLACED})`],
+  [
+    'erase',
+    2,
+    () => `select outcome from loci.mem_erase('${INSTANCE}', 'd', array[12345]::bigint[], 'erased', ${PLACED})`,
+  ],
 ]
 
 // Mutants: records_by_id with instance and database in front: to supersede, to read by number, a range and to verify

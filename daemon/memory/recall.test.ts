@@ -321,7 +321,7 @@ test('what was made of an index that has changed since is refused, and what was 
   await eventually(async () => (await indexedThrough(memory.db)) > 0)
   const [{ id = 0, from_seq: seq = 0 } = {}] = await segmentsOf(memory.db)
   const erased = await daemon.sql(
-    `select outcome from loci.mem_erase($1, $2, array[$3::bigint], true, '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
+    `select outcome from loci.mem_erase($1, $2, array[$3::bigint], 'erased', '{}', '{}', '{}', '{}', '{}', '{}', '{}')`,
     [tenant.instanceId, memory.db, seq],
   )
   assert.deepEqual([erased, (await memory.get(first?.id ?? '')).status], [[{ outcome: 'moved' }], 200])

@@ -27,7 +27,12 @@ create table loci.cell (
   lease_until timestamptz,
   lease_fence bigint not null default 0,
   -- The database in which the feed was last read to its end (libs/postgres/life.ts); another one now: a restored copy.
-  life text
+  life text,
+  -- Of the deletion ledger, by management's numbers: what it has acknowledged; the most that it can have been sent; and
+  -- since when it has another epoch, so that everything is sent again.
+  ledger_acked bigint not null default 0,
+  ledger_sent bigint not null default 0,
+  ledger_again timestamptz
 );
 insert into loci.cell default values;
 comment on table loci.cell is 'without row-level security: one row, no tenant';
@@ -94,4 +99,4 @@ grant select, insert on loci.audit, loci.sealing_checks to loci_app;
 grant select, insert, update on loci.audit_chains, loci.signing_keys to loci_app;
 grant select, insert, update, delete on loci.revocations, loci.credential_uses, loci.usage_flushes to loci_app;
 grant select on loci.cell to loci_app;
-grant update (change_seq, feed_epoch, feed_after, feed_heard_at, lease_holder, lease_until, lease_fence, life) on loci.cell to loci_app;
+grant update (change_seq, feed_epoch, feed_after, feed_heard_at, lease_holder, lease_until, lease_fence, life, ledger_acked, ledger_sent, ledger_again) on loci.cell to loci_app;

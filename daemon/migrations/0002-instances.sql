@@ -73,18 +73,26 @@ create unlogged table loci.instance_rates (
 );
 comment on table loci.instance_rates is 'without row-level security: counts, no content';
 
--- What this cell has erased. A row is reported until management has taken it.
+-- The deletion ledger: what this cell has erased. A row is reported until management has taken it.
 create table loci.deletions (
   instance_id text not null,
   -- Empty: the whole instance.
   database text not null,
-  generation bigint not null,
+  -- Of memory records: the HMAC of their value. Empty: the whole database or instance.
+  value_mac bytea not null default '',
+  -- The value was stored again with `override`: its tombstone is taken back.
+  is_override boolean not null default false,
+  -- Of a whole instance; else 0.
+  generation bigint not null default 0,
+  -- The database's number at the erasure or the override.
+  seq bigint not null default 0,
   at timestamptz not null,
   reported_at timestamptz,
-  primary key (instance_id, database)
+  primary key (instance_id, database, value_mac, is_override)
 );
 create index deletions_unreported on loci.deletions (at) where reported_at is null;
-comment on table loci.deletions is 'without row-level security: ids and times only; kept after erasure: it is the ledger of what was erased';
+create index deletions_reported on loci.deletions (reported_at) where reported_at is not null;
+comment on table loci.deletions is 'without row-level security: ids, times and HMACs only; kept after erasure: it is the ledger of what was erased';
 
 -- What an instance holds over all domains: the sum of its slots, each of which may be negative (loci.add_totals).
 create table loci.instance_totals (
@@ -108,6 +116,6 @@ create table loci.due (
 create index due_by_time on loci.due (kind, at);
 comment on table loci.due is 'without row-level security: claimed by workers for all instances at once; names and times';
 
-grant select, insert, update on loci.instances, loci.deletions to loci_app;
-grant select, insert, update, delete on loci.partner_credentials, loci.usage_minutes, loci.instance_rates, loci.instance_totals,
+grant select, insert, update on loci.instances to loci_app;
+grant select, insert, update, delete on loci.deletions, loci.partner_credentials, loci.usage_minutes, loci.instance_rates, loci.instance_totals,
   loci.due to loci_app;

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 24de794d17861634972fb48c7ab0146bbce76794f920cf86e2f0c3c8769b4436
+-- functions: d26502c001e22129be7bfb30e340457d43c5ab3b39469544bbf208904ff5207a
 
 alter table loci.due drop constraint due_kind_check,
   add constraint due_kind_check

@@ -158,12 +158,12 @@ export interface ForgottenPage {
 export async function forgetIn(
   sql: Sql,
   { instanceId, database }: Due,
-  { mac, after, limit }: { mac: Buffer; after: number; limit: number },
+  { mac, after, through, limit }: { mac: Buffer; after: number; through: number; limit: number },
 ): Promise<ForgottenPage> {
   const { rows } = await sql.query<ForgottenPage>({
     name: 'prj_forget',
-    text: 'select hits as found, erased, last as next from loci.prj_forget($1, $2, $3, $4, $5)',
-    values: [instanceId, database, mac, after, limit],
+    text: 'select hits as found, erased, last as next from loci.prj_forget($1, $2, $3, $4, $5, $6)',
+    values: [instanceId, database, mac, after, limit, through],
   })
   return rows[0] as ForgottenPage
 }

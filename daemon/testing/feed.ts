@@ -34,8 +34,8 @@ export interface TestFeed {
   unknown: Set<string>
   /** Instances whose rows it cannot read: a report that names one is 400. */
   unreadable: Set<string>
-  /** What the cell has reported as erased, in its former life. */
-  ledger: { svc: string; generation: number }[]
+  /** What the cell has reported as erased; its numbers are places in this list, from 1. */
+  ledger: (Pick<Report['deletions'][number], 'svc'> & Partial<Report['deletions'][number]>)[]
   /** While set, every call of the cell is 401 with these details. `date` is that of the answer. */
   refusal: { details: object; date?: string } | undefined
   /** Everything that was taken, with the moment (performance.now()) at which it came. */
@@ -74,7 +74,8 @@ export async function testFeed(): Promise<TestFeed> {
     feed.pagesLeft -= 1
     const page = found.slice(0, feed.pageItemsMax)
     const more = page.length < found.length
-    return { epoch: `epoch-${epochs}`, full: isFull, next: more ? page.at(-1)?.seq : seq, more, items: page }
+    const next = more ? page.at(-1)?.seq : seq
+    return { epoch: `epoch-${epochs}`, full: isFull, next, more, ledger: feed.ledger.length, items: page }
   }
 
   function takeReport(report: Report): [number, object] {
@@ -93,7 +94,17 @@ export async function testFeed(): Promise<TestFeed> {
       deletions: deletions.filter(isTaken),
     }
     reports.push({ ...report, ...taken, at: performance.now() })
-    return [200, { accepted: true, refused }]
+    // Where it has a value its number rises, as in management.
+    for (const row of taken.deletions) feed.ledger.push(row)
+    return [200, { accepted: true, refused, ledger: feed.ledger.length }]
+  }
+
+  function readLedger(after: number): object {
+    const at = new Date().toISOString()
+    const rows = feed.ledger.map((row, index) => ({ at, generation: null, ...row, seq: index + 1 }))
+    const page = rows.slice(after, after + feed.pageItemsMax)
+    const next = page.at(-1)?.seq ?? after
+    return { deletions: page, next, more: next < rows.length, epoch: `epoch-${epochs}` }
   }
 
   const server = createServer(async (request, response) => {
@@ -113,9 +124,7 @@ export async function testFeed(): Promise<TestFeed> {
       return
     }
     if (pathname === '/cell/v1/deletions') {
-      const at = new Date().toISOString()
-      const deletions = feed.ledger.map((one, index) => ({ ...one, seq: index + 1, at }))
-      response.writeHead(200).end(JSON.stringify({ deletions, next: deletions.length, more: false }))
+      response.writeHead(200).end(JSON.stringify(readLedger(Number(searchParams.get('after')))))
       return
     }
     const [status, body] =
@@ -157,6 +166,7 @@ export async function testFeed(): Promise<TestFeed> {
       await eventually(() => polled?.epoch === `epoch-${epochs}` && polled.after === seq)
     },
     restore() {
+      feed.ledger = []
       items = new Map()
       epochs += 1
       seq = 0

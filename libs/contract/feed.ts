@@ -2,6 +2,7 @@
 // key, revocation and partner credential of the cell.
 
 import { z } from 'zod'
+import { ledgerValue } from './reports.ts'
 import { INSTANCE_STATES, STATE_REASON_NAMES, STATE_REASONS } from './states.ts'
 import { idOf, queryInteger, timestamp } from './wire.ts'
 
@@ -127,11 +128,18 @@ export const feedResponse = z
     next: z.int().meta({ description: 'What to send as `after`.' }),
     urgent: z.int().optional().meta({ description: 'What to send as `urgent`.' }),
     more: z.boolean().meta({ description: 'There is another page: ask again at once.' }),
+    ledger: z.int().optional().meta({
+      description:
+        'The last number of the deletion ledger. A cell that never sent so many rows was put back to an earlier moment: it replays the ledger before it serves.',
+    }),
     items: z.array(feedItem),
   })
   .meta({ id: 'FeedResponse' })
 
-/** The deletion ledger: what the cell has reported as erased. A restored cell erases it again before it serves. */
+/**
+ * The deletion ledger: what the cell has reported as erased, and which values were allowed again since. A restored cell
+ * replays it before it serves. It has no content: a value is its HMAC under a key that only the cell has.
+ */
 export const deletionsQuery = z.object({
   after,
 })
@@ -143,11 +151,16 @@ export const deletionsResponse = z
         seq: z.int(),
         svc: idOf('svc'),
         database: z.string().optional().meta({ description: 'Absent: the whole instance.' }),
-        generation: z.int().nullable().meta({ description: 'Null: reported by a release that did not send it.' }),
+        generation: z
+          .int()
+          .nullable()
+          .meta({ description: 'Of a whole instance. Null: reported by a release that did not send it.' }),
+        ...ledgerValue,
         at: timestamp,
       }),
     ),
     next: z.int().meta({ description: 'What to send as `after`.' }),
     more: z.boolean(),
+    epoch: z.string().optional().meta({ description: 'Of the feed. Under another one the numbers are others too.' }),
   })
   .meta({ id: 'DeletionsResponse' })

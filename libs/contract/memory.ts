@@ -100,6 +100,10 @@ export const recordDeleted = z
     tombstone: z.string().meta({ description: 'HMAC of the content under a key of the instance.' }),
     checked: z.array(z.object({ place: z.string(), found: z.int(), erased: z.int() })),
     receipt: idOf('aud').meta({ description: 'The entry of the audit that says so.' }),
+    ledgered: z.enum(['cell', 'management']).meta({
+      description:
+        'How far the deletion ledger has come, which a restored cell replays before it serves. `cell`: it stands in the database of the cell, and goes to management with the next report, within 5 s while management can be reached; a restore to an earlier moment before that would bring the memory back. `management`: management has acknowledged it already, because a report came before this answer.',
+    }),
     deletedAt: timestamp,
   })
   .meta({ id: 'RecordDeleted' })

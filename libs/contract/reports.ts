@@ -9,6 +9,22 @@ const rows = <Row extends z.ZodType>(row: Row) => z.array(row).max(ROWS_MAX).def
 const count = z.int().min(0)
 const generation = count.max(Number.MAX_SAFE_INTEGER)
 
+/** What a row of the deletion ledger says of memory records; absent for a whole database or instance. */
+export const ledgerValue = {
+  value_mac: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional()
+    .meta({ description: 'HMAC of the value of the erased records, in hex.' }),
+  database_seq: generation.optional().meta({
+    description:
+      "The database's number at the erasure: what says the same and has a higher one was stored again afterwards.",
+  }),
+  override: z.boolean().optional().meta({
+    description: 'True: a record with this value was stored with `override`, which takes the tombstone back.',
+  }),
+}
+
 /** Made by an administrator of the cell: one token in any instance, or every token issued up to a moment. */
 const cellRevocation = z
   .object({
@@ -64,6 +80,7 @@ export const reportRequest = z
         svc: idOf('svc'),
         database: z.string().max(64).optional(),
         generation: generation.optional(),
+        ...ledgerValue,
         at: timestamp,
       }),
     ),
@@ -80,5 +97,9 @@ export const reportResponse = z
       description:
         'Instances that are not placed in this cell: their rows were ignored. Describe them under `unknown`.',
     }),
+    ledger: z
+      .int()
+      .optional()
+      .meta({ description: 'After `deletions`: the last number of the ledger, with this report.' }),
   })
   .meta({ id: 'ReportResponse' })

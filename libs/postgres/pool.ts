@@ -43,6 +43,8 @@ export interface PoolOptions {
   onFailure?(error: unknown): void
   /** Makes the partitions of now, on a connection of another pool. */
   keepPartitions?(): Promise<void>
+  /** Asked on each new connection before anybody has it; where it throws, the connection is closed. */
+  verify?(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<void>
 }
 
 export interface Pool extends Sql {
@@ -94,14 +96,14 @@ interface Health {
 export function poolOpener(
   { databaseUrl: url, databaseCa: ca }: { databaseUrl: string; databaseCa: string | undefined },
   shared: Pick<PoolOptions, 'onError' | 'wake' | 'onFailure' | 'keepPartitions'>,
-): (applicationName: string, connectionsMax: number) => Pool {
-  return (applicationName, connectionsMax) =>
-    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, ...shared })
+): (applicationName: string, connectionsMax: number, own?: Pick<PoolOptions, 'verify'>) => Pool {
+  return (applicationName, connectionsMax, own) =>
+    openPool({ url, ...(ca ? { ca } : {}), applicationName, connectionsMax, ...shared, ...own })
 }
 
 export function openPool(options: PoolOptions): Pool {
   const { connectMs = 1_000, statementMs = STATEMENT_MS } = options
-  const connections = new pg.Pool(connectionOptions(options, connectMs, statementMs))
+  const connections = new pg.Pool({ ...connectionOptions(options, connectMs, statementMs), ...verifying(options) })
   const healthOf = new WeakMap<pg.PoolClient, Health>()
   const lentOut = new Set<Client>()
   let suspectedAt = Number.NEGATIVE_INFINITY
@@ -269,6 +271,16 @@ export function openPool(options: PoolOptions): Pool {
         clearTimeout(impatient)
       })()
       return closing
+    },
+  }
+}
+
+function verifying({ verify }: PoolOptions): object {
+  if (!verify) return {}
+  return {
+    verify(connection: pg.PoolClient, done: (error?: Error) => void) {
+      const query = async <Row extends object>(text: string) => (await connection.query<Row>(text)).rows
+      verify(query).then(() => done(), done)
     },
   }
 }

@@ -190,6 +190,12 @@ create table loci.deletions (
   service_id text not null,
   -- '' = the whole instance.
   database text not null default '',
+  -- Of memory records: the HMAC of their value, under a key that only the cell has. Empty: the whole database or
+  -- instance. is_override: the value was stored again since, which takes its tombstone back.
+  value_mac bytea not null default '',
+  is_override boolean not null default false,
+  -- The database's number then.
+  database_seq bigint,
   at timestamptz not null,
   -- Numbered under the lock of the cell.
   seq bigint,
@@ -197,10 +203,11 @@ create table loci.deletions (
   generation bigint,
   asked_generation bigint,
   received_at timestamptz,
-  primary key (cell_id, service_id, database)
+  primary key (cell_id, service_id, database, value_mac, is_override)
 );
 create index deletions_by_seq on loci.deletions (cell_id, seq);
-comment on table loci.deletions is 'without row-level security: replayed whole by a restored cell; ids and names of databases';
+create index deletions_of_instances on loci.deletions (cell_id, service_id) where database = '';
+comment on table loci.deletions is 'without row-level security: replayed by a restored cell; ids, names of databases, HMACs';
 
 create table loci.usage_minutes (
   organization_id text not null,

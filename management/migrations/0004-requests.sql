@@ -77,10 +77,11 @@ grant select, insert, update on loci.api_keys, loci.audit_chains, loci.cells, lo
 grant select, insert, update, delete on loci.billing_events, loci.cell_replicas, loci.due_services, loci.due_tenants, loci.feed_items,
   loci.idempotency, loci.invitations, loci.members, loci.operations, loci.quarantine, loci.rate_limits, loci.revocations to loci_app;
 grant select, insert, delete on loci.cell_report_ids, loci.ready_times, loci.token_children, loci.tokens, loci.usage_minutes to loci_app;
-grant select, insert on loci.deletions, loci.partner_credentials to loci_app;
+grant select, insert, delete on loci.deletions to loci_app;
+grant select, insert on loci.partner_credentials to loci_app;
 grant select on loci.feed_epoch to loci_app;
 grant update (value, seen, changed_at) on loci.feed_epoch to loci_app;
-grant update (at, seq, generation, asked_generation, received_at) on loci.deletions to loci_app;
+grant update (at, seq, generation, asked_generation, received_at, database_seq) on loci.deletions to loci_app;
 grant update (digest, revoked_at, last_used_at, rotated_at, made_by) on loci.partner_credentials to loci_app;
 grant update (revoked_at) on loci.token_children to loci_app;
 grant update (revoked_at, last_used_at) on loci.tokens to loci_app;

@@ -35,6 +35,7 @@ export interface FeedAnswer {
   full: boolean
   next: number
   more: boolean
+  ledger?: number
   items: FeedItem[]
 }
 

@@ -86,6 +86,7 @@ export async function attack(
     changeSeq: 1,
     feedAgeS: null,
     isRestored: false,
+    life: '',
     keys: origin.keys.map(({ kid, x }) => ({ kid, x, state: 'active' as const, retireAt: null })),
     revocations: [],
     instances: [],

@@ -136,7 +136,7 @@ async function mutant(report: Report): Promise<void> {
     {
       file: 'daemon/working-memory/upkeep/functions.sql',
       from: `    from loci.slot_versions v where v.value_mac >= p_mac and v.value_mac <= p_mac and v.instance_id = p_instance and v.database = p_database
-    order by v.value_mac limit p_limit`,
+      and v.version <= p_to order by v.value_mac limit p_limit`,
       to: `    from loci.slot_versions v where v.instance_id = p_instance and v.database = p_database
       and case when lower(normalize(v.text, nfkc)) like '%a%' then v.value_mac = p_mac end limit p_limit`,
     },

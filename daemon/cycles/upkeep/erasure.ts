@@ -4,9 +4,9 @@
 import type { Forget } from '../../databases/erasure.ts'
 import { eraseContent, listCyclesOf } from './store.ts'
 
-export const forgetInCycles: Forget = async (sql, { instanceId, database, mac, storedAt, isValue }) => {
+export const forgetInCycles: Forget = async (sql, { instanceId, database, mac, storedAt, isValue, until }) => {
   const place = { instanceId, database }
-  const cycles = await listCyclesOf(sql, place, { mac, storedAt })
+  const cycles = await listCyclesOf(sql, place, { mac, storedAt, until: until?.at ?? null })
   const focus = cycles.filter(({ isFocus }) => isFocus).map(({ seq }) => seq)
   const metadata = cycles
     .filter((cycle) => cycle.metadata !== null && textsIn(JSON.parse(cycle.metadata)).some(isValue))

@@ -75,20 +75,20 @@ export interface CycleContent {
 
 /**
  * Cycles that may hold a value: those with it as their focus, and those that have taken in what was stored at these
- * moments. In a transaction that has entered the database.
+ * moments; none that ended after `until`. In a transaction that has entered the database.
  */
 export async function listCyclesOf(
   sql: Sql,
   { instanceId, database }: Due,
-  { mac, storedAt }: { mac: Buffer | null; storedAt: Date[] },
+  { mac, storedAt, until }: { mac: Buffer | null; storedAt: Date[]; until: Date | null },
 ): Promise<CycleContent[]> {
   const { rows } = await sql.query<CycleContent>({
     name: 'cycles_of_value',
     text: `select c.seq, true as "isFocus", c.metadata from loci.cycles c
-        where c.instance_id = $1 and c.database = $2 and c.focus_mac = $3
+        where c.instance_id = $1 and c.database = $2 and c.focus_mac = $3 and c.completed_at <= coalesce($5::timestamptz, 'infinity')
       union all select c.seq, false, c.metadata from loci.cycles c
         where c.instance_id = $1 and c.database = $2 and c.seq = any (loci.cycle_storing($1, $2, $4)) and c.focus_mac is distinct from $3`,
-    values: [instanceId, database, mac, storedAt],
+    values: [instanceId, database, mac, storedAt, until],
   })
   return rows
 }

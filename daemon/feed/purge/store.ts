@@ -72,7 +72,7 @@ export async function finishPurge(
       name: 'purge_ledger',
       text: `insert into loci.deletions (instance_id, database, generation, at)
         values ($1, '', $2, date_trunc('milliseconds', clock_timestamp()))
-        on conflict (instance_id, database) do update set generation = excluded.generation, at = excluded.at, reported_at = null`,
+        on conflict (instance_id, database, value_mac, is_override) do update set generation = excluded.generation, at = excluded.at, reported_at = null`,
       values: [instanceId, generation],
     })
     await appendAudit(sql, {

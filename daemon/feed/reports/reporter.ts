@@ -6,7 +6,7 @@ import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
-import { describeInstances, finishReport, type ReportRows, readReport } from './store.ts'
+import { describeInstances, finishReport, noteSent, type ReportRows, readReport } from './store.ts'
 
 export interface Totals {
   records: number
@@ -33,6 +33,8 @@ export interface Reporter {
 const REPORT_MS = 5_000
 const OUTBOUND_MS = 3_000
 const UNREADABLE_MAX = 1_000
+/** Management gives up on a request long before. */
+const SETTLED_MS = 60_000
 
 type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used'
 type ReportBody = Record<List, object[]>
@@ -48,6 +50,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   // Rows that management rejects (400), as text: one of them must not block all others.
   const unreadable = new Set<string>()
   let sent: ReportBody | undefined
+  let unansweredAt = performance.now()
 
   async function report(signal: AbortSignal): Promise<boolean> {
     const roundBefore = round
@@ -57,14 +60,21 @@ export function createReporter(options: ReporterOptions): Reporter {
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
       sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described })
+      if (sent.deletions.length > 0) await noteSent(pool, sent.deletions.length)
       const answer = await callManagement(options, 'POST /cell/v1/reports', {
         body: { report_id: randomUUID(), ...sent },
         signal,
         timeoutMs: OUTBOUND_MS,
+      }).catch((error) => {
+        unansweredAt = performance.now()
+        throw error
       })
       // The previous release of management refuses the whole report instead, and names them in its error.
-      const refused = new Set((answer as { refused?: string[] }).refused ?? [])
-      await finishReport(pool, { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) })
+      const { refused: named = [], ledger } = answer as { refused?: string[]; ledger?: number }
+      const refused = new Set(named)
+      const isSettled = performance.now() - unansweredAt > SETTLED_MS
+      const taken = { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) }
+      await finishReport(pool, taken, ledger === undefined ? undefined : { ledger, isSettled })
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
       for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)
@@ -178,9 +188,11 @@ function reportOf(
       expires_at: expires_at.toISOString(),
       audit_id,
     })),
-    deletions: deletions.map(({ svc, database, generation, at }) => ({
+    deletions: deletions.map(({ svc, database, valueMac, isOverride, generation, seq, at }) => ({
       svc,
       ...(database === '' ? { generation } : { database }),
+      ...(valueMac === '' ? {} : { value_mac: valueMac, database_seq: seq }),
+      ...(isOverride ? { override: true } : {}),
       at: at.toISOString(),
     })),
     last_used: uses.map(({ credential, at }) => ({ credential, at: at.toISOString() })),

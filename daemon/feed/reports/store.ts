@@ -14,8 +14,19 @@ export interface ReportRows {
     audit_id: string | null
     changeSeq: number
   }[]
-  deletions: { svc: string; database: string; generation: number; at: Date }[]
+  deletions: LedgerRow[]
   uses: { credential: string; at: Date }[]
+}
+
+/** A row of the deletion ledger. `valueMac` is hex, empty for a whole database or instance. */
+interface LedgerRow {
+  svc: string
+  database: string
+  valueMac: string
+  isOverride: boolean
+  generation: number
+  seq: number
+  at: Date
 }
 
 const ROWS_MAX = 1_000
@@ -49,8 +60,11 @@ export async function readReport(
   })
   const { rows: deletions } = await sql.query<ReportRows['deletions'][number]>({
     name: 'report_deletions',
-    text: `select instance_id as svc, database, generation, at from loci.deletions
-      where reported_at is null and instance_id <> all($1) order by at limit ${ROWS_MAX}`,
+    // Those that were reported under another epoch are reported again: a restored management may have lost them.
+    text: `select instance_id as svc, database, encode(value_mac, 'hex') as "valueMac", is_override as "isOverride", generation, seq, at from (
+        (select * from loci.deletions where reported_at is null and instance_id <> all($1) order by at limit ${ROWS_MAX})
+        union all (select * from loci.deletions where reported_at < (select ledger_again from loci.cell) and instance_id <> all($1)
+          order by reported_at limit ${ROWS_MAX})) d limit ${ROWS_MAX}`,
     values: [unknown],
   })
   const { rows: uses } = await sql.query<ReportRows['uses'][number]>({
@@ -85,9 +99,35 @@ export interface InstanceDescription {
   state: string
 }
 
+/** Before rows of the ledger are sent: management may have numbered them although it was not heard. */
+export async function noteSent(sql: Sql, count: number): Promise<void> {
+  await sql.query({
+    name: 'report_ledger_sent',
+    text: 'update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1',
+    values: [count],
+  })
+}
+
+export interface Acknowledged {
+  /** The last number of management's ledger. */
+  ledger: number
+  /** No report without an answer can be on its way any more. */
+  isSettled: boolean
+}
+
 /** After management accepted the report: marks its rows as reported, and deletes expired revocations. */
-export async function finishReport(pool: Pool, { usage, revocations, deletions, uses }: ReportRows): Promise<void> {
+export async function finishReport(
+  pool: Pool,
+  { usage, revocations, deletions, uses }: ReportRows,
+  acknowledged?: Acknowledged,
+): Promise<void> {
   await transaction(pool, async (sql) => {
+    if (acknowledged && deletions.length > 0)
+      await sql.query({
+        name: 'report_ledger_acked',
+        text: `update loci.cell set ledger_acked = $1, ledger_sent = case when $2 then $1 else greatest(ledger_sent, $1) end`,
+        values: [acknowledged.ledger, acknowledged.isSettled],
+      })
     await sql.query({
       name: 'report_usage_done',
       text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
@@ -101,14 +141,16 @@ export async function finishReport(pool: Pool, { usage, revocations, deletions, 
         where r.origin = 'cell' and r.kind = d.kind and r.value = d.value and r.change_seq = d."changeSeq"`,
       values: [JSON.stringify(revocations)],
     })
-    // By its time too, for the same reason.
-    await sql.query({
-      name: 'report_deletions_done',
-      text: `update loci.deletions l set reported_at = clock_timestamp()
-        from jsonb_to_recordset($1::jsonb) as d(svc text, database text, at timestamptz)
-        where l.instance_id = d.svc and l.database = d.database and l.at = d.at`,
-      values: [JSON.stringify(deletions)],
-    })
+    // By its time too, for the same reason. One that somebody holds is being changed: it is reported again.
+    if (deletions.length > 0)
+      await sql.query({
+        name: 'report_deletions_done',
+        text: `update loci.deletions l set reported_at = clock_timestamp() where l.ctid = any (array(
+          select r.ctid from jsonb_to_recordset($1::jsonb) as d(svc text, database text, "valueMac" text, "isOverride" boolean, at timestamptz)
+          join loci.deletions r on r.instance_id = d.svc and r.database = d.database and r.value_mac = decode(d."valueMac", 'hex')
+            and r.is_override = d."isOverride" and r.at = d.at for update of r skip locked))`,
+        values: [JSON.stringify(deletions)],
+      })
     if (uses.length > 0)
       await sql.query({
         name: 'report_uses_done',

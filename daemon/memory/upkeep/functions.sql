@@ -199,13 +199,13 @@ end
 $$;
 
 -- Where the record p_id stands, for its erasure, with at most p_limit others that say the same: their numbers, its own
--- first, the HMAC of its value, and the segments that cover them, as of the database's number `read`. p_id null: of
--- those whose time is over, at most p_limit, and only those beside the first in its segment or in none: an erasure
--- writes each segment anew, and must fit into a statement however many there are. A record that does not fit its digest
--- is not believed to have expired, nor to say what others do. Called by findPlaces(). No locks. Cost: the rows of a
--- segment.
-create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, out seqs bigint[], out segments text,
-  out read bigint, out mac bytea)
+-- first, the HMAC of its value, and the segments that cover them, as of the database's number `read`. p_value: at most
+-- p_limit of those that have this value and a number up to p_to. Neither: of those whose time is over, at most p_limit,
+-- and only those beside the first in its segment or in none: an erasure writes each segment anew, and must fit into a
+-- statement however many there are. A record that does not fit its digest is not believed to have expired, nor to say
+-- what others do. Called by findPlaces(). No locks. Cost: the rows of a segment.
+create or replace function loci.mem_places(p_instance text, p_database text, p_id text, p_limit int, p_value bytea default null,
+  p_to bigint default null, out seqs bigint[], out segments text, out read bigint, out mac bytea)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := clock_timestamp();
@@ -217,7 +217,13 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   read := (select h.seq from loci.databases h where h.instance_id = p_instance and h.name = p_database);
-  if p_id is null then
+  if p_value is not null then
+    seqs := array(select e.seq from (
+      select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.value_mac = p_value
+        and r.valid_to is null and r.seq <= p_to
+      union all select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database and r.value_mac = p_value
+        and r.valid_to is not null and r.seq <= p_to) e limit p_limit);
+  elsif p_id is null then
     select r.seq into v_first from loci.records r where r.instance_id = p_instance and r.database = p_database and r.expires_at <= v_now
       and loci.record_is_intact(r, p_instance, p_database) order by r.expires_at limit 1;
     seqs := '{}'; segments := '[]';
@@ -252,10 +258,11 @@ end
 $$;
 
 -- Removes records, and puts the segments without them in the place of those that cover them: moved, when one of them is
--- covered by another segment by now, or the same was said again behind the number p_read. p_is_forgotten: their value
--- leaves a tombstone. outcome: done, moved, or what enter_database() answered; ids, stored, content: of the records.
--- Called by eraseRecords(). Locks: the head, rows, the due row, totals; who calls appends audit and events.
-create or replace function loci.mem_erase(p_instance text, p_database text, p_seqs bigint[], p_is_forgotten boolean, p_replaced bigint[],
+-- covered by another segment by now, or the same was said again behind the number p_read. p_why: erased (their value
+-- leaves a tombstone, and a row of the deletion ledger), replayed (mem_replay has done that) or expired. outcome: done,
+-- moved, or what enter_database() answered; ids, stored, content: of the records. Called by eraseRecords(). Locks: the
+-- head, rows, the due row, totals; who calls appends audit and events.
+create or replace function loci.mem_erase(p_instance text, p_database text, p_seqs bigint[], p_why text, p_replaced bigint[],
   p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[], p_read bigint default null,
   out outcome text, out at timestamptz, out erased int, out segments int, out tombstone bytea, out events jsonb,
   out ids text[], out stored timestamptz[], out content text)
@@ -276,7 +283,7 @@ begin
   v_head := v_entered.head;
   v_covering := array(select s.id from loci.segments s where s.instance_id = p_instance and s.database = p_database
     and exists (select from unnest(p_seqs) q where q between s.from_seq and s.through_seq) order by s.from_seq);
-  if v_covering <> p_replaced or (p_is_forgotten and exists (select from loci.records e
+  if v_covering <> p_replaced or (p_why = 'erased' and exists (select from loci.records e
       where e.instance_id = p_instance and e.database = p_database and e.seq > p_read and e.value_mac = any (array(select r.value_mac
         from loci.records r where r.instance_id = p_instance and r.database = p_database and r.seq = any (p_seqs))))) then
     outcome := 'moved';
@@ -298,14 +305,17 @@ begin
       else (v_record.changed_seq > v_head.mem_indexed_at and v_record.changed_seq <> v_seq)::int end);
     v_head.seq := v_head.seq + 1;
     v_head.mem_erased_at := v_head.seq;
-    if p_is_forgotten then
-      tombstone := v_record.value_mac;
+    tombstone := case when p_why <> 'expired' then v_record.value_mac end;
+    if p_why = 'erased' then
       insert into loci.tombstones (instance_id, database, value_mac, record_id, at) values (p_instance, p_database, tombstone, v_record.id, mem_erase.at)
         on conflict do nothing;
       v_head.mem_index_bytes := v_head.mem_index_bytes + case when found then 150 else 0 end;
     end if;
-    events := events || loci.mem_event(p_database, case when p_is_forgotten then 'erased' else 'expired' end, v_record.id, v_head.seq, null);
+    events := events || loci.mem_event(p_database, case when p_why = 'expired' then 'expired' else 'erased' end, v_record.id, v_head.seq, null);
   end loop;
+  if erased > 0 and p_why = 'erased' then
+    perform loci.ledger_put(p_instance, p_database, tombstone, false, v_head.seq);
+  end if;
   if erased > 0 then
     v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
     perform loci.mem_save_head(v_entered.head, v_head, null);

@@ -27,6 +27,7 @@ import {
   commitIndex,
   dropSegments,
   type Erased,
+  type ErasedValue,
   eraseRecords,
   findPlaces,
   type IndexState,
@@ -145,7 +146,7 @@ async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Pro
 }
 
 /** What is done in the transaction of the erasure; it appends the events, last. */
-type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
+export type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
 
 interface EraseOptions {
   /** Told the bytes of the segments that are written anew: what an erasure costs. */
@@ -155,26 +156,27 @@ interface EraseOptions {
 }
 
 /**
- * Erases a record and all that say the same, or without an id those whose time is over: the records and, in the same
- * transaction, the segments that have them. What `finish` answered: nothing when there is none, several times where
- * more than EQUAL_MAX say the same. The record itself leaves with the last of them.
+ * Erases a record and all that say the same, or those that have a value, or without either those whose time is over:
+ * the records and, in the same transaction, the segments that have them. What `finish` answered: nothing when there is
+ * none, several times where more than EQUAL_MAX say the same. The record itself leaves with the last of them. For a
+ * value `finish` runs also when no record has it: something else may.
  */
 export async function erase<Result>(
   pool: Pool,
   index: RecallIndex,
   due: Due,
-  wanted: { id: string } | { limit: number },
+  wanted: { id: string } | { value: ErasedValue } | { limit: number },
   finish: Finish<Result>,
   { onWritten, thin }: EraseOptions = {},
 ): Promise<Result[]> {
-  const isForgotten = 'id' in wanted
+  const why = 'id' in wanted ? 'erased' : 'value' in wanted ? 'replayed' : 'expired'
   const results: Result[] = []
   for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
     const found = await findPlaces(pool, due, { limit: EQUAL_MAX, ...wanted })
-    const isLast = !isForgotten || found.seqs.length <= EQUAL_MAX
-    const seqs = isLast ? found.seqs : found.seqs.slice(1)
+    const isLast = why === 'expired' || found.seqs.length < (why === 'erased' ? EQUAL_MAX + 1 : EQUAL_MAX)
+    const seqs = isLast || why === 'replayed' ? found.seqs : found.seqs.slice(1)
     const segments = found.segments.filter(({ from, through }) => seqs.some((seq) => seq >= from && seq <= through))
-    if (seqs.length === 0) return results
+    if (seqs.length === 0 && why !== 'replayed') return results
     if (found.mac) await thin?.(found.mac)
     const replacement = {
       replaced: segments.map(({ id }) => id),
@@ -182,8 +184,8 @@ export async function erase<Result>(
     }
     onWritten?.(replacement.segments.reduce((sum, { body }) => sum + body.byteLength, 0))
     const done = await transaction(pool, async (sql) => {
-      const erased = await eraseRecords(sql, due, { seqs, read: found.read, isForgotten, ...replacement })
-      const isDone = erased.outcome === 'done' && erased.erased > 0
+      const erased = await eraseRecords(sql, due, { seqs, read: found.read, why, ...replacement })
+      const isDone = erased.outcome === 'done' && (erased.erased > 0 || why === 'replayed')
       return { outcome: erased.outcome, results: isDone ? [await finish(sql, erased)] : [] }
     })
     results.push(...done.results)

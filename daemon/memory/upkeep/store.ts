@@ -327,24 +327,34 @@ export interface Places {
   mac: Buffer | null
 }
 
+/** A value that was erased in a former life of the database, and the database's number then. */
+export interface ErasedValue {
+  mac: Buffer
+  through: number
+  at: Date
+}
+
 /**
- * Where a record stands, and at most `limit` others that say the same; without an id: the records whose time is over,
- * at most `limit`.
+ * Where a record stands, and at most `limit` others that say the same; or at most `limit` that have the value; or else
+ * of the records whose time is over, at most `limit`.
  */
 export async function findPlaces(
   sql: Sql,
   { instanceId, database }: Due,
-  { id = null, limit }: { id?: string | null; limit: number },
+  { id, value, limit }: { id?: string; value?: ErasedValue; limit: number },
 ): Promise<Places> {
   type Row = Omit<Places, 'seqs' | 'segments'> & { seqs: string[]; segments: string }
   const { rows } = await sql.query<Row>({
     name: 'mem_places',
-    text: 'select seqs, segments, read, mac from loci.mem_places($1, $2, $3, $4)',
-    values: [instanceId, database, id, limit],
+    text: 'select seqs, segments, read, mac from loci.mem_places($1, $2, $3, $4, $5, $6)',
+    values: [instanceId, database, id ?? null, limit, value?.mac ?? null, value?.through ?? null],
   })
   const { seqs, segments, ...rest } = rows[0] as Row
   return { seqs: seqs.map(Number), segments: segmentsOf(segments), ...rest }
 }
+
+/** `replayed`: a tombstone and the ledger have its value already. */
+export type Why = 'erased' | 'replayed' | 'expired'
 
 export interface Erased {
   outcome: 'done' | 'moved' | 'none' | 'erasing' | 'gone'
@@ -364,13 +374,13 @@ export interface Erased {
 export async function eraseRecords(
   sql: Sql,
   { instanceId, database }: Due,
-  { seqs, read, isForgotten, ...replacement }: Replacement & { seqs: number[]; read: number; isForgotten: boolean },
+  { seqs, read, why, ...replacement }: Replacement & { seqs: number[]; read: number; why: Why },
 ): Promise<Erased> {
   const { rows } = await sql.query<Erased>({
     name: 'mem_erase',
     text: `select outcome, at, erased, segments, tombstone, events, ids, stored, content
       from loci.mem_erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    values: [instanceId, database, seqs, isForgotten, ...replacementValues(replacement), read],
+    values: [instanceId, database, seqs, why, ...replacementValues(replacement), read],
   })
   return rows[0] as Erased
 }

@@ -154,12 +154,12 @@ begin
 end
 $$;
 
--- Takes a value out of the projections numbered above p_after, of at most p_limit: the words of an event that said it,
--- the payload of an outcome that did, an intent that is it. An outcome without its intent is one whose content is gone,
--- as in prj_expire. hits: how many have it; erased: all of them but damaged ones; last: the number to go on after, null
--- when none is left. Called by forgetIn(), in the transaction of mem_erase. Locks: rows, totals, the due row. Cost: one
--- write for each.
-create or replace function loci.prj_forget(p_instance text, p_database text, p_mac bytea, p_after bigint, p_limit int,
+-- Takes a value out of the projections numbered above p_after and up to p_to, of at most p_limit: the words of an event
+-- that said it, the payload of an outcome that did, an intent that is it. An outcome without its intent is one whose
+-- content is gone, as in prj_expire. hits: how many have it; erased: all of them but damaged ones; last: the number to
+-- go on after, null when none is left. Called by forgetIn(), in the transaction of mem_erase. Locks: rows, totals, the
+-- due row. Cost: one write for each.
+create or replace function loci.prj_forget(p_instance text, p_database text, p_mac bytea, p_after bigint, p_limit int, p_to bigint,
   out hits int, out erased int, out last bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
@@ -174,9 +174,9 @@ begin
   v_head := v_before; erased := 0;
   v_seqs := array(select distinct f.seq from (
     (select p.seq from loci.projections p where p.said_mac >= p_mac and p.said_mac <= p_mac and p.instance_id = p_instance
-      and p.database = p_database and p.seq > p_after order by p.said_mac, p.seq limit p_limit)
+      and p.database = p_database and p.seq > p_after and p.seq <= p_to order by p.said_mac, p.seq limit p_limit)
     union all (select p.seq from loci.projections p where p.intent_mac >= p_mac and p.intent_mac <= p_mac and p.instance_id = p_instance
-      and p.database = p_database and p.seq > p_after order by p.intent_mac, p.seq limit p_limit)) f order by f.seq limit p_limit);
+      and p.database = p_database and p.seq > p_after and p.seq <= p_to order by p.intent_mac, p.seq limit p_limit)) f order by f.seq limit p_limit);
   hits := cardinality(v_seqs);
   foreach v_seq in array v_seqs loop
     select * into v_old from loci.projections p where p.instance_id = p_instance and p.database = p_database and p.seq >= v_seq and p.seq <= v_seq

@@ -10,13 +10,14 @@ import { eraseSlots, listHeldTexts, type SlotText, thinVersions } from './store.
 const PAGE = 1_000
 
 export const forgetSlots: Forget = async (sql, forgotten) => {
-  const { instanceId, database, mac } = forgotten
+  const { instanceId, database, mac, until } = forgotten
+  const through = until?.seq ?? Number.MAX_SAFE_INTEGER
   const place = { instanceId, database }
   const keys = (await listHeldTexts(sql, place)).filter((slot) => isOf(slot, forgotten)).map(({ key }) => key)
-  const { erased, events } = await eraseSlots(sql, place, { keys, mac, limit: PAGE })
+  const { erased, events } = await eraseSlots(sql, place, { keys, mac, through, limit: PAGE })
   let versions = erased
   for (let last = erased; last === PAGE; versions += last)
-    last = (await eraseSlots(sql, place, { keys: [], mac, limit: PAGE })).erased
+    last = (await eraseSlots(sql, place, { keys: [], mac, through, limit: PAGE })).erased
   const checked = [
     { place: 'slots', found: keys.length, erased: keys.length },
     { place: 'slot_versions', found: versions, erased: versions },
@@ -32,7 +33,8 @@ export const thinSlots: Thin = async (pool, place, mac) => {
 }
 
 /** Also one that is damaged, as far as it can be read. */
-function isOf({ text }: SlotText, { ids, isValue }: Forgotten): boolean {
+function isOf({ text, version }: SlotText, { ids, isValue, until }: Forgotten): boolean {
+  if (until && version > until.seq) return false
   try {
     const { recordId, value } = JSON.parse(text) as { recordId: string | null; value: unknown }
     if (recordId !== null && ids.includes(recordId)) return true

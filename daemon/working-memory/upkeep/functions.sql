@@ -113,11 +113,12 @@ begin
 end
 $$;
 
--- Erases slots, as if they had been deleted, and at most p_limit versions that say the value p_mac. erased: how many
--- versions; p_limit of them: there may be more. Called by eraseSlots(), when a memory is erased, with the head locked;
--- who calls appends the events. Locks: rows, the due row, totals. Cost: one write of the document, one index read in
--- each partition, one delete for each version, however many others there are.
-create or replace function loci.wm_erase(p_instance text, p_database text, p_keys text[], p_mac bytea, p_limit int, out erased int, out events jsonb)
+-- Erases slots, as if they had been deleted, and at most p_limit versions that say the value p_mac and have a number up
+-- to p_to. erased: how many versions; p_limit of them: there may be more. Called by eraseSlots(), when a memory is
+-- erased, with the head locked; who calls appends the events. Locks: rows, the due row, totals. Cost: one write of the
+-- document, one index read in each partition, one delete for each version, however many others there are.
+create or replace function loci.wm_erase(p_instance text, p_database text, p_keys text[], p_mac bytea, p_limit int,
+  p_to bigint default 9223372036854775807, out erased int, out events jsonb)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   v_head loci.databases;
@@ -140,7 +141,7 @@ begin
   for v_gone in select v.key, v.version, v.at, date_trunc('week', v.at at time zone 'UTC')::date as week,
       150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) as bytes
     from loci.slot_versions v where v.value_mac >= p_mac and v.value_mac <= p_mac and v.instance_id = p_instance and v.database = p_database
-    order by v.value_mac limit p_limit
+      and v.version <= p_to order by v.value_mac limit p_limit
   loop
     delete from loci.slot_versions v where v.instance_id = p_instance and v.database = p_database and v.key = v_gone.key
       and v.version = v_gone.version and v.at = v_gone.at;

@@ -6,6 +6,7 @@ import type { Due } from '../../databases/store.ts'
 
 export interface SlotText {
   key: string
+  version: number
   text: string
 }
 
@@ -13,7 +14,7 @@ export interface SlotText {
 export async function listHeldTexts(sql: Sql, { instanceId, database }: Due): Promise<SlotText[]> {
   const { rows } = await sql.query<SlotText>({
     name: 'slots_held',
-    text: `select s.key, s.text from loci.working_memory w, lateral loci.wm_slots(w) s
+    text: `select s.key, s.version, s.text from loci.working_memory w, lateral loci.wm_slots(w) s
       where w.instance_id = $1 and w.database = $2 and s.key is not null and s.text is not null`,
     values: [instanceId, database],
   })
@@ -21,18 +22,18 @@ export async function listHeldTexts(sql: Sql, { instanceId, database }: Due): Pr
 }
 
 /**
- * Slots by their keys, and at most `limit` versions that say the value; `erased`: how many of these. The caller appends
- * the events, last.
+ * Slots by their keys, and at most `limit` versions that say the value, up to the number `through`; `erased`: how many
+ * of these. The caller appends the events, last.
  */
 export async function eraseSlots(
   sql: Sql,
   { instanceId, database }: Due,
-  { keys, mac, limit }: { keys: string[]; mac: Buffer | null; limit: number },
+  { keys, mac, through, limit }: { keys: string[]; mac: Buffer | null; through: number; limit: number },
 ): Promise<{ erased: number; events: object[] }> {
   const { rows } = await sql.query<{ erased: number; events: object[] }>({
     name: 'wm_erase',
-    text: 'select erased, events from loci.wm_erase($1, $2, $3, $4, $5)',
-    values: [instanceId, database, keys, mac, limit],
+    text: 'select erased, events from loci.wm_erase($1, $2, $3, $4, $5, $6)',
+    values: [instanceId, database, keys, mac, limit, through],
   })
   return rows[0] as { erased: number; events: object[] }
 }

@@ -48,7 +48,7 @@ export async function publishInstance(sql: Sql, cellId: string, body: InstanceBo
   await sql.query({
     name: 'feed_ask_deletion',
     text: `insert into loci.deletions as known (cell_id, service_id, database, at, asked_generation) values ($1, $2, '', clock_timestamp(), $3)
-      on conflict (cell_id, service_id, database) do update set asked_generation = greatest(known.asked_generation, excluded.asked_generation)`,
+      on conflict (cell_id, service_id, database, value_mac, is_override) do update set asked_generation = greatest(known.asked_generation, excluded.asked_generation)`,
     values: [cellId, body.svc, body.generation],
   })
 }
@@ -93,6 +93,8 @@ export interface FeedPage {
   /** How far keys and revocations are read; only for a cell that reads them in a lane of their own. */
   urgent?: number
   more: boolean
+  /** The last number of the deletion ledger. */
+  ledger: number
   items: FeedItem[]
 }
 
@@ -103,6 +105,7 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024
 interface PageRow {
   epoch: string
   full: boolean
+  ledger: number
   end: number
   urgentFound: number
   urgent: FeedItem[] | null
@@ -124,7 +127,7 @@ const LANE = (kinds: string, after: string) => `(
   )`
 
 const PLACE = `with place as (
-    select id, feed_seq, epoch, epoch is distinct from $3 or $2 > feed_seq as is_full
+    select id, feed_seq, deletion_seq, epoch, epoch is distinct from $3 or $2 > feed_seq as is_full
     from loci.cells, lateral (select ${EPOCH} as epoch) as now where id = $1
   )`
 
@@ -146,7 +149,7 @@ export async function readFeed(
   if (urgent === undefined) {
     const { rows } = await sql.query<PageRow>({
       name: 'feed_read',
-      text: `${PLACE} select epoch, is_full as full, feed_seq as end, page.found, page.items
+      text: `${PLACE} select epoch, is_full as full, deletion_seq as ledger, feed_seq as end, page.found, page.items
         from place, lateral ${LANE('true', '$2')} as page`,
       values,
     })
@@ -154,7 +157,7 @@ export async function readFeed(
   }
   const { rows } = await sql.query<PageRow>({
     name: 'feed_read_lanes',
-    text: `${PLACE} select epoch, is_full as full, feed_seq as end, urgent.found as "urgentFound", urgent.items as urgent, page.found, page.items
+    text: `${PLACE} select epoch, is_full as full, deletion_seq as ledger, feed_seq as end, urgent.found as "urgentFound", urgent.items as urgent, page.found, page.items
       from place, lateral ${LANE(`kind in ('key', 'revocation')`, 'greatest($2, $6)')} as urgent,
         lateral ${LANE(`kind in ('instance', 'partner_credential')`, '$2')} as page`,
     values: [...values, urgent],
@@ -164,7 +167,7 @@ export async function readFeed(
 
 function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number; urgent: number }): FeedPage {
   if (!row) throw new Error(`cell ${cellId} has no feed`)
-  const { epoch, full, end } = row
+  const { epoch, full, ledger, end } = row
   const urgent = (row.urgent ?? []).slice(0, PAGE_ITEMS_MAX)
   const isUrgentLeft = from !== undefined && row.urgentFound > urgent.length
   const ordinary = isUrgentLeft ? [] : (row.items ?? []).slice(0, PAGE_ITEMS_MAX)
@@ -176,6 +179,7 @@ function pageOf(cellId: string, row: PageRow | undefined, from?: { after: number
     next,
     ...(from ? { urgent: isUrgentLeft ? (urgent.at(-1) as FeedItem).seq : end } : {}),
     more: isLeft,
+    ledger,
     items: [...urgent, ...ordinary],
   }
 }

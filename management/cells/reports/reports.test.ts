@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '@loci/contract/ids.ts'
 import { mintPartnerCredential } from '../../partner-credentials/partner-credentials.ts'
 import { ACTOR, testManagement } from '../../testing/management.ts'
+import { forgetCovered } from './store.ts'
 
 const MINUTE = '2026-11-15T09:30:00.000Z'
 
@@ -101,6 +102,51 @@ test('the ledger is numbered, told back page by page, and has the generation tha
   assert.deepEqual([next, more], [3, false])
   assert.deepEqual((await ask(cell, 2)).deletions.length, 1)
   assert.deepEqual((await ask(other, 0)).deletions, [])
+})
+
+// Mutants: the key of saveDeletions without value_mac or is_override; database_seq that falls; forgetCovered() without
+// `r.at <= i.at`, or that deletes nothing.
+test('the ledger keeps the value of each erased record and its number, until the whole instance is erased', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  const row = (value: string, database_seq: number, more = {}) => ({
+    ...{ svc: service.id, database: 'notes', value_mac: value.repeat(32), database_seq, at: MINUTE, ...more },
+  })
+  const ledger = async () => {
+    const authorization = `Bearer ${cell.token()}`
+    const page = await management.get('/cell/v1/deletions?after=0', { authorization })
+    return page
+      .json<{ deletions: { seq: number; value_mac?: string; database_seq?: number; override?: boolean }[] }>()
+      .deletions.map(({ seq, value_mac, database_seq, override }) => [seq, value_mac?.[0], database_seq, override])
+  }
+
+  assert.equal((await cell.report({ deletions: [row('a', 7), row('b', 8)] })).body.ledger, 2)
+  assert.equal((await cell.report({ deletions: [row('a', 9, { override: true })] })).body.ledger, 3)
+  // Sent again, and an older one behind a newer.
+  assert.equal((await cell.report({ deletions: [row('b', 6)] })).body.ledger, 4)
+  assert.deepEqual(await ledger(), [
+    [1, 'a', 7, undefined],
+    [3, 'a', 9, true],
+    [4, 'b', 8, undefined],
+  ])
+  assert.equal((await cell.feed()).ledger, 4)
+  assert.equal((await cell.report({ deletions: [{ ...row('a', 7), value_mac: 'content' }] })).status, 400)
+
+  await management.sql(
+    `insert into loci.deletions (cell_id, service_id, at, asked_generation) values ($1, $2, now(), 5)`,
+    [cell.id, service.id],
+  )
+  await forgetCovered(management.pool)
+  assert.equal((await ledger()).length, 3, 'it was only asked for')
+  // Erased in an instance that was made again under the same id.
+  const since = row('c', 1, { at: new Date(Date.now() + 60_000).toISOString() })
+  await cell.report({ deletions: [{ svc: service.id, generation: 5, at: MINUTE }, since] })
+  await forgetCovered(management.pool)
+  assert.deepEqual(
+    (await ledger()).map(([, value]) => value),
+    [undefined, 'c'],
+  )
 })
 
 test('the token of a report is good for one report', async () => {

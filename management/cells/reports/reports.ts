@@ -31,7 +31,8 @@ const AHEAD_MS_MAX = 5 * 60_000
  * First usage, revocations and deletions in one transaction; then each service whose state changed in a transaction of
  * its own: a cell that comes back reports a thousand, and requests of their organizations must not wait for all of
  * them. A report that is cut off is sent again, and its first part changes nothing then. A row that cannot be taken is
- * left out and holds up no other. Answers the instances that are not placed in the cell: their rows were left out.
+ * left out and holds up no other. Answers the instances that are not placed in the cell, whose rows were left out, and
+ * after deletions the last number of the ledger.
  */
 export async function takeReport(
   pool: Pool,
@@ -39,9 +40,9 @@ export async function takeReport(
   report: Report,
   { alarm }: ReportRules,
   now: Date = new Date(),
-): Promise<string[]> {
+): Promise<{ refused: string[]; ledger?: number }> {
   const { cellId } = caller
-  const { placed, foreign } = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
+  const { placed, foreign, ledger } = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
   const reported = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
@@ -61,7 +62,8 @@ export async function takeReport(
     if (outcome === 'quarantined') await alarm(cellId, 'unknown', `${instance.svc} is in quarantine`)
   }
   // A deleted instance needs no description from the cell.
-  return foreign.filter((svc) => reported.get(svc)?.state !== 'deleted')
+  const refused = foreign.filter((svc) => reported.get(svc)?.state !== 'deleted')
+  return { refused, ...(ledger === undefined ? {} : { ledger }) }
 }
 
 /** Instances that are placed in other cells go to quarantine, with an entry in the audit of their owner. */
@@ -91,6 +93,7 @@ interface Accounts {
   /** The organization of each instance that is named and placed in the cell. */
   placed: Map<string, string>
   foreign: string[]
+  ledger: number | undefined
 }
 
 async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report, now: Date): Promise<Accounts> {
@@ -103,7 +106,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
   const deletions = report.deletions.filter(isOwn)
   for (const revocation of report.revocations) await takeRevocation(sql, cellId, revocation)
-  if (deletions.length > 0) await saveDeletions(sql, cellId, deletions)
+  const ledger = deletions.length > 0 ? await saveDeletions(sql, cellId, deletions) : undefined
   await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
     const usage = report.usage.filter(
@@ -120,7 +123,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
     await useOrganization(sql, owner.organizationId)
     await saveLastUsed(sql, credential, at)
   }
-  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)) }
+  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)), ledger }
 }
 
 /** Stored and published to this cell alone: restored from a backup it gets its own revocations again. */

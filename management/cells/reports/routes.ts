@@ -3,8 +3,9 @@ import { deletionsQuery, deletionsResponse } from '@loci/contract/feed.ts'
 import { reportRequest, reportResponse } from '@loci/contract/reports.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { CellCaller } from '../../access/cell.ts'
+import { readEpoch } from '../../acts/feed/store.ts'
 import { type ReportRules, takeReport } from './reports.ts'
-import { listDeletions } from './store.ts'
+import { type LedgerRow, listDeletions } from './store.ts'
 
 interface ReportOptions {
   cell: Access<CellCaller>
@@ -32,7 +33,7 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
       },
       async ({ caller, body }) => {
         await alarms.noteCaller(caller)
-        return { accepted: true, refused: await takeReport(pool, caller, body, { alarm: alarms.raise }) }
+        return { accepted: true, ...(await takeReport(pool, caller, body, { alarm: alarms.raise })) }
       },
     ),
     route(
@@ -41,7 +42,8 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
         path: '/cell/v1/deletions',
         access: cell,
         tag: 'cells',
-        summary: 'What the cell has reported as erased: a restored one erases it again before it serves.',
+        summary:
+          'What the cell has reported as erased (instances, databases, values of records): a restored one erases it again before it serves.',
         query: deletionsQuery,
         answers: { 200: deletionsResponse },
         errors: ['STORE_UNAVAILABLE'],
@@ -50,18 +52,30 @@ export function reportRoutes({ cell, pool, alarms }: ReportOptions): Route[] {
       async ({ caller, query }) => {
         const rows = await listDeletions(pool, caller.cellId, query.after, PAGE_MAX + 1)
         const page = rows.slice(0, PAGE_MAX)
+        const epoch = await readEpoch(pool)
         return {
-          deletions: page.map(({ seq, svc, database, generation, at }) => ({
+          deletions: page.map(({ seq, svc, database, generation, at, ...value }) => ({
             seq,
             svc,
             ...(database === '' ? {} : { database }),
             generation,
+            ...ledgerValueOf(value),
             at: at.toISOString(),
           })),
+          epoch,
           next: page.at(-1)?.seq ?? query.after,
           more: rows.length > page.length,
         }
       },
     ),
   ]
+}
+
+function ledgerValueOf({
+  valueMac,
+  isOverride,
+  databaseSeq,
+}: Pick<LedgerRow, 'valueMac' | 'isOverride' | 'databaseSeq'>) {
+  if (valueMac === '') return {}
+  return { value_mac: valueMac, database_seq: databaseSeq ?? 0, ...(isOverride ? { override: true } : {}) }
 }

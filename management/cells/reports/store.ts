@@ -52,37 +52,73 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
   })
 }
 
-/** Locks the cell's row, so numbers are in commit order. Whole instances only if their deletion was published. */
-export async function saveDeletions(sql: Sql, cellId: string, deletions: Report['deletions']): Promise<void> {
-  await sql.query({
+/**
+ * Locks the cell's row, so numbers are in commit order. Whole instances only if their deletion was published. Of a
+ * value there is one row for its erasure and one for an override, each with the highest number of the database. Returns
+ * the last number of the ledger.
+ */
+export async function saveDeletions(sql: Sql, cellId: string, deletions: Report['deletions']): Promise<number> {
+  const { rows } = await sql.query<{ ledger: number }>({
     name: 'reports_deletions',
     text: `with told as (
-        select d.service_id, d.database, max(d.at) as at, max(d.generation) as generation, row_number() over (order by d.service_id, d.database) as n
-        from unnest($2::text[], $3::text[], $4::timestamptz[], $5::bigint[]) as d (service_id, database, at, generation)
+        select d.service_id, d.database, decode(d.value_mac, 'hex') as value_mac, d.is_override, max(d.at) as at, max(d.generation) as generation,
+          max(d.database_seq) as database_seq, row_number() over (order by max(d.at), d.service_id, d.database, d.value_mac, d.is_override) as n
+        from unnest($2::text[], $3::text[], $4::timestamptz[], $5::bigint[], $6::text[], $7::boolean[], $8::bigint[])
+          as d (service_id, database, at, generation, value_mac, is_override, database_seq)
         where d.database <> '' or exists (
           select from loci.deletions a where a.cell_id = $1 and a.service_id = d.service_id and a.database = '' and a.asked_generation >= coalesce(d.generation, 0))
-        group by d.service_id, d.database
+        group by d.service_id, d.database, d.value_mac, d.is_override
       ), numbered as (
         update loci.cells set deletion_seq = deletion_seq + (select count(*) from told) where id = $1 returning deletion_seq
+      ), saved as (
+        insert into loci.deletions as known (cell_id, service_id, database, value_mac, is_override, at, generation, database_seq, seq, received_at)
+        select $1, service_id, database, value_mac, is_override, at, generation, database_seq, deletion_seq - (select count(*) from told) + n, clock_timestamp()
+        from told, numbered
+        on conflict (cell_id, service_id, database, value_mac, is_override) do update set at = greatest(known.at, excluded.at), seq = excluded.seq,
+          generation = greatest(known.generation, excluded.generation), database_seq = greatest(known.database_seq, excluded.database_seq),
+          received_at = excluded.received_at
       )
-      insert into loci.deletions as known (cell_id, service_id, database, at, generation, seq, received_at)
-      select $1, service_id, database, at, generation, deletion_seq - (select count(*) from told) + n, clock_timestamp() from told, numbered
-      on conflict (cell_id, service_id, database) do update set at = greatest(known.at, excluded.at), seq = excluded.seq,
-        generation = greatest(known.generation, excluded.generation), received_at = excluded.received_at`,
+      select deletion_seq as ledger from numbered`,
     values: [
       cellId,
       deletions.map(({ svc }) => svc),
       deletions.map(({ database }) => database ?? ''),
       deletions.map(({ at }) => at),
       deletions.map(({ generation }) => generation ?? null),
+      deletions.map(({ value_mac }) => value_mac ?? ''),
+      deletions.map(({ override }) => override ?? false),
+      deletions.map(({ database_seq }) => database_seq ?? null),
     ],
   })
+  return rows[0]?.ledger ?? 0
+}
+
+const FORGOTTEN_MAX = 5_000
+
+/** What an instance erased before it was itself erased: its own row says more. The key of its HMACs went with it. */
+export async function forgetCovered(sql: Sql): Promise<void> {
+  for (;;) {
+    const { rowCount } = await sql.query({
+      name: 'reports_forget_covered',
+      text: `delete from loci.deletions d where (d.cell_id, d.service_id, d.database, d.value_mac, d.is_override) in (
+        select r.cell_id, r.service_id, r.database, r.value_mac, r.is_override
+        from loci.deletions i, lateral (select * from loci.deletions r where r.cell_id = i.cell_id and r.service_id = i.service_id
+          and r.database > '' and r.at <= i.at limit $1) r
+        where i.database = '' and i.generation is not null and i.received_at is not null limit $1)`,
+      values: [FORGOTTEN_MAX],
+    })
+    if (rowCount < FORGOTTEN_MAX) return
+  }
 }
 
 export interface LedgerRow {
   seq: number
   svc: string
   database: string
+  /** Hex; empty: the whole database or instance. */
+  valueMac: string
+  isOverride: boolean
+  databaseSeq: number | null
   generation: number | null
   at: Date
 }
@@ -91,7 +127,8 @@ export interface LedgerRow {
 export async function listDeletions(sql: Sql, cellId: string, after: number, limit: number): Promise<LedgerRow[]> {
   const { rows } = await sql.query<LedgerRow>({
     name: 'reports_ledger',
-    text: `select seq, service_id as svc, database, generation, at from loci.deletions
+    text: `select seq, service_id as svc, database, encode(value_mac, 'hex') as "valueMac", is_override as "isOverride",
+        database_seq as "databaseSeq", generation, at from loci.deletions
       where cell_id = $1 and seq > $2 and received_at is not null order by seq limit $3`,
     values: [cellId, after, limit],
   })

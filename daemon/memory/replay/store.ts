@@ -1,0 +1,47 @@
+// All SQL of the deletion ledger as far as it is of memory records.
+
+import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { execute } from '@loci/postgres/transaction.ts'
+import type { Due } from '../../databases/store.ts'
+import type { ErasedValue } from '../upkeep/store.ts'
+
+/** A row of the deletion ledger about memory records. */
+export interface LedgerValue extends Due {
+  /** Hex. */
+  valueMac: string
+  isOverride: boolean
+  seq: number
+  at: string
+}
+
+/** Of one database. Sets and takes back tombstones; answers the values whose records are to be erased. */
+export async function replayTombstones(
+  pool: Pool,
+  { instanceId, database }: Due,
+  rows: Pick<LedgerValue, 'valueMac' | 'isOverride' | 'seq' | 'at'>[],
+): Promise<ErasedValue[]> {
+  const { rows: values } = await execute<ErasedValue>(pool, {
+    name: 'mem_replay',
+    text: `select value_mac as mac, erased_through as through, erased_at as at from loci.mem_replay($1, $2, $3, $4, $5, $6)`,
+    values: [
+      instanceId,
+      database,
+      rows.map(({ valueMac }) => valueMac),
+      rows.map(({ isOverride }) => isOverride),
+      rows.map(({ seq }) => seq),
+      rows.map(({ at }) => at),
+    ],
+  })
+  return values
+}
+
+/** Whether management has acknowledged the row of the value that was erased last. */
+export async function isLedgered(sql: Sql, { instanceId, database }: Due, mac: Buffer): Promise<boolean> {
+  const { rows } = await sql.query<{ isThere: boolean }>({
+    name: 'ledger_is_reported',
+    text: `select reported_at is not null as "isThere" from loci.deletions
+      where instance_id = $1 and database = $2 and value_mac = $3 and not is_override`,
+    values: [instanceId, database, mac],
+  })
+  return rows[0]?.isThere ?? false
+}
