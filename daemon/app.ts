@@ -39,7 +39,7 @@ import { cycleRoutes } from './cycles/routes.ts'
 import { createCycles } from './cycles/run.ts'
 import { forgetInCycles } from './cycles/upkeep/erasure.ts'
 import { dueCycles } from './cycles/upkeep/loop.ts'
-import { pruneCycles } from './cycles/upkeep/store.ts'
+import { followService, pruneCycles } from './cycles/upkeep/store.ts'
 import { backingOff, dueJobs } from './databases/due.ts'
 import { createInstanceKeys, instanceKeyJobs, keyProblems } from './databases/instance-keys.ts'
 import { createKnownDamage } from './databases/known-damage.ts'
@@ -259,7 +259,7 @@ export async function createDaemon(options: DaemonOptions) {
       ...dueJobs(
         background,
         {
-          ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles },
+          ...{ expiry: expireEntries, slots: expireSlots, history: pruneCycles, config: followService },
           projections: expiringProjections(saveAdvice),
           index: backingOff('index', (_, due) => buildIndex(background, index, due)),
           records: (_, due) => sweepRecords(due),

@@ -397,8 +397,9 @@ CREATE TABLE loci.due (
     database text NOT NULL,
     kind text NOT NULL,
     at timestamp with time zone NOT NULL,
+    after text DEFAULT ''::text NOT NULL,
     first_at timestamp with time zone,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'cycle'::text, 'forget'::text, 'index'::text, 'advice'::text, 'erase'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text, 'index'::text, 'advice'::text, 'cycle'::text, 'config'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';

@@ -91,7 +91,7 @@ export function cycleConfigRoutes({ access, pool, quota }: ConfigOptions): Route
           ...{ kind: KIND, rules: RULES, body, ifMatch: headers['if-match'], requestId },
           action: 'cognitive.configure',
           detailOf: (layers) => ({ intervalMs: cycleConfig([], layers).run.intervalMs }),
-          also: (sql, layers) => setSchedule(sql, placeOf(caller), cycleConfig([], layers).run),
+          also: (sql) => setSchedule(sql, placeOf(caller)),
         }),
     ),
   ]

@@ -103,7 +103,7 @@ test('a configuration that is put while a cycle is under way holds after it', as
   const sent = JSON.stringify({ schedule: { intervalMs: 600_000 }, cycleHistory: 500 })
   const values = [ada.instanceId, sent]
   await client.query({ text: `select loci.config_write($1, 100, 'put', 'cognitive', $2, null)`, values })
-  await client.query({ text: `select loci.cycle_schedule($1, 'put', 600000, 500)`, values: [ada.instanceId] })
+  await client.query({ text: `select loci.cycle_schedule($1, 'put', '{auto}')`, values: [ada.instanceId] })
   await client.query({ text: 'commit' })
   client.release()
   await owner.close()

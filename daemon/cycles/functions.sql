@@ -291,9 +291,7 @@ begin
   if p_soonest is not null then
     perform loci.put_due(p_head.instance_id, p_head.name, 'records', p_soonest);
   end if;
-  if p_head.mem_tail >= loci.mem_tail_max() and p_before.mem_tail < loci.mem_tail_max() then
-    perform loci.put_due(p_head.instance_id, p_head.name, 'index', clock_timestamp());
-  end if;
+  perform loci.mem_put_index(p_head.instance_id, p_head.name, p_before.mem_tail, p_head.mem_tail);
   if p_made.seq - p_before.cyc_pruned_through > p_history + 100 then
     perform loci.put_due(p_head.instance_id, p_head.name, 'history', clock_timestamp());
   end if;

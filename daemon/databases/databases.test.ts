@@ -5,9 +5,11 @@ import { testLog } from '@loci/chassis/testing/server.ts'
 import { auditDatabase } from '@loci/postgres/durability.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool } from '@loci/postgres/pool.ts'
+import { testDatabase } from '@loci/postgres/testing/database.ts'
 import { purgeSome } from '../feed/purge/store.ts'
 import { takeLease } from '../feed/store.ts'
 import { expireEntries } from '../kv/store.ts'
+import { SCHEMA } from '../schema.ts'
 import { testAuthority } from '../testing/authority.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
@@ -227,60 +229,74 @@ test('whoever counts never waits for another who counts', async () => {
   assert.deepEqual(row, { n: 3 })
 })
 
+/** Nobody else works on what is due in it. */
+async function cellWithoutDaemon() {
+  const database = await testDatabase({ schema: SCHEMA })
+  const open = (url: string) => openPool({ url, applicationName: 't', connectionsMax: 3, onError: () => {} })
+  const [app, admin] = [open(database.appUrl), open(database.adminUrl)]
+  return {
+    app,
+    sql: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await admin.query<Row>({ text, values })).rows,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([app.close(), admin.close()])
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
 // Mutants: claimDue without `skip locked`, or without moving the row.
 test('due work is claimed once, comes back when its worker dies, and one failure does not stop the rest', async () => {
-  await using cell = await testDaemon()
-  // Of a kind for which the daemon has no handler of its own yet.
-  const app = openPool({ url: cell.database.appUrl, applicationName: 't', connectionsMax: 3, onError: () => {} })
+  await using cell = await cellWithoutDaemon()
+  const { app } = cell
   const put = (database: string, kind: string) =>
     cell.sql(`insert into loci.due values ('svc', $1, $2, now() - interval '1 minute')`, [database, kind])
-  for (const database of ['a', 'b', 'c', 'd']) await put(database, 'forget')
-  await put('later', 'forget')
+  for (const database of ['a', 'b', 'c', 'd']) await put(database, 'index')
+  await put('later', 'index')
   await cell.sql(`update loci.due set at = now() + interval '1 hour' where database = 'later'`)
-  await put('other', 'erase')
+  await put('other', 'advice')
 
   const holder = await app.client()
   await holder.query({ text: 'begin' })
-  const first = await claimDue(holder, 'forget', 2)
-  const second = await claimDue(app, 'forget', 10)
+  const first = await claimDue(holder, 'index', 2)
+  const second = await claimDue(app, 'index', 10)
   await holder.query({ text: 'commit' })
   holder.release()
   assert.deepEqual([...first, ...second].map(({ database }) => database).sort(), ['a', 'b', 'c', 'd'])
-  assert.deepEqual(await claimDue(app, 'forget', 10), [], 'nobody claims them again at once')
-  await cell.sql(`update loci.due set at = at - interval '5 seconds' where kind = 'forget'`)
+  assert.deepEqual(await claimDue(app, 'index', 10), [], 'nobody claims them again at once')
+  await cell.sql(`update loci.due set at = at - interval '5 seconds' where kind = 'index'`)
 
   const done: string[] = []
   const handle = async (_: unknown, { database }: { database: string }) => {
     if (database === 'b') throw new Error('in trouble')
     done.push(database)
   }
-  await assert.rejects(workDue(app, { forget: handle }, 1_000), /due work 'forget' failed/)
+  await assert.rejects(workDue(app, { index: handle }, 1_000), /due work 'index' failed/)
   assert.deepEqual(done.sort(), ['a', 'c', 'd'])
-  const rows = await cell.sql(`select database from loci.due where kind = 'erase' and at < now()`)
+  const rows = await cell.sql(`select database from loci.due where kind = 'advice' and at < now()`)
   assert.equal(rows.length, 1, 'what has no handler here is left alone')
-  await app.close()
 })
 
 // Mutants: backingOff() without postponeDue(): always 5 s; without failures.delete(): 10 min after the success.
 test('dear work that fails is due later each time, up to ten minutes, and after a success soon again', async () => {
-  const tenant = await addTenant(daemon)
+  await using cell = await cellWithoutDaemon()
+  const { app } = cell
   let isBroken = true
-  const forget = backingOff('forget', async () => {
+  const index = backingOff('index', async () => {
     if (isBroken) throw new Error('in trouble')
   })
-  const put = `insert into loci.due (instance_id, database, kind, at) values ($1, 'a', 'forget', now())
+  const put = `insert into loci.due (instance_id, database, kind, at) values ('svc', 'a', 'index', now())
     on conflict (instance_id, database, kind) do update set at = now()`
   const delays: number[] = []
   for (let n = 0; n < 11; n += 1) {
     isBroken = n !== 9
-    await daemon.sql(put, [tenant.instanceId])
+    await cell.sql(put)
     // One round: with no time left it claims once.
-    const worked = workDue(pool, { forget }, 0)
-    if (isBroken) await assert.rejects(worked, /due work 'forget' failed/)
+    const worked = workDue(app, { index }, 0)
+    if (isBroken) await assert.rejects(worked, /due work 'index' failed/)
     else await worked
-    const [row] = await daemon.sql<{ inS: number }>(
-      `select extract(epoch from at - now())::float8 as "inS" from loci.due where instance_id = $1 and kind = 'forget'`,
-      [tenant.instanceId],
+    const [row] = await cell.sql<{ inS: number }>(
+      `select extract(epoch from at - now())::float8 as "inS" from loci.due where kind = 'index'`,
     )
     delays.push(row?.inS ?? 0)
   }
@@ -293,15 +309,15 @@ test('dear work that fails is due later each time, up to ten minutes, and after 
 
 // It waited up to 1.5 s after each half second of work, for everyone. Mutant: `msMax: DUE_MS` in dueJobs().
 test('a database whose work fails each time does not make the others wait longer than a backlog does', async () => {
-  const tenant = await addTenant(daemon)
+  await using cell = await cellWithoutDaemon()
+  const { app } = cell
   const put = () =>
-    daemon.sql(
-      `insert into loci.due (instance_id, database, kind, at) values ($1, 'failing', 'forget', now())
+    cell.sql(
+      `insert into loci.due (instance_id, database, kind, at) values ('svc', 'failing', 'index', now())
         on conflict (instance_id, database, kind) do update set at = now()`,
-      [tenant.instanceId],
     )
   await put()
-  const [job] = dueJobs(pool, { forget: () => Promise.reject(new Error('in trouble')) })
+  const [job] = dueJobs(app, { index: () => Promise.reject(new Error('in trouble')) })
   assert.ok(job)
   const stopping = new AbortController()
   const waits: number[] = []
@@ -313,7 +329,6 @@ test('a database whose work fails each time does not make the others wait longer
   await runJob({ ...job, atStart: true, wakeup: { wake() {}, wait } }, testLog().log, stopping.signal)
   // Half a second, more or less by half.
   assert.ok(Math.max(...waits) <= 750, `${waits.map(Math.round)}`)
-  await daemon.sql(`delete from loci.due where database = 'failing'`)
 })
 
 // Mutant: kv_expire that only deletes the due row.

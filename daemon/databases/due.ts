@@ -9,9 +9,7 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, listDueKinds, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind =
-  | ('expiry' | 'cycle' | 'forget' | 'index' | 'advice' | 'erase')
-  | ('slots' | 'records' | 'projections' | 'history')
+type DueKind = ('expiry' | 'slots' | 'records' | 'projections' | 'history') | ('index' | 'advice' | 'cycle' | 'config')
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

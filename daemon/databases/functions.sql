@@ -63,9 +63,10 @@ begin
       end if;
       update loci.instances i set databases = i.databases + 1 where i.id = p_instance and i.databases < p_databases_max;
       if found then
-        -- The schedule that the service came with holds from the first write on.
-        insert into loci.databases (instance_id, name, created_at, cyc_interval_ms)
-          values (p_instance, v_name, date_trunc('milliseconds', clock_timestamp()), loci.cycle_interval(p_instance, v_name)) returning * into head;
+        -- The schedule and the history that the service came with hold from the first write on.
+        insert into loci.databases (instance_id, name, created_at, cyc_interval_ms, cyc_history)
+          values (p_instance, v_name, date_trunc('milliseconds', clock_timestamp()), loci.cycle_interval(p_instance, v_name),
+            loci.cycle_history(p_instance, v_name)) returning * into head;
       else
         outcome := 'databases';
       end if;

@@ -127,6 +127,16 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
     text: `select id from loci.instances where id = any($1) and state = 'deleted' and purged_at is not null`,
     values: [instances.filter(({ state }) => state !== 'deleted').map(({ svc }) => svc)],
   })
+  // Heads keep what is in force of it: the worker of due work brings them up to date (daemon/cycles/upkeep).
+  await sql.query({
+    name: 'feed_config_due',
+    text: `insert into loci.due (instance_id, database, kind, at)
+      select distinct old.id, '', 'config', now() from jsonb_array_elements($1::jsonb) as i(body) join loci.instances old on old.id = i.body->>'svc'
+      where old.state <> 'deleted' and i.body->>'state' <> 'deleted'
+        and old.config->'cognitive' is distinct from i.body->'config'->'cognitive'
+      on conflict (instance_id, database, kind) do update set at = excluded.at, after = excluded.after`,
+    values: [items],
+  })
   const { rows: changed } = await sql.query<{ id: string }>({
     ...APPLY.instance,
     values: [items, seq],

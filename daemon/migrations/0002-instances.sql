@@ -109,8 +109,10 @@ create table loci.due (
   instance_id text not null,
   -- Empty: the instance.
   database text not null,
-  kind text not null check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase')),
+  kind text not null check (kind in ('expiry', 'slots', 'records', 'projections', 'history', 'index', 'advice', 'cycle', 'config')),
   at timestamptz not null,
+  -- Of work that takes the databases of an instance by name: the last one that is done.
+  after text not null default '',
   primary key (instance_id, database, kind)
 );
 create index due_by_time on loci.due (kind, at);

@@ -1,8 +1,5 @@
 -- serves: 0003
--- functions: cd4619492f9e8c53212154245a5fd14e46768634032697b0be508bf4cb1a547a
-
-alter table loci.due drop constraint due_kind_check,
-  add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots'));
+-- functions: x
 
 -- Of the slots of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
 -- overwritten since, and the document's version at which they were last read whole and found intact. wm_config: the

@@ -1,9 +1,6 @@
 -- serves: 0003
 -- functions: 24be4adb1b18c667868668dd12c78ad944e249a2a2f8abd471ce2968a990e482
 
-alter table loci.due drop constraint due_kind_check,
-  add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records'));
-
 -- Of the memory of a database. Records: how many, their bytes, their digests combined by xor, whether a damaged one was
 -- erased since, and the number at which they were last read whole and found intact. Contexts: how many were numbered;
 -- the open one, its next position and its last moment. Index: records up to mem_indexed_through stand in segments, as

@@ -1,9 +1,6 @@
 -- serves: 0003
 -- functions: 4b3da7f4eb12409e3b6cc293d827fb3154532409f1f23de5770d2870e719656a
 
-alter table loci.due drop constraint due_kind_check,
-  add constraint due_kind_check check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections'));
-
 -- Of the projections of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
 -- changed since, and the number at which they were last read whole and found intact. How many of them take back
 -- something that has not arrived; how many events no cycle has taken in; and the number at which content of an outcome

@@ -1,9 +1,6 @@
 -- serves: 0003
--- functions: d26502c001e22129be7bfb30e340457d43c5ab3b39469544bbf208904ff5207a
+-- functions: 178ca4b2caa331faec3bbeb788e810309ddbd70e423e5cb99bf4aab342467247
 
-alter table loci.due drop constraint due_kind_check,
-  add constraint due_kind_check
-    check (kind in ('expiry', 'cycle', 'forget', 'index', 'advice', 'erase', 'slots', 'records', 'projections', 'history'));
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;
 

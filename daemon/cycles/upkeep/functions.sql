@@ -29,25 +29,69 @@ begin
 end
 $$;
 
--- What everything but a cycle must know of the configuration, and what is due by it. Called by setSchedule(), in the
--- transaction that has written it and holds the head. Locks: the due row.
-create or replace function loci.cycle_schedule(p_instance text, p_database text, p_interval_ms bigint, p_history bigint) returns void
-language plpgsql as $$
+-- Applies the configuration of cycles that is in force to the head of a database, which keeps of it what everything but
+-- a cycle must know, and puts on the list what follows: a cycle, the pruning of cycles beyond the history, the index
+-- where its segments are in another language. p_languages: all that there are, by their numbers in a segment's format.
+-- Called by setSchedule(), in the transaction that has written the configuration, and by cycle_follow_service; both
+-- hold the head. Locks: the due rows. Cost: six reads of the configuration, and one row for each segment.
+create or replace function loci.cycle_schedule(p_instance text, p_database text, p_languages text[]) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-  v_pending bigint;
+  v_before loci.databases;
+  v_head loci.databases;
 begin
-  update loci.databases h set cyc_interval_ms = p_interval_ms, cyc_history = p_history where h.instance_id = p_instance and h.name = p_database
-    returning h.prj_pending into v_pending;
-  if v_pending >= loci.cycle_pressure(p_instance, p_database) then
+  select * into v_before from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  v_head := v_before;
+  v_head.cyc_interval_ms := loci.cycle_interval(p_instance, p_database);
+  v_head.cyc_history := loci.cycle_history(p_instance, p_database);
+  if v_head is distinct from v_before then
+    update loci.databases h set cyc_interval_ms = v_head.cyc_interval_ms, cyc_history = v_head.cyc_history
+      where h.instance_id = p_instance and h.name = p_database;
+  end if;
+  if loci.cycle_pressed(v_head) then
     perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp());
-  elsif p_interval_ms is null then
+  elsif v_head.cyc_interval_ms is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'cycle';
-  else
-    perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp() + p_interval_ms * interval '1 millisecond');
+  elsif v_head.cyc_interval_ms is distinct from v_before.cyc_interval_ms then
+    -- Where nothing has come in, the worker looks once and deletes the row.
+    perform loci.put_due(p_instance, p_database, 'cycle', clock_timestamp() + v_head.cyc_interval_ms * interval '1 millisecond');
+  end if;
+  if v_head.cyc_total - v_head.cyc_pruned_through > v_head.cyc_history then
+    perform loci.put_due(p_instance, p_database, 'history', clock_timestamp());
+  end if;
+  if v_head.mem_indexed_through > 0 and exists (select from loci.segments s where s.instance_id = p_instance and s.database = p_database
+      and s.format % 256 <> loci.cycle_language(p_instance, p_database, p_languages)) then
+    perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
   end if;
 end
 $$;
-comment on function loci.cycle_schedule is 'without enter_database: called after config_write, which has entered';
+comment on function loci.cycle_schedule is 'without enter_database: called by functions that have entered';
+
+-- Applies the configuration of cycles to the databases of an instance after the service's own has changed: to at most
+-- p_limit of them behind those that are done, by name. The due row keeps how far it came, unless it was put anew or
+-- claimed by another worker meanwhile: then that begins again. Called by the worker of due rows, kind `config`. Locks:
+-- the heads, their due rows, the due row of the instance.
+create or replace function loci.cycle_follow_service(p_instance text, p_limit int, p_languages text[]) returns void
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_due loci.due;
+  v_names text[];
+  v_name text;
+begin
+  perform set_config('loci.instance', p_instance, true);
+  select * into v_due from loci.due d where d.instance_id = p_instance and d.database = '' and d.kind = 'config';
+  v_names := array(select h.name from loci.databases h where h.instance_id = p_instance and h.name > v_due.after order by h.name limit p_limit);
+  for v_name in select e.name from loci.enter_database(p_instance, v_names, '{}', 0) e where e.outcome = 'open' loop
+    perform loci.cycle_schedule(p_instance, v_name, p_languages);
+  end loop;
+  if cardinality(v_names) = p_limit then
+    update loci.due d set at = clock_timestamp(), after = v_names[p_limit]
+      where d.instance_id = p_instance and d.database = '' and d.kind = 'config' and d.at = v_due.at;
+  else
+    delete from loci.due d where d.instance_id = p_instance and d.database = '' and d.kind = 'config' and d.at = v_due.at;
+  end if;
+end
+$$;
 
 -- Removes the oldest cycles beyond the number that is kept, at most p_limit, behind a checkpoint: the hash of the last
 -- one that went, and the durations of all. Takes decisions whose week was dropped off the totals. Puts the next time on
@@ -109,7 +153,7 @@ $$;
 
 -- The value in force of a whole number of the configuration of cycles, by the rules of databases/config/rules.ts: what
 -- was put, else the service's, else p_default; a value that is not usable counts as none. Null is usable where the
--- default is null. Called by cycle_pressure and cycle_interval. Cost: two index reads.
+-- default is null. Called by cycle_pressure, cycle_interval and cycle_history. Cost: two index reads.
 create or replace function loci.cycle_setting(p_instance text, p_database text, p_path text[], p_min bigint, p_max bigint, p_default bigint)
 returns bigint language plpgsql stable as $$
 declare
@@ -131,13 +175,28 @@ begin
 end
 $$;
 
--- The interval of the schedule in milliseconds; null: there is none. Called by enter_database, for a new one.
+-- The interval of the schedule in milliseconds; null: there is none. Called by enter_database, for a new one, and
+-- cycle_schedule.
 create or replace function loci.cycle_interval(p_instance text, p_database text) returns bigint language sql stable as $$
   select loci.cycle_setting(p_instance, p_database, '{schedule,intervalMs}', 1000, 86400000, null)
 $$;
 
--- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_schedule and
--- cycle_due.
+-- How many cycles are kept. Called as cycle_interval is.
+create or replace function loci.cycle_history(p_instance text, p_database text) returns bigint language sql stable as $$
+  select loci.cycle_setting(p_instance, p_database, '{cycleHistory}', 10, 100000, 100000)
+$$;
+
+-- The number of the language in force, from 0; the first where none is configured. Called by cycle_schedule.
+create or replace function loci.cycle_language(p_instance text, p_database text, p_languages text[]) returns int language plpgsql stable as $$
+begin
+  return coalesce((select array_position(p_languages, l.layer ->> 'language') - 1 from loci.config_layers(p_instance, p_database, 'cognitive') c,
+    lateral (values (1, c.service::jsonb), (2, c.sent::jsonb)) as l(n, layer) where l.layer ->> 'language' = any (p_languages)
+    order by l.n desc limit 1), 0);
+end
+$$;
+
+-- How many events make a cycle due when they wait; null: cycles take in none. Called by prj_put_due, cycle_pressed and
+-- cycle_fresh.
 create or replace function loci.cycle_pressure(p_instance text, p_database text) returns bigint language sql stable as $$
   select case when loci.cycle_setting(p_instance, p_database, '{maxEvents}', 0, 1000, 100) > 0
     then loci.cycle_setting(p_instance, p_database, '{pressure,pendingEvents}', 1, 10000, 32) end

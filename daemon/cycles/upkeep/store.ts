@@ -3,6 +3,7 @@
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { Due } from '../../databases/store.ts'
+import { LANGUAGES } from '../../memory/analysis/item.ts'
 
 /** Every list and the statistics say so from now on. */
 export async function quarantine(
@@ -24,15 +25,23 @@ export async function quarantine(
 }
 
 /** In the transaction that has written the configuration. */
-export async function setSchedule(
-  sql: Sql,
-  { instanceId, database }: Due,
-  { intervalMs, cycleHistory }: { intervalMs: number | null; cycleHistory: number },
-): Promise<void> {
+export async function setSchedule(sql: Sql, { instanceId, database }: Due): Promise<void> {
   await sql.query({
     name: 'cycle_schedule',
-    text: 'select loci.cycle_schedule($1, $2, $3, $4)',
-    values: [instanceId, database, intervalMs, cycleHistory],
+    text: 'select loci.cycle_schedule($1, $2, $3)',
+    values: [instanceId, database, LANGUAGES],
+  })
+}
+
+/** Their heads are held until the commit. */
+const FOLLOWING_MAX = 50
+
+/** The handler of due work `config`: the configuration of the service has changed. */
+export async function followService(sql: Sql, { instanceId }: Due): Promise<void> {
+  await sql.query({
+    name: 'cycle_follow_service',
+    text: 'select loci.cycle_follow_service($1, $2, $3)',
+    values: [instanceId, FOLLOWING_MAX, LANGUAGES],
   })
 }
 

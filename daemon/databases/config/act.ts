@@ -23,7 +23,7 @@ interface ConfigPut {
   requestId: string
   detailOf(layers: unknown[]): object
   /** In the transaction, with the head of the database locked. */
-  also?(sql: Sql, layers: unknown[]): Promise<void>
+  also?(sql: Sql): Promise<void>
 }
 
 export async function replaceConfig(
@@ -49,7 +49,7 @@ export async function replaceConfig(
       throw new ApiError('VERSION_CONFLICT', 'The configuration has another version than If-Match asked for.', {
         details: { currentVersion: written.version === 0 ? null : written.version },
       })
-    await also?.(sql, layers)
+    await also?.(sql)
     const detail = { database, version: written.version, ...detailOf(layers), warnings: warnings.length }
     await appendAudit(sql, { actor, requestId, chain: instance.id, action, subject: database, detail })
     return written.version

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { cyclesOf } from '../../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../../testing/daemon.ts'
 import { memoryOf, type TestMemory } from '../../testing/records.ts'
 import { addTenant, type TestTenant } from '../../testing/tenant.ts'
@@ -31,26 +32,28 @@ const tailOf = async (db: string) =>
   (await daemon.sql<{ tail: number }>(`select mem_tail as tail from loci.databases where name = $1`, [db]))[0]?.tail
 
 /** In which a record can be stored. */
-const WAYS: Record<string, (memory: TestMemory, records: object[]) => Promise<unknown>> = {
+const WAYS: Record<string, (memory: TestMemory, records: { content: string }[], db: string) => Promise<unknown>> = {
   alone: async (memory, records) => {
     for (const record of records) await memory.store(record)
   },
   together: (memory, records) => memory.storeAll(records),
   each: (memory, records) => memory.storeAll(records.map((record) => ({ ...record, override: true }))),
+  'by a cycle': (_, observations, db) => cyclesOf(tenant, db).run({ observations }),
 }
 
-// Mutants: without mem_put_index in mem_write_one, mem_write_acts or mem_put_head; mem_tail_rest() of 18 or 15.
+// Mutants: without mem_put_index in mem_write_one, mem_write_acts, mem_put_head or cycle_put_due; mem_tail_rest() of
+// 18 or 15.
 for (const [way, store] of Object.entries(WAYS))
   test(`more than fifteen records that are stored ${way} are in no segment for ten minutes, and then in one`, async () => {
-    const db = `rest-${way}`
+    const db = `rest-${way.replaceAll(' ', '-')}`
     const memory = memoryOf(tenant, db)
-    await store(memory, facts(1, 15))
+    await store(memory, facts(1, 15), db)
     assert.equal(await dueOf(db), undefined)
-    await store(memory, facts(16, 2))
+    await store(memory, facts(16, 2), db)
     assert.equal(await dueOf(db), 'later')
     // What comes then does not put it off.
     await daemon.sql(`update loci.due set at = now() + interval '4 minutes' where database = $1`, [db])
-    await store(memory, facts(18, 20))
+    await store(memory, facts(18, 20), db)
     assert.equal(await dueOf(db), 'soon')
     await daemon.sql(`update loci.due set at = now() where database = $1 and kind = 'index'`, [db])
     while ((await tailOf(db)) !== 0) await new Promise((resolve) => setTimeout(resolve, 50))
