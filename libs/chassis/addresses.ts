@@ -105,7 +105,7 @@ export function arrivedByTls(
   trusted: AddressSet,
 ): boolean {
   if (socket.encrypted === true) return true
-  return trusted.has(socket.remoteAddress ?? '') && headers['x-forwarded-proto'] === 'https'
+  return headers['x-forwarded-proto'] === 'https' && trusted.has(socket.remoteAddress ?? '')
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,10 +1,11 @@
-// Whether a request is let in, and for whom: state of the process → slot of the limiter → access → share of the slots →
+// Whether a request is let in, and for whom: rate of the address on open routes → state of the process → slot of the limiter → access → share of the slots →
 // switch of the sub-service. As in server.ts, nothing is awaited that is already there.
 
+import type { AddressRates } from './address-rates.ts'
 import { ApiError } from './api-error.ts'
 import type { Exchange, ExchangeContext } from './exchange.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import type { Limiter } from './limiter.ts'
+import { type Limiter, strangersAt } from './limiter.ts'
 import type { Arrival, Route } from './route.ts'
 
 /** What the switches of sub-services need to see of each request of theirs. */
@@ -17,6 +18,7 @@ export interface SubserviceGate {
 interface AdmissionOptions {
   lifecycle: Lifecycle
   limiter: Limiter
+  addressRates?: AddressRates
   subservices?: SubserviceGate
 }
 
@@ -25,12 +27,6 @@ interface Admission {
   context: ExchangeContext
 }
 
-/**
- * Answers that slow clients have not read yet; a slot of the limiter does not wait for them, and the oldest are cut
- * beyond it.
- */
-export const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-
 /** State of the process, then a slot, then access. Undefined when nothing had to be waited for. */
 export function admit(
   { options, context }: Admission,
@@ -38,13 +34,15 @@ export function admit(
   spec: Route['spec'],
 ): Promise<void> | undefined {
   const arrival = arrivalOf(exchange, spec)
+  const { units } = spec.access
+  const refused = units && options.addressRates?.take(exchange.network, units)
+  if (refused) throw refused
   if (spec.deadline === 'probe') return authorize(options, exchange, spec, arrival)
-  if (context.unread.bytes > 2 * UNREAD_BYTES_MAX)
-    throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
+  context.unread.requireRead(exchange)
   const refusal = spec.inEveryState ? undefined : options.lifecycle.refusal()
   if (refusal) throw refusal
   exchange.lane = options.limiter.lane(spec.access.lane)
-  const name = spec.access.shareBefore?.(arrival)
+  const name = spec.access.shareBefore?.(arrival) ?? (units ? strangersAt(exchange.network) : undefined)
   const waiting = exchange.lane.acquire(name)
   exchange.share = name
   if (waiting) return waiting.then(() => authorizeInSlot(options, exchange, spec, arrival))
@@ -86,34 +84,23 @@ function authorize(
   spec: Route['spec'],
   arrival: Arrival,
 ): Promise<void> | undefined {
-  let caller: unknown
-  try {
-    caller = spec.access.authorize(arrival)
-  } catch (error) {
-    return refuseInTurn(exchange, error)
-  }
+  const caller = spec.access.authorize(arrival)
   if (!(caller instanceof Promise)) return share(options, exchange, spec, caller)
-  return caller.then(
-    (known) => share(options, exchange, spec, known),
-    (error) => refuseInTurn(exchange, error),
-  )
+  return caller.then((known) => share(options, exchange, spec, known))
 }
 
-/** Who is over its rate waits for that answer where many are; its slot is free meanwhile. */
-function refuseInTurn(exchange: Exchange, error: unknown): Promise<void> {
-  if (!(error instanceof ApiError && error.code === 'RATE_LIMITED' && exchange.holdsSlot)) throw error
-  exchange.yieldSlot()
-  return exchange.lane.refuse(error)
-}
-
-/** From here on it is known whose work the slot is for. Whoever has its share of the slots waits without one. */
+/**
+ * From here on it is known whose work the slot is for; where access does not say, it stays as it was. Whoever has its
+ * share of the slots waits without one.
+ */
 function share(
   options: AdmissionOptions,
   exchange: Exchange,
   spec: Route['spec'],
   caller: unknown,
 ): Promise<void> | undefined {
-  const name = exchange.holdsSlot ? spec.access.shareOf?.(caller) : undefined
+  const { shareOf } = spec.access
+  const name = exchange.holdsSlot ? (shareOf ? shareOf(caller) : exchange.share) : undefined
   const waiting = exchange.share === undefined ? assign(exchange, name) : reassign(exchange, name)
   exchange.share = name
   if (!waiting) {

@@ -1,6 +1,7 @@
 // The bytes of an answer: its headers, its body, or what a failure means for the caller.
 
 import { pipeline, type Readable } from 'node:stream'
+import { type AddressSet, arrivedByTls } from './addresses.ts'
 import {
   type ApiError,
   errorBodyOf,
@@ -20,6 +21,7 @@ export interface AnswerOptions {
   letterCase: 'camel' | 'snake'
   lifecycle: Lifecycle
   log: Log
+  trustedProxies: AddressSet
   /** Templates whose errors are the specification's flat ones, whatever the method. */
   flatPaths: ReadonlySet<string>
 }
@@ -27,6 +29,8 @@ export interface AnswerOptions {
 export const NO_HEADERS: HeaderValues = Object.freeze({})
 /** RFC 9110, 15.5.2: a 401 names a way to authenticate. */
 const CHALLENGE = 'Bearer realm="loci"'
+/** RFC 6797: a browser that came by https comes by nothing else for a year. Other hosts of the domain are not ours. */
+const HTTPS_ALONE = 'max-age=31536000'
 
 /** Answers with what the error means for the caller, and logs what it means for us. */
 export function refuse(options: AnswerOptions, exchange: Exchange, error: unknown): ApiError {
@@ -57,7 +61,7 @@ export function refuse(options: AnswerOptions, exchange: Exchange, error: unknow
  * at.
  */
 export function write(
-  { lifecycle, log }: AnswerOptions,
+  { lifecycle, log, trustedProxies }: AnswerOptions,
   exchange: Exchange,
   status: number,
   body: unknown,
@@ -73,6 +77,7 @@ export function write(
     'x-content-type-options': 'nosniff',
     'x-request-id': requestId,
   }
+  if (arrivedByTls(request.socket, request.headers, trustedProxies)) head['strict-transport-security'] = HTTPS_ALONE
   const { addedHeaders } = exchange
   if (addedHeaders) Object.assign(head, addedHeaders)
   if (headers !== NO_HEADERS) {

@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Span } from '@opentelemetry/api'
+import { type AddressSet, clientAddress, networkOf } from './addresses.ts'
 import { ApiError } from './api-error.ts'
 import type { Arrivals, ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
@@ -11,6 +12,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { AnswerHeaders, DeadlineClass, Route } from './route.ts'
 import { endSpan, remoteContext, startSpan } from './trace.ts'
+import type { UnreadAnswers } from './unread.ts'
 
 export interface Exchange extends AnswerHeaders {
   readonly requestId: string
@@ -25,6 +27,8 @@ export interface Exchange extends AnswerHeaders {
   readonly matched: Route | undefined
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** Whom the client's address stands for; of a trusted proxy that does not say, the proxy's own. */
+  readonly network: string
   code: string | undefined
   /** Which of its causes, where a code has many. A sentence of ours. */
   reason: string | undefined
@@ -72,6 +76,12 @@ export interface Exchange extends AnswerHeaders {
   /** So many bytes are under way to the client. */
   answering(bytes: number): void
   readonly unreadBytes: number
+  /** When its answer was written. */
+  readonly answeredAt: number
+  /** It waits for its turn to be told that it is over a rate, or has waited. */
+  hadTurn: boolean
+  /** Calls it when this is answered: at once where it is. Of the next request on the connection. */
+  whenClosed(next: () => void): void
   abort(reason: Error): void
   destroy(): void
 }
@@ -86,8 +96,8 @@ export interface ExchangeContext {
   leftovers: Set<Exchange>
   deadlinesMs: Readonly<Record<DeadlineClass, number>>
   bodiesMs: Readonly<Record<DeadlineClass, number>>
-  /** Of answers that are written and not read yet. */
-  unread: { bytes: number }
+  unread: UnreadAnswers
+  trustedProxies: AddressSet
 }
 
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
@@ -101,6 +111,12 @@ interface CountedSocket {
 /** Requests of this connection that are not answered yet. */
 export function unansweredOn(socket: object): number {
   return (socket as CountedSocket).lociUnanswered ?? 0
+}
+
+/** The newest request of this connection, where it is not answered yet. */
+export function unansweredBefore(socket: object): Exchange | undefined {
+  const { lociNewest } = socket as CountedSocket
+  return lociNewest?.isClosed === false ? lociNewest : undefined
 }
 
 /** When its last answer was out, 0 before the first; undefined while a request of it waits for its own. */
@@ -205,7 +221,11 @@ class OpenExchange implements Exchange {
   #aborted: Error | undefined = undefined
   #handlerEnded = false
   #answerEnded = false
+  #network: string | undefined = undefined
+  #next: (() => void) | undefined = undefined
   unreadBytes = 0
+  answeredAt = 0
+  hadTurn = false
 
   constructor(
     context: ExchangeContext,
@@ -275,9 +295,25 @@ class OpenExchange implements Exchange {
     return undefined
   }
 
+  /** Worked out on demand: most requests are served without it. */
+  get network(): string {
+    if (this.#network === undefined) {
+      const { socket, headers } = this.request
+      const peer = socket.remoteAddress ?? ''
+      this.#network = networkOf(clientAddress(peer, headers, this.#context.trustedProxies) ?? peer)
+    }
+    return this.#network
+  }
+
   answering(bytes: number): void {
     this.unreadBytes += bytes
-    this.#context.unread.bytes += bytes
+    this.answeredAt = performance.now()
+    this.#context.unread.add(this, bytes)
+  }
+
+  whenClosed(next: () => void): void {
+    if (this.#answerEnded) next()
+    else this.#next = next
   }
 
   settled(): void {
@@ -302,10 +338,11 @@ class OpenExchange implements Exchange {
     ;(this.request.socket as CountedSocket).lociAnsweredAt = performance.now()
     this.#context.inFlight.delete(this)
     this.#letGo()
-    this.#context.unread.bytes -= this.unreadBytes
+    this.#context.unread.add(this, -this.unreadBytes)
     if (!this.response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()
+    this.#next?.()
   }
 
   /** A connection that is kept must not keep its last request with it, unless its body is still on the way. */

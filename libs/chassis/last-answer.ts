@@ -39,6 +39,11 @@ export function closeBehind(exchange: Exchange): void {
   }
 }
 
+/** Whether the last answer of the connection is written: of what waits behind it nobody could be told. */
+export function isPastLast(socket: Socket): boolean {
+  return (socket as EndingSocket).lociPassedOver !== undefined
+}
+
 /** What comes behind the last answer of a connection is not done: nobody could be told of it. */
 export function isPassedOver(socket: Socket): boolean {
   const ending = socket as EndingSocket

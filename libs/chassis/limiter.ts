@@ -13,11 +13,12 @@
 //   suspects    come from an address that is over its failures, with a credential that is not known to be good: until
 //               access has decided they all together hold a sixteenth of the slots. 900 connections with invented API
 //               keys filled slots and queue, and half of everybody else's requests were refused (measured).
+//   strangers   come to an open route: each address holds as many as all suspects
 //
 // To refuse costs about as much as a small read. At ten times the load, refusing at once took the time of those who had
 // a slot (goodput 8 to 24 % of capacity, measured). So only so many are refused per second and the others wait for
 // their refusal, which costs nothing: on a connection that waits nothing new arrives. No more wait for it than memory
-// has room for. So do those who are over their rate (admission.ts): 900 connections of one
+// has room for. So do those who are over their rate (server.ts): 900 connections of one
 // caller were told so 1,100 to 1,900 times a second, and others waited for half of a core (measured).
 
 import { ApiError } from './api-error.ts'
@@ -53,6 +54,11 @@ interface LimiterOptions {
 }
 
 export const SUSPECTS = 'suspects'
+const STRANGERS = 'strangers:'
+/** What comes from one address to open routes: each has as few slots as all suspects together. */
+export function strangersAt(network: string): string {
+  return STRANGERS + network
+}
 /** Of all slots: what one instance or organization may hold. */
 const SHARE = 4
 /** Of a share: what all suspects may hold. Each asks the database, which has fewer connections than there are slots. */
@@ -90,7 +96,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   const heldBy = (caller: string) => held.get(caller) ?? 0
   const hold = (caller: string) => void held.set(caller, heldBy(caller) + 1)
-  const shareOf = (caller: string) => (caller === SUSPECTS ? suspectsMax : shareMax)
+  const isFewSlots = (caller: string) => caller === SUSPECTS || caller.startsWith(STRANGERS)
+  const shareOf = (caller: string) => (isFewSlots(caller) ? suspectsMax : shareMax)
   const hasShare = (caller: string) => heldBy(caller) >= shareOf(caller)
 
   // One timer for all and not one per waiter. What was moved into a crowd may stand behind younger ones, so those are

@@ -10,8 +10,16 @@ import { html } from './pages.ts'
 import { publish } from './published.ts'
 import { type Access, type Route, reply, route } from './route.ts'
 
-/** Nobody is asked. */
-export const open: Access<undefined> = { class: 'open', schemes: [], errors: [], authorize: () => undefined }
+/** Nobody is asked; the rate of the address bounds it. */
+export const open: Access<undefined> = {
+  class: 'open',
+  schemes: [],
+  units: 1,
+  errors: ['RATE_LIMITED'],
+  authorize: () => undefined,
+}
+/** What load balancers ask for, however often: they must never be refused. */
+const unlimited: Access<undefined> = { ...open, units: 0, errors: [] }
 
 /** A scrape costs milliseconds of the one thread that everybody shares, and anyone may ask for it. */
 const METRICS_MS = 1_000
@@ -40,7 +48,7 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
       {
         method: 'GET',
         path: `${prefix}/health/live`,
-        access: open,
+        access: unlimited,
         tag: 'health',
         deadline: 'probe',
         summary: 'Is the process alive? Touches no dependency.',
@@ -53,7 +61,7 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
       {
         method: 'GET',
         path: `${prefix}/health/ready`,
-        access: open,
+        access: unlimited,
         tag: 'health',
         deadline: 'probe',
         summary: 'Should requests be sent here?',
@@ -72,7 +80,7 @@ export function probeRoutes({ lifecycle, metrics, prefixes, parts }: ProbeOption
       {
         method: 'GET',
         path: `${prefix}/health/startup`,
-        access: open,
+        access: unlimited,
         tag: 'health',
         deadline: 'probe',
         summary: 'Has the process started, and in what state is each part?',

@@ -62,6 +62,11 @@ export interface Access<Caller> {
    * a caller beyond its rate, or a stranger, could else hold all slots while it is refused.
    */
   shareBefore?(arrival: Arrival): string | undefined
+  /**
+   * Where nobody is asked who he is: what a request counts for in the rate of its address (address-rates.ts). Such
+   * requests of one address also have few slots. Undefined or 0: nothing, as of the probes of a load balancer.
+   */
+  readonly units?: number
   /** What its refusals look like, for the documents. */
   readonly errors: ErrorCode[]
   authorize(arrival: Arrival): Caller | Promise<Caller>

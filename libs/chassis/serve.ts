@@ -11,6 +11,7 @@
 //
 // Never: ready after a stop, a pool closed under a job that runs.
 
+import { type AddressRates, createAddressRates } from './address-rates.ts'
 import { type AddressSet, addressSet } from './addresses.ts'
 import type { Config } from './config.ts'
 import { type Job, type RunningJobs, runJob, startJobs } from './jobs.ts'
@@ -49,6 +50,7 @@ export interface Chassis extends AppOptions<ServeSettings> {
   lifecycle: Lifecycle
   metrics: Metrics
   limiter: Limiter
+  addressRates: AddressRates
   trustedProxies: AddressSet
   servers: HttpServer[]
   inFlight(): number
@@ -63,6 +65,7 @@ export function createChassis(options: AppOptions<ServeSettings>): Chassis {
     lifecycle: createLifecycle(),
     metrics: createMetrics({ version }),
     limiter: createLimiter({ runningMax, queueMax, queueMs }),
+    addressRates: createAddressRates(),
     trustedProxies: addressSet(settings.trustedProxies),
     servers,
     inFlight: () => servers.reduce((sum, server) => sum + server.inFlight(), 0),

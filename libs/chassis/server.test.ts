@@ -302,6 +302,19 @@ test('where https is demanded, our own TLS listener serves', async () => {
   assert.equal((await server.ask('GET /ok', { unverified: true })).status, 200)
 })
 
+// Mutants: the header whatever the request came by; none for the word of a proxy.
+test('what comes by https is told to come by nothing else, refusals too', async () => {
+  const told = ({ headers }: { headers: Record<string, unknown> }) => headers['strict-transport-security']
+  await using own = await testHttpServer([ok], { tls: selfSigned() })
+  for (const line of ['GET /ok', 'GET /nothing'])
+    assert.equal(told(await own.ask(line, { unverified: true })), 'max-age=31536000')
+  await using behind = await testHttpServer([ok], { trustedProxies: addressSet(['127.0.0.1']) })
+  assert.equal(told(await behind.ask('GET /ok', { headers: { 'x-forwarded-proto': 'https' } })), 'max-age=31536000')
+  assert.equal(told(await behind.ask('GET /ok', { headers: { 'x-forwarded-proto': 'http' } })), undefined)
+  await using plain = await testHttpServer([ok])
+  assert.equal(told(await plain.ask('GET /ok', { headers: { 'x-forwarded-proto': 'https' } })), undefined)
+})
+
 test('a client that asks for large answers and never reads them takes no slot from others, and cannot send ahead without end', async () => {
   const large = route(
     { method: 'GET', path: '/large', access: open, summary: 's', tag: 't', answers: { 200: z.unknown() } },
@@ -331,8 +344,8 @@ test('a client that asks for large answers and never reads them takes no slot fr
   for (const socket of greedy) socket.destroy()
 })
 
-// How many are told at once and how long the others wait: limiter.test.ts. Mutants in refuseInTurn(): `throw error`
-// alone; the slot is not given back.
+// How many are told at once and how long the others wait: limiter.test.ts. Mutants in in-turn.ts: the refusal is
+// thrown at once; the slot is not given back.
 test('who is over its rate waits its turn to be told, and holds no slot meanwhile', async () => {
   const access: Access<unknown> = {
     ...open,

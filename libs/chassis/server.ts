@@ -1,7 +1,7 @@
 // The HTTP server of every long-running loci process: routes in, answers and refusals out. The life of a request:
 //
-//   arrive → request id → host, method, route → https → state of the process → slot of the limiter → access → share of
-//   the slots → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by
+//   arrive → request id → turn on its connection → host, method, route → https → rate of the address on open routes →
+//   state of the process → slot of the limiter → access → share of the slots → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by
 //   their schemas → handler → answer → slot back, one log line, one observation.
 //
 // It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and
@@ -10,14 +10,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
+import type { AddressRates } from './address-rates.ts'
 import { type AddressSet, networkOf } from './addresses.ts'
-import { admit, type SubserviceGate, takeSlot, UNREAD_BYTES_MAX } from './admission.ts'
+import { admit, type SubserviceGate, takeSlot } from './admission.ts'
 import { NO_HEADERS, refuse, write } from './answer.ts'
 import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
-import { brokenBody, type Exchange, type ExchangeContext, endSoon, openExchange, unansweredOn } from './exchange.ts'
+import {
+  brokenBody,
+  type Exchange,
+  type ExchangeContext,
+  endSoon,
+  openExchange,
+  unansweredBefore,
+  unansweredOn,
+} from './exchange.ts'
+import { refuseInTurn, startInTurn } from './in-turn.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
 import { isPassedOver } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -28,6 +38,7 @@ import type { Metrics } from './metrics.ts'
 import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
+import { createUnreadAnswers } from './unread.ts'
 import { unitsOf } from './work.ts'
 
 export interface ServerOptions {
@@ -38,6 +49,8 @@ export interface ServerOptions {
   log: Log
   metrics: Metrics
   trustedProxies: AddressSet
+  /** Of the process; without it open routes have no rate. */
+  addressRates?: AddressRates
   requireHttps: boolean
   tls?: { cert: string; key: string } | undefined
   subservices?: SubserviceGate
@@ -89,7 +102,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
   const flat = given.routes.filter(({ spec }) => spec.flatErrors).map(({ spec }) => spec.path)
   const options: ReadyOptions = { ...given, flatPaths: new Set(flat) }
   const inFlight = new Set<Exchange>()
-  const unread = { bytes: 0 }
+  const unread = createUnreadAnswers()
   const context: ExchangeContext = {
     log: options.log,
     metrics: options.metrics,
@@ -100,6 +113,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
     deadlinesMs: { ...DEADLINES_MS, ...options.deadlinesMs },
     bodiesMs: { ...BODIES_MS, ...options.bodiesMs },
     unread,
+    trustedProxies: options.trustedProxies,
   }
   const router = createRouter(options.routes)
   const server = createListener({
@@ -113,7 +127,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
   })
   const sweeper = setInterval(() => {
     sweep(options, context)
-    cutSlowReaders(inFlight, unread.bytes - UNREAD_BYTES_MAX, options.log)
+    unread.cut(inFlight, options.log)
   }, SWEEP_MS).unref()
   return {
     listen({ host, port }) {
@@ -170,10 +184,14 @@ function accept(serving: Serving, request: IncomingMessage, response: ServerResp
   const found = router.find(request.method as string, pathOf(request.url as string))
   const match = 'route' in found ? found : undefined
   const template = ('route' in found ? found.route.spec.path : found.template) ?? UNMATCHED
+  const before = unansweredBefore(request.socket)
   const exchange = openExchange(context, request, response, newId('req'), template, match?.route)
   exchange.awaitsContinue = awaitsContinue
-  if (exchange.span) runInSpan(exchange.span, () => begin(serving, exchange, found))
-  else begin(serving, exchange, found)
+  const start = () => {
+    if (exchange.span) runInSpan(exchange.span, () => begin(serving, exchange, found))
+    else begin(serving, exchange, found)
+  }
+  startInTurn(exchange, before, start)
 }
 
 function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): void {
@@ -264,7 +282,7 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
   }
   try {
     exchange.bodyBytes = bytes?.length ?? 0
-    const byBytes = Math.floor(exchange.bodyBytes / UNIT_BODY_BYTES)
+    const byBytes = unitsOfBytes(exchange.bodyBytes)
     charge(exchange, byBytes, false)
     // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every
     // time.
@@ -290,8 +308,13 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   const body = isReply ? answer.body : answer
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
+  if (spec.access.units) options.addressRates?.charge(exchange.network, unitsOfBytes(exchange.unreadBytes))
   chargeWork(exchange)
   conclude(options, exchange, undefined)
+}
+
+function unitsOfBytes(bytes: number): number {
+  return Math.floor(bytes / UNIT_BODY_BYTES)
 }
 
 /** What was read and is answered. Of a request that failed too: else the dearest would be one that is made to fail. */
@@ -309,6 +332,11 @@ function charge(exchange: Exchange, units: number, isDone: boolean): void {
 
 function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   const { requestId, matched, response, hasBegun } = exchange
+  const turn = refuseInTurn(exchange, error)
+  if (turn) {
+    turn.catch((refusal) => fail(options, exchange, refusal))
+    return
+  }
   if (hasBegun) chargeWork(exchange)
   if (!response.headersSent) {
     conclude(options, exchange, refuse(options, exchange, error))
@@ -366,22 +394,4 @@ function expire(options: ReadyOptions, exchange: Exchange, message: string): voi
   }
   options.log.warn({ requestId }, 'an answer was not read before the deadline; its connection is closed')
   exchange.destroy()
-}
-
-/**
- * Whoever has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut
- * everyone out.
- */
-function cutSlowReaders(inFlight: Set<Exchange>, excessBytes: number, log: Log): void {
-  let left = excessBytes
-  for (const exchange of inFlight) {
-    if (left <= 0) return
-    if (exchange.unreadBytes === 0) continue
-    left -= exchange.unreadBytes
-    log.warn(
-      { requestId: exchange.requestId, bytes: exchange.unreadBytes },
-      'a slow client was cut: over 64 MiB of answers wait to be read, the oldest go first. Many: find the client by requestId',
-    )
-    exchange.destroy()
-  }
 }

@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { readCookie } from '@loci/chassis/cookies.ts'
+import { createMisses } from '@loci/chassis/misses.ts'
 import type { Access, Arrival } from '@loci/chassis/route.ts'
 import { cookieNames } from '@loci/contract/headers.ts'
 import type { PlanName } from '../plans.ts'
@@ -55,13 +56,17 @@ export function sessionAccess({
 }): SessionAccess {
   const names = cookieNames(publicUrl)
   const { origin } = new URL(publicUrl)
+  const misses = createMisses()
 
   const textOf = (headers: Arrival['headers']) => readCookie(headers, names.access)
 
   async function find(headers: Arrival['headers']): Promise<OpenSession | undefined> {
     const accessToken = textOf(headers)
-    if (!accessToken) return undefined
-    const session = await findSession(digestOf(accessToken))
+    if (!accessToken || !isAccessToken(accessToken)) return undefined
+    const digest = digestOf(accessToken)
+    if (misses.has(digest)) return undefined
+    const session = await findSession(digest)
+    if (!session) misses.keep(digest)
     return session && { ...session, accessToken }
   }
 
@@ -102,7 +107,8 @@ export function sessionAccess({
     sameSite: {
       class: 'same site',
       schemes: [],
-      errors: ['ORIGIN_NOT_ALLOWED'],
+      units: 1,
+      errors: ['ORIGIN_NOT_ALLOWED', 'RATE_LIMITED'],
       authorize: (arrival) => requireSameSite(arrival) as undefined,
     },
   }
@@ -120,6 +126,15 @@ export function noSession(): ApiError {
 /** Where the refresh cookie itself opens nothing: to refresh again would not help. */
 export function noSessionToRefresh(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'There is no session to refresh, or it is over. Sign in again.')
+}
+
+const ACCESS_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/
+/** Of a cookie, with its name and its flags. */
+export const ACCESS_TOKEN_BYTES_MAX = 3_800
+
+/** Whether the text has the form of what sign-in puts into the cookie: a JWT. Nothing else is looked for. */
+export function isAccessToken(text: string): boolean {
+  return text.length <= ACCESS_TOKEN_BYTES_MAX && ACCESS_TOKEN.test(text)
 }
 
 export function digestOf(accessToken: string): string {

@@ -73,6 +73,11 @@ export interface DeliveredKey {
   expiresAt: Date
 }
 
+/** Whether these can be of a sign-in that was begun here: nothing else is looked for. */
+export function isLoginForm({ id, deviceCode }: { id: string; deviceCode: string }): boolean {
+  return /^cli_[0-9a-f]{30}$/.test(id) && /^[\w-]{43}$/.test(deviceCode)
+}
+
 /** Undefined while nobody has decided. */
 export async function pollLogin(
   pool: Pool,

@@ -1,6 +1,7 @@
 import type { RunAct } from '@loci/acts/idempotency/idempotency.ts'
 import { type AddressSet, clientAddress, networkOf } from '@loci/chassis/addresses.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { createMisses } from '@loci/chassis/misses.ts'
 import { open } from '@loci/chassis/probes.ts'
 import { type Access, type Route, reply, route } from '@loci/chassis/route.ts'
 import type { SealingKey } from '@loci/chassis/setting-values.ts'
@@ -19,7 +20,7 @@ import type { Attempts } from '../access/attempts.ts'
 import type { Caller, CallerAccess } from '../access/caller.ts'
 import { requireFreshSignIn } from '../access/own.ts'
 import type { RateStore } from '../access/rates.ts'
-import { beginLogin, decideLogin, INTERVAL_S, LIFE_S, pollLogin } from './cli-logins.ts'
+import { beginLogin, decideLogin, INTERVAL_S, isLoginForm, LIFE_S, noSuchLogin, pollLogin } from './cli-logins.ts'
 
 interface CliLoginOptions {
   caller: CallerAccess
@@ -46,6 +47,7 @@ export function cliLoginRoutes({
   attempts,
   ...options
 }: CliLoginOptions): Route[] {
+  const misses = createMisses()
   const begin: Access<undefined> = {
     ...open,
     errors: ['RATE_LIMITED', 'STORE_UNAVAILABLE'],
@@ -93,8 +95,12 @@ export function cliLoginRoutes({
         errors: ['NOT_FOUND', 'FORBIDDEN', 'QUOTA_EXCEEDED', 'STORE_UNAVAILABLE'],
       },
       async ({ caller: address, params: { id }, body: { device_code: deviceCode }, requestId }) => {
+        const asked = `${id} ${deviceCode}`
+        if (!isLoginForm({ id, deviceCode }) || misses.has(asked)) throw attempts.failed(address, noSuchLogin())
         const key = await pollLogin(pool, sealingKeys, { id, deviceCode, requestId }).catch((error) => {
-          throw error instanceof ApiError && error.code === 'NOT_FOUND' ? attempts.failed(address, error) : error
+          if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error
+          misses.keep(asked)
+          throw attempts.failed(address, error)
         })
         if (!key) {
           const { waitMs } = await options.take({ bucket: `cli-polls:${id}`, ...POLLED, shared: undefined })

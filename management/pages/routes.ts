@@ -28,6 +28,9 @@ interface PageOptions {
   attempts: Attempts
 }
 
+/** A sign-in is sealed and may ask the provider for its addresses: an address begins 20 a second, 200 at once. */
+const START_UNITS = 10
+
 export function pageRoutes(options: PageOptions): Route[] {
   return [...signInPages(options), ...homePages(options), ...signOutPages(options), ...cliPages(options)]
 }
@@ -59,6 +62,7 @@ function signInPages({ sealer, publicUrl, signIn, attempts }: PageOptions): Rout
     route(
       {
         ...common,
+        access: { ...open, units: START_UNITS },
         method: 'GET',
         path: '/sign-in/start',
         summary: 'Leads to the sign-in provider.',

@@ -4,9 +4,9 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { ACCESS_TOKEN_BYTES_MAX as BYTES_MAX, isAccessToken } from '../access/session.ts'
 import type { KeySet } from './key-set.ts'
 
-const BYTES_MAX = 3_800
 const TOLERANCE_S = 30
 /** Asymmetric ones alone: with a shared secret whoever verifies could also sign. */
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA', 'Ed25519']
@@ -16,12 +16,12 @@ export async function readAccessToken(
   keys: KeySet,
   { issuer, audience, clientId, now }: { issuer: string; audience: string; clientId: string; now: Date },
 ): Promise<{ subject: string; expiresAt: Date }> {
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text))
-    throw unusable('is not a JWT: let the provider give JWT access tokens to the audience of LOCI_OIDC_AUDIENCE')
   if (text.length > BYTES_MAX)
     throw unusable(
       `has ${text.length} bytes, more than the ${BYTES_MAX} of a cookie: take claims out of the provider’s access tokens`,
     )
+  if (!isAccessToken(text))
+    throw unusable('is not a JWT: let the provider give JWT access tokens to the audience of LOCI_OIDC_AUDIENCE')
   const options = { issuer, audience, algorithms: ALGORITHMS, currentDate: now, clockTolerance: TOLERANCE_S }
   const { payload } = await jwtVerify(text, keys, { ...options, requiredClaims: ['exp', 'sub'] }).catch((error) => {
     if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')

@@ -35,7 +35,7 @@ export async function floodedAccess(report: Report, world: World, isShort: boole
       from: '      if (text === undefined) return undefined\n      const share',
       to: '      if (Math) return undefined\n      const share',
     },
-    { file: 'libs/chassis/admission.ts', from: '  return exchange.lane.refuse(error)\n', to: '  throw error\n' },
+    { file: 'libs/chassis/in-turn.ts', from: '  await exchange.lane.refuse(refusal)\n', to: '  throw refusal\n' },
   ])
   const old = await mutant.startProgram('management', settings)
   await untilReady(old.url)

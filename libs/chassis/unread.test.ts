@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Exchange } from './exchange.ts'
+import { testLog } from './testing/server.ts'
+import { createUnreadAnswers } from './unread.ts'
+
+const MIB = 1024 * 1024
+
+function world() {
+  const clock = { ms: 0 }
+  const unread = createUnreadAnswers(() => clock.ms)
+  const inFlight = new Set<Exchange>()
+  const { log, lines } = testLog()
+  function answer(network: string, bytes = MIB): Exchange {
+    const exchange = { requestId: 'req_x', network, unreadBytes: bytes, answeredAt: clock.ms } as Exchange
+    unread.add(exchange, bytes)
+    inFlight.add(exchange)
+    exchange.destroy = () => {
+      inFlight.delete(exchange)
+      unread.add(exchange, -bytes)
+    }
+    return exchange
+  }
+  const cut = () => {
+    const before = inFlight.size
+    unread.cut([...inFlight], log)
+    return before - inFlight.size
+  }
+  return { clock, unread, inFlight, lines, answer, cut }
+}
+
+// Mutants: ADDRESS_BYTES_MAX as large as BYTES_MAX; SLOW_MS 0: who reads many pages at once is cut.
+test('an address whose answers lie unread loses the oldest beyond 8 MiB, and nobody else does', () => {
+  const { clock, inFlight, lines, answer, cut } = world()
+  const [first, second] = [answer('a'), answer('a')]
+  const other = answer('b')
+  for (let i = 0; i < 8; i += 1) answer('a')
+  assert.equal(cut(), 0)
+  clock.ms += 3_000
+  answer('a')
+  assert.equal(cut(), 3)
+  assert.deepEqual(
+    [first, second, other].map((one) => inFlight.has(one)),
+    [false, false, true],
+  )
+  assert.equal(cut(), 0)
+  assert.match(lines.join(), /over 8 MiB of one address/)
+})
+
+test('beyond 64 MiB of everybody the oldest go, whoever they belong to', () => {
+  const { answer, cut, lines } = world()
+  for (let i = 0; i < 70; i += 1) answer(`a${i}`)
+  assert.equal(cut(), 6)
+  assert.match(lines.join(), /over 64 MiB of answers/)
+})
+
+// Mutant: ofAddress left out of requireRead().
+test('nothing more is begun for an address with twice its bytes unread', () => {
+  const { unread, answer, inFlight } = world()
+  for (let i = 0; i < 17; i += 1) answer('a')
+  assert.throws(() => unread.requireRead({ network: 'a' }), { code: 'OVERLOADED' })
+  unread.requireRead({ network: 'b' })
+  for (const one of [...inFlight]) one.destroy()
+  unread.requireRead({ network: 'a' })
+})
