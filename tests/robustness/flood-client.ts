@@ -1,5 +1,5 @@
 // A stranger with many connections, as a process of its own: each connection asks the open routes one after the other,
-// without end. Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to
+// without end, or sends many requests ahead and reads nothing. Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to
 // end.
 
 import { randomBytes } from 'node:crypto'
@@ -15,22 +15,43 @@ export interface FloodTarget {
   addresses?: number
   /** `invented`: another one with each request. */
   apiKey?: string
+  /** With each request the cookie of a session, or the poll of a sign-in, of our form, that nobody has. */
+  invents?: 'session' | 'poll'
+  /** Sends so many ahead, reads nothing, and comes again after a while. */
+  ahead?: number
 }
 
 const { targets } = JSON.parse(process.argv[2] as string) as { targets: FloodTarget[] }
 /** Loopback is a whole network: a stranger with one address would be told apart by it. */
 const ADDRESSES = 30
 const BURST = 100
+const UNREAD_MS = 2_500
 let answers = 0
 
-for (const { url, paths, connections, addresses = ADDRESSES, apiKey } of targets) {
+for (const { url, paths, connections, addresses = ADDRESSES, apiKey, invents, ahead } of targets) {
   const { hostname, port, host } = new URL(url)
   const credential = () => (apiKey === undefined ? '' : `x-api-key: ${apiKey === 'invented' ? invent() : apiKey}\r\n`)
-  const ask = (at: number, turn: number) =>
-    `GET ${paths[(at + turn) % paths.length]} HTTP/1.1\r\nhost: ${host}\r\n${credential()}\r\n`
+  const ask = (at: number, turn: number) => {
+    if (invents === 'poll') return poll(host)
+    const cookie = invents === 'session' ? `cookie: loci_access_token=${inventToken()}\r\n` : ''
+    return `GET ${paths[(at + turn) % paths.length]} HTTP/1.1\r\nhost: ${host}\r\n${credential()}${cookie}\r\n`
+  }
   for (let at = 0; at < connections; at += 1) {
-    open(at)
+    if (ahead) sendAhead(at, ahead)
+    else open(at)
     if (at % BURST === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  function sendAhead(at: number, count: number): void {
+    const socket = connect({ host: hostname, port: Number(port), localAddress: `127.0.0.${2 + (at % addresses)}` })
+    socket.pause()
+    socket.on('error', () => {})
+    socket.on('connect', () => socket.write(ask(at, 0).repeat(count)))
+    setTimeout(() => {
+      socket.destroy()
+      answers += 1
+      sendAhead(at, count)
+    }, UNREAD_MS)
   }
 
   function open(at: number): void {
@@ -54,6 +75,17 @@ for (const { url, paths, connections, addresses = ADDRESSES, apiKey } of targets
     socket.on('close', () => setTimeout(() => open(at), 200))
   }
 }
+
+function poll(host: string): string {
+  const body = JSON.stringify({ device_code: randomBytes(32).toString('base64url') })
+  const path = `/api/v1/cli-logins/cli_${randomBytes(15).toString('hex')}/poll`
+  return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}
+
+function inventToken(): string {
+  return [40, 200, 64].map((bytes) => randomBytes(bytes).toString('base64url')).join('.')
+}
+
 function invent(): string {
   return formatSecretToken('sk', newId('key'), randomBytes(32).toString('base64url'))
 }

@@ -1,6 +1,6 @@
 // Ten times the load leaves nearly all of the capacity to those who are let in, a bounded process, and a probe that
 // answers. And below capacity, one instance far beyond its plan is not felt by another, nor one that sends the dearest
-// requests there are.
+// requests there are, nor strangers at the doors that need no credential.
 //
 // Arrivals do not wait for answers, but a client has only so many connections: on one that waits for its answer or its
 // refusal nothing new can be sent, and that is what the daemon defends itself by. What was really sent is told.
@@ -12,6 +12,7 @@
 import { loadavg } from 'node:os'
 import { setRate } from '../robustness/cell-limits.ts'
 import { dearRequests } from '../robustness/dear-requests.ts'
+import { doors } from '../robustness/doors.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
 import { plainClient } from '../robustness/plain-client.ts'
 import { startProbe } from '../robustness/probe.ts'
@@ -20,11 +21,13 @@ import { type LociProcess, untilReady } from '../world/process.ts'
 import { type Report, reportOn } from '../world/report.ts'
 import { addTenant, type WorldTenant } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
+import { PEOPLE } from '../world/world-file.ts'
 
 const isShort = process.argv.includes('--short')
-/** Only the part of dear requests, which takes longest and is a ratio, or only what they cost; only the storms. */
+/** Only the part of dear requests, which takes longest and is a ratio, or only what they cost; the storms; the doors. */
 const isDear = ['--dear', '--costs'].some((flag) => process.argv.includes(flag))
 const isStorms = process.argv.includes('--storms')
+const isDoors = process.argv.includes('--doors')
 const ROUNDS = isShort ? 3 : 9
 const CAPACITY_S = isShort ? 1 : 2
 const STORM_S = isShort ? 2 : 3
@@ -64,7 +67,7 @@ interface Storm {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1 })
+  const world = await startWorld({ replicas: 1, people: PEOPLE })
   try {
     const tenants = [
       await addTenant(world, { name: 'acme', plan: 'enterprise' }),
@@ -72,6 +75,8 @@ await reportOn(async (report) => {
     ] as [WorldTenant, WorldTenant]
     await setRate(world, tenants, UNLIMITED)
     const [daemon] = world.daemons as [LociProcess]
+    if (!isStorms && !isDear) await doors(report, world, tenants[1], isShort)
+    if (isDoors) return
     if (!isStorms) await dearRequests(report, world, daemon, tenants[1], isShort)
     if (isDear) return
     for (const kind of ['writes', 'reads'] as const) await overload(report, daemon, tenants, kind)

@@ -1,0 +1,184 @@
+// A stranger with 200 connections at each door that needs no credential: documents that are asked for and not read,
+// sessions and sign-ins that nobody has, sign-ins that are begun without end. A paying customer is served meanwhile.
+//
+// What is promised is a ratio: a harmless flood of the same shape, in the same minutes on the same machine, is what any
+// crowd costs that is turned away at once.
+
+import { addCallers, type WorldCaller } from '../world/callers.ts'
+import { type Edit, plantMutant } from '../world/mutant.ts'
+import { type LociProcess, untilReady } from '../world/process.ts'
+import type { Report } from '../world/report.ts'
+import type { WorldTenant } from '../world/tenants.ts'
+import type { World } from '../world/world.ts'
+import { type Felt, feel } from './crowded-bodies.ts'
+import type { FloodTarget } from './flood-client.ts'
+import { startFlood } from './open-flood.ts'
+import type { PlainRequest } from './plain-client.ts'
+
+const CONNECTIONS = 200
+const AHEAD = 16
+/** Of what the customer asked for. */
+const REFUSED_MAX = 0.01
+const TIMES_MAX = 3
+/** Where the control is next to nothing, a multiple of it is too. */
+const SLACK_MS = 100
+/** No other address is in the way of the customer's own. */
+const FLOOD = { connections: CONNECTIONS, addresses: 1 }
+
+type Door = Omit<FloodTarget, 'url' | 'connections'>
+
+const UNREAD: Record<string, Door> = { '/docs, sent ahead and not read': { paths: ['/docs'], ahead: AHEAD } }
+const SIGN_IN: Record<string, Door> = {
+  'sessions that nobody has': { paths: ['/api/auth/session'], invents: 'session' },
+  'polls of sign-ins that nobody began': { paths: [], invents: 'poll' },
+  '/sign-in/start': { paths: ['/sign-in/start'] },
+}
+const HARMLESS = ['/nothing-is-here']
+
+export async function doors(report: Report, world: World, tenant: WorldTenant, isShort: boolean): Promise<void> {
+  const customer: PlainRequest = {
+    method: 'GET',
+    path: '/v1/kv/entries/quiet',
+    headers: { 'x-loci-capability': tenant.capability.token },
+  }
+  const [daemon] = world.daemons as [LociProcess]
+  await fetch(`${daemon.url}${customer.path}`, {
+    method: 'PUT',
+    headers: { ...customer.headers, 'content-type': 'application/json' },
+    body: '{"value":1}',
+  })
+  const unread = { target: daemon, others: [customer], reserved: [], isShort }
+  await hold(report, UNREAD, { ...unread, control: { paths: HARMLESS, ahead: AHEAD } })
+
+  const management = await world.startManagement()
+  const callers = await addCallers(world, { organizations: 8, each: 1, name: 'beside-doors' })
+  const others = callers.map(({ apiKey }) => ({
+    method: 'GET',
+    path: '/api/v1/services',
+    headers: { 'x-api-key': apiKey },
+  }))
+  const revoking = { others, reserved: [revocationOf(callers[0] as WorldCaller)], isShort }
+  await hold(report, SIGN_IN, { target: management, ...revoking, control: { paths: HARMLESS } })
+  if (isShort) return
+
+  await withoutBounds(report, world, 'documents without a bound', OPEN_DOCUMENTS, 'daemon', (target) =>
+    worst(UNREAD, { ...unread, target, control: { paths: HARMLESS, ahead: AHEAD } }),
+  )
+  const { 'sessions that nobody has': sessions } = SIGN_IN as Record<string, Door>
+  await withoutBounds(report, world, 'sign-in without the share of suspects', OPEN_SIGN_IN, 'management', (target) =>
+    worst({ sessions: sessions as Door }, { target, ...revoking, control: { paths: HARMLESS } }),
+  )
+}
+
+/** As it was: encoded anew for each request, all that was sent ahead at once, no rate. */
+const OPEN_DOCUMENTS: Edit[] = [
+  { file: 'libs/chassis/admission.ts', from: '  if (refused) throw refused\n', to: '' },
+  { file: 'libs/chassis/admission.ts', from: '  context.unread.requireRead(exchange)\n', to: '' },
+  { file: 'libs/chassis/in-turn.ts', from: '  if (!before) {', to: '  if (Math) {' },
+  { file: 'libs/chassis/published.ts', from: 'plain: reply(status, plain,', to: 'plain: reply(status, body,' },
+]
+/** As it was: strangers stand where everybody does, and are told at once. */
+const OPEN_SIGN_IN: Edit[] = [
+  {
+    file: 'management/access/attempts.ts',
+    from: 'failures.areAnyOver() && failures.isOver(addressOf(arrival)) ? SUSPECTS : undefined',
+    to: '(arrival ? undefined : SUSPECTS)',
+  },
+  { file: 'libs/chassis/in-turn.ts', from: '  await exchange.lane.refuse(refusal)\n', to: '  throw refusal\n' },
+]
+
+interface Scene {
+  target: LociProcess
+  others: PlainRequest[]
+  reserved: Parameters<typeof feel>[0]['reserved']
+  control: Door
+  isShort: boolean
+}
+
+/** The owner takes a token back again and again: that there is none of this id is the answer of the database. */
+function revocationOf({ apiKey, tenantId }: WorldCaller): Scene['reserved'][number] {
+  const path = `/api/v1/tenants/${tenantId}/tokens/cap_${'0'.repeat(26)}`
+  return {
+    name: 'DELETE of a token',
+    request: { method: 'DELETE', path, headers: { 'x-api-key': apiKey } },
+    fits: /^404 /,
+  }
+}
+
+async function hold(report: Report, named: Record<string, Door>, scene: Scene): Promise<void> {
+  for (const [name, door] of Object.entries(named)) {
+    const compared = await compare(door, scene)
+    report.promise(`${CONNECTIONS} connections on ${name}`, faultsOf(compared).length === 0, figureOf(compared))
+  }
+}
+
+async function worst(named: Record<string, Door>, scene: Scene): Promise<string | undefined> {
+  for (const door of Object.values(named)) {
+    const faults = faultsOf(await compare(door, scene))
+    if (faults.length > 0) return faults.join(', ')
+  }
+  return undefined
+}
+
+async function withoutBounds(
+  report: Report,
+  world: World,
+  name: string,
+  edits: Edit[],
+  program: 'daemon' | 'management',
+  look: (target: LociProcess) => Promise<string | undefined>,
+): Promise<void> {
+  await using mutant = await plantMutant(edits)
+  const settings =
+    program === 'daemon' ? world.daemonSettings() : world.managementSettings({ LOCI_LISTEN: '127.0.0.1:0' })
+  const target = await mutant.startProgram(program, settings)
+  await untilReady(target.url)
+  report.mutant(name, await look(target))
+  await target.stop()
+}
+
+interface Compared {
+  attack: Felt
+  control: Felt
+}
+
+/** In turns, and the comparison in the middle counts: each is of one moment. */
+async function compare(door: Door, { control, isShort, ...scene }: Scene): Promise<Compared> {
+  const rounds: Compared[] = []
+  const under = (one: Door) => {
+    const crowd = async () => {
+      const flood = await startFlood([{ url: scene.target.url, ...FLOOD, ...one }])
+      return { stop: async () => ({ answers: await flood.stop() }) }
+    }
+    return feel({ ...scene, crowd, ms: isShort ? 4_000 : 8_000 })
+  }
+  for (let round = 0; round < (isShort ? 1 : 3); round += 1)
+    rounds.push({ control: await under(control), attack: await under(door) })
+  return rounds.toSorted((a, b) => ratioOf(a) - ratioOf(b))[rounds.length >> 1] as Compared
+}
+
+function ratioOf({ attack, control }: Compared): number {
+  return attack.p99Ms / boundMs(control, attack)
+}
+
+function boundMs(control: Felt, attack: Felt): number {
+  const reference = Math.max(control.p99Ms, control.quietP99Ms, attack.quietP99Ms)
+  return Math.max(TIMES_MAX * reference, reference + SLACK_MS)
+}
+
+function faultsOf({ attack, control }: Compared): string[] {
+  const ms = boundMs(control, attack)
+  return [
+    ...(attack.goodput < 1 - REFUSED_MAX ? [`${percent(1 - attack.goodput)} refused`] : []),
+    ...(attack.p99Ms > ms ? [`p99 ${Math.round(attack.p99Ms)} ms of at most ${Math.round(ms)}`] : []),
+    ...(attack.unanswered.length > 0 ? [`${attack.unanswered.length} not answered, e.g. ${attack.unanswered[0]}`] : []),
+  ]
+}
+
+function figureOf({ attack, control }: Compared): string {
+  return `${percent(1 - attack.goodput)} of ${attack.asked} refused (at most 1), p99 ${attack.p99Ms.toFixed(1)} ms (at most ${boundMs(control, attack).toFixed(1)}), beside a harmless flood ${control.p99Ms.toFixed(1)} ms, quiet ${attack.quietP99Ms.toFixed(1)} ms; ${attack.unanswered.length} revocations not answered; the flood had ${JSON.stringify(attack.dripped)}`
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(1)} %`
+}
