@@ -1,5 +1,5 @@
-// The rate of each address on open routes, where nobody is asked who he is. Strangers decide what those cost, so one
-// address gets a part of the process and no more.
+// The rate of each address on open routes, where nobody is asked who he is, and on paths that are no route. Strangers
+// decide what those cost, so one address gets a part of the process and no more.
 //
 // An address spends units: what its route counts for, and 1 more for each 16 KiB of answer afterwards, which may leave
 // a debt. 200 come back per second, 2,000 can be saved: the documents in plain form 75 times at once and 7 times a

@@ -1,5 +1,6 @@
-// Whether a request is let in, and for whom: rate of the address on open routes → state of the process → slot of the limiter → access → share of the slots →
-// switch of the sub-service. As in server.ts, nothing is awaited that is already there.
+// Whether a request is let in, and for whom: rate of the address on open routes → state of the process → slot of the
+// limiter → access → share of the slots → switch of the sub-service. As in server.ts, nothing is awaited that is
+// already there.
 
 import type { AddressRates } from './address-rates.ts'
 import { ApiError } from './api-error.ts'

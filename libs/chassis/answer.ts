@@ -11,7 +11,7 @@ import {
   isOutcomeUnknown,
   isSchemaGap,
 } from './api-error.ts'
-import { type Exchange, listOf } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { closeBehind } from './last-answer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Log } from './log.ts'
@@ -108,6 +108,11 @@ export function write(
   exchange.answering(Number(head['content-length'] ?? 0))
   response.writeHead(status, head)
   response.end(payload)
+}
+
+/** All values of a header that may be repeated. */
+function listOf(...values: (string | readonly string[] | undefined)[]): string[] {
+  return values.flatMap((value) => value ?? [])
 }
 
 function isStream(body: unknown): boolean {

@@ -10,6 +10,7 @@ import type { Arrivals, ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { RefusalLines } from './refusal-lines.ts'
 import type { AnswerHeaders, DeadlineClass, Route } from './route.ts'
 import { endSpan, remoteContext, startSpan } from './trace.ts'
 import type { UnreadAnswers } from './unread.ts'
@@ -97,6 +98,7 @@ export interface ExchangeContext {
   deadlinesMs: Readonly<Record<DeadlineClass, number>>
   bodiesMs: Readonly<Record<DeadlineClass, number>>
   unread: UnreadAnswers
+  refusalLines: RefusalLines
   trustedProxies: AddressSet
 }
 
@@ -174,11 +176,6 @@ export function openExchange(
   ;(request.socket as CountedSocket).lociNewest = exchange
   response.on('close', () => exchange.closed())
   return exchange
-}
-
-/** All values of a header that may be repeated. */
-export function listOf(...values: (string | readonly string[] | undefined)[]): string[] {
-  return values.flatMap((value) => value ?? [])
 }
 
 function count(socket: CountedSocket, change: 1 | -1): void {
@@ -274,7 +271,7 @@ class OpenExchange implements Exchange {
 
   append(name: string, value: string): void {
     this.addedHeaders ??= {}
-    this.addedHeaders[name] = listOf(this.addedHeaders[name], value)
+    this.addedHeaders[name] = [...[this.addedHeaders[name] ?? []].flat(), value]
   }
 
   yieldSlot(): void {
@@ -370,6 +367,12 @@ class OpenExchange implements Exchange {
     this.lane.release(this.share)
   }
 
+  /** A refusal of somebody who is not known, or not asked: anybody can cause as many as they like. */
+  #isOfStranger(status: number): boolean {
+    const isUnknown = this.caller === undefined || this.matched?.spec.access.schemes.length === 0
+    return isUnknown && status >= 400 && status !== 500
+  }
+
   #record(): void {
     const { log, metrics } = this.#context
     const durationMs = performance.now() - this.#startedAt
@@ -378,6 +381,8 @@ class OpenExchange implements Exchange {
     const method = this.request.method as string
     metrics.observeRequest(this.route, method, status, durationMs / 1000)
     if (this.span) endSpan(this.span, status, this.code)
+    const unlogged = this.#isOfStranger(status) ? this.#context.refusalLines.next(this.network) : 0
+    if (unlogged === undefined) return
     log.request({
       level: this.#deadline === 'probe' && status < 500 ? 'debug' : 'info',
       requestId: this.requestId,
@@ -389,6 +394,7 @@ class OpenExchange implements Exchange {
       reason: this.reason,
       address: status === 401 || status === 403 ? this.request.socket.remoteAddress : undefined,
       durationMs: Math.round(durationMs * 100) / 100,
+      unlogged: unlogged === 0 ? undefined : unlogged,
     })
   }
 }

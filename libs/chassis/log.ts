@@ -59,6 +59,8 @@ export interface RequestLine {
   /** The socket's peer. */
   address: string | undefined
   durationMs: number
+  /** How many like it left no line before this one. */
+  unlogged?: number | undefined
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -122,9 +124,10 @@ export function createLog({ level, program, sink }: { level: LogLevel; program: 
       const trace = line.traceId === undefined ? '' : `,"traceId":"${line.traceId}"`
       const code = line.code === undefined ? '' : `,"code":"${line.code}"`
       const reason = line.reason === undefined ? '' : `,"reason":${JSON.stringify(line.reason)}`
+      const unlogged = line.unlogged === undefined ? '' : `,"unlogged":${line.unlogged}`
       const address = line.address === undefined ? '' : `,"address":"${line.address}"`
       destination.write(
-        `{"level":"${line.level}"${time()},"program":"${program}","requestId":"${line.requestId}"${trace},"method":"${line.method}","route":"${line.route}","status":${line.status}${code}${reason}${address},"durationMs":${line.durationMs},"message":"request"}\n`,
+        `{"level":"${line.level}"${time()},"program":"${program}","requestId":"${line.requestId}"${trace},"method":"${line.method}","route":"${line.route}","status":${line.status}${code}${reason}${address}${unlogged},"durationMs":${line.durationMs},"message":"request"}\n`,
       )
     },
     fatal(fields, message) {

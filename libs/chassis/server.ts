@@ -1,8 +1,9 @@
 // The HTTP server of every long-running loci process: routes in, answers and refusals out. The life of a request:
 //
 //   arrive → request id → turn on its connection → host, method, route → https → rate of the address on open routes →
-//   state of the process → slot of the limiter → access → share of the slots → switch of the sub-service → body (the slot is given back while it arrives) → body, query and path by
-//   their schemas → handler → answer → slot back, one log line, one observation.
+//   state of the process → slot of the limiter → access → share of the slots → switch of the sub-service → body (the
+//   slot is given back while it arrives) → body, query and path by their schemas → handler → answer → slot back, one
+//   log line, one observation.
 //
 // It stands on node:http itself. A framework was here first; it cost 6 µs of the 30 that a small request takes, and
 // what we used of it was a router and a body reader (docs/decisions/2026-11-15-http-without-framework.md).
@@ -35,6 +36,7 @@ import type { Limiter } from './limiter.ts'
 import { createListener } from './listener.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { createRefusalLines } from './refusal-lines.ts'
 import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
@@ -113,6 +115,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
     deadlinesMs: { ...DEADLINES_MS, ...options.deadlinesMs },
     bodiesMs: { ...BODIES_MS, ...options.bodiesMs },
     unread,
+    refusalLines: createRefusalLines(),
     trustedProxies: options.trustedProxies,
   }
   const router = createRouter(options.routes)
@@ -199,7 +202,7 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
   const match = 'route' in found ? found : undefined
   try {
     requireArrival(exchange.request, options)
-    if (!match) throw noRoute(found as Mismatch)
+    if (!match) throw options.addressRates?.take(exchange.network, 1) ?? noRoute(found as Mismatch)
     const admitted = admit(serving, exchange, match.route.spec)
     if (admitted) admitted.then(() => serve(serving, exchange, match)).catch((error) => fail(options, exchange, error))
     else serve(serving, exchange, match)

@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Exchange } from './exchange.ts'
 import { testLog } from './testing/server.ts'
-import { createUnreadAnswers } from './unread.ts'
+import { createUnreadAnswers, type UnreadAnswer } from './unread.ts'
 
 const MIB = 1024 * 1024
 
 function world() {
   const clock = { ms: 0 }
   const unread = createUnreadAnswers(() => clock.ms)
-  const inFlight = new Set<Exchange>()
+  const inFlight = new Set<UnreadAnswer>()
   const { log, lines } = testLog()
-  function answer(network: string, bytes = MIB): Exchange {
-    const exchange = { requestId: 'req_x', network, unreadBytes: bytes, answeredAt: clock.ms } as Exchange
-    unread.add(exchange, bytes)
-    inFlight.add(exchange)
-    exchange.destroy = () => {
-      inFlight.delete(exchange)
-      unread.add(exchange, -bytes)
+  function answer(network: string, bytes = MIB): UnreadAnswer {
+    const destroy = () => {
+      inFlight.delete(one)
+      unread.add(one, -bytes)
     }
-    return exchange
+    const one: UnreadAnswer = { requestId: 'req_x', network, unreadBytes: bytes, answeredAt: clock.ms, destroy }
+    unread.add(one, bytes)
+    inFlight.add(one)
+    return one
   }
   const cut = () => {
     const before = inFlight.size

@@ -4,16 +4,24 @@
 // bound nothing more is begun.
 
 import { ApiError } from './api-error.ts'
-import type { Exchange } from './exchange.ts'
 import type { Log } from './log.ts'
+
+/** One of them, as the exchange knows it. */
+export interface UnreadAnswer {
+  readonly requestId: string
+  readonly network: string
+  readonly unreadBytes: number
+  readonly answeredAt: number
+  destroy(): void
+}
 
 export interface UnreadAnswers {
   /** `bytes` is negative when the answer is read, or its client gone. */
-  add(exchange: Pick<Exchange, 'network'>, bytes: number): void
+  add(answer: Pick<UnreadAnswer, 'network'>, bytes: number): void
   /** Throws OVERLOADED where too many bytes of everybody, or of this address, wait to be read. */
-  requireRead(exchange: Pick<Exchange, 'network'>): void
+  requireRead(next: Pick<UnreadAnswer, 'network'>): void
   /** Closes the connections of who is over a bound. */
-  cut(inFlight: Iterable<Exchange>, log: Log): void
+  cut(inFlight: Iterable<UnreadAnswer>, log: Log): void
 }
 
 const BYTES_MAX = 64 * 1024 * 1024
@@ -27,25 +35,25 @@ export function createUnreadAnswers(now: () => number = () => performance.now())
   const byNetwork = new Map<string, number>()
   let total = 0
 
-  function cutOf(exchange: Exchange, log: Log, bound: string): void {
+  function cutOf(answer: UnreadAnswer, log: Log, bound: string): void {
     log.warn(
-      { requestId: exchange.requestId, bytes: exchange.unreadBytes },
+      { requestId: answer.requestId, bytes: answer.unreadBytes },
       `a slow client was cut: over ${bound} of answers wait to be read, the oldest go first. Many: find the client by requestId`,
     )
-    exchange.destroy()
+    answer.destroy()
   }
 
   return {
-    add(exchange, bytes) {
+    add(answer, bytes) {
       total += bytes
       if (Math.abs(bytes) <= LARGE_BYTES) return
-      const { network } = exchange
+      const { network } = answer
       const left = (byNetwork.get(network) ?? 0) + bytes
       if (left > 0) byNetwork.set(network, left)
       else byNetwork.delete(network)
     },
-    requireRead(exchange) {
-      const ofAddress = byNetwork.size === 0 ? 0 : (byNetwork.get(exchange.network) ?? 0)
+    requireRead(next) {
+      const ofAddress = byNetwork.size === 0 ? 0 : (byNetwork.get(next.network) ?? 0)
       if (total > 2 * BYTES_MAX || ofAddress > 2 * ADDRESS_BYTES_MAX)
         throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
     },
@@ -56,15 +64,15 @@ export function createUnreadAnswers(now: () => number = () => performance.now())
         if (bytes > ADDRESS_BYTES_MAX) excesses.set(network, bytes - ADDRESS_BYTES_MAX)
       let excess = total - BYTES_MAX
       if (excesses.size === 0 && excess <= 0) return
-      for (const exchange of inFlight) {
-        const { unreadBytes, network } = exchange
+      for (const answer of inFlight) {
+        const { unreadBytes, network, answeredAt } = answer
         if (unreadBytes === 0) continue
         const ofAddress = excesses.get(network) ?? 0
-        const isOver = ofAddress > 0 && exchange.answeredAt <= slowSince
+        const isOver = ofAddress > 0 && answeredAt <= slowSince
         if (!isOver && excess <= 0) continue
         excess -= unreadBytes
         excesses.set(network, ofAddress - unreadBytes)
-        cutOf(exchange, log, isOver ? '8 MiB of one address' : '64 MiB')
+        cutOf(answer, log, isOver ? '8 MiB of one address' : '64 MiB')
       }
     },
   }

@@ -1,6 +1,6 @@
 // A stranger with many connections, as a process of its own: each connection asks the open routes one after the other,
-// without end, or sends many requests ahead and reads nothing. Started by open-flood.ts with its targets as JSON. Writes how many answers it had when it is told to
-// end.
+// without end, or sends many requests ahead and reads nothing. Started by open-flood.ts with its targets as JSON.
+// Writes how many answers it had when it is told to end.
 
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'

@@ -239,8 +239,8 @@ async function mutants(report: Report, scene: Scene): Promise<void> {
       'control database',
       {
         file: 'management/access/session.ts',
-        from: 'const session = await findSession(digestOf(accessToken))',
-        to: 'const session = await findSession(digestOf(accessToken)).catch(() => undefined)',
+        from: 'const session = await findSession(digest)',
+        to: 'const session = await findSession(digest).catch(() => undefined)',
       },
     ],
   ]

@@ -24,7 +24,7 @@ import { startWorld, type World } from '../world/world.ts'
 import { PEOPLE } from '../world/world-file.ts'
 
 const isShort = process.argv.includes('--short')
-/** Only the part of dear requests, which takes longest and is a ratio, or only what they cost; the storms; the doors. */
+/** Only a part: dear requests, which take longest and are a ratio, or what they cost; the storms; the doors. */
 const isDear = ['--dear', '--costs'].some((flag) => process.argv.includes(flag))
 const isStorms = process.argv.includes('--storms')
 const isDoors = process.argv.includes('--doors')
