@@ -53,6 +53,7 @@ CREATE TABLE loci.databases (
     mem_tail integer DEFAULT 0 NOT NULL,
     mem_erased_at bigint DEFAULT 0 NOT NULL,
     prj_rows bigint DEFAULT 0 NOT NULL,
+    prj_held bigint DEFAULT 0 NOT NULL,
     prj_bytes bigint DEFAULT 0 NOT NULL,
     prj_set_a bigint DEFAULT 0 NOT NULL,
     prj_set_b bigint DEFAULT 0 NOT NULL,
@@ -113,7 +114,9 @@ CREATE TABLE loci.projections (
     is_pending boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
-    digest bytea NOT NULL
+    leaves_at timestamp with time zone,
+    digest bytea NOT NULL,
+    CONSTRAINT projections_check CHECK (((body IS NULL) = (leaves_at IS NOT NULL)))
 );
 
 ALTER TABLE ONLY loci.projections FORCE ROW LEVEL SECURITY;
@@ -237,6 +240,18 @@ CREATE TABLE loci.segments (
 ALTER TABLE ONLY loci.segments ALTER COLUMN body SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY loci.segments FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE loci.advice_passed (
+    instance_id text NOT NULL,
+    database text NOT NULL,
+    tool text NOT NULL COLLATE pg_catalog."C",
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    t bigint NOT NULL,
+    u bigint NOT NULL
+);
+
+ALTER TABLE ONLY loci.advice_passed FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE loci.advice_snapshots (
     instance_id text NOT NULL,
@@ -647,6 +662,9 @@ CREATE TABLE loci.verified (
 
 ALTER TABLE ONLY loci.verified FORCE ROW LEVEL SECURITY;
 
+ALTER TABLE ONLY loci.advice_passed
+    ADD CONSTRAINT advice_passed_pkey PRIMARY KEY (instance_id, database, tool);
+
 ALTER TABLE ONLY loci.advice_snapshots
     ADD CONSTRAINT advice_snapshots_pkey PRIMARY KEY (instance_id, database);
 
@@ -813,6 +831,8 @@ CREATE INDEX projections_expiring ON loci.projections USING btree (instance_id, 
 
 CREATE INDEX projections_folded ON loci.projections USING btree (instance_id, database, seq) WHERE ((class = 'tool_outcome'::text) OR (takes_back IS NOT NULL));
 
+CREATE INDEX projections_leaving ON loci.projections USING btree (instance_id, database, leaves_at) WHERE (leaves_at IS NOT NULL);
+
 CREATE INDEX projections_pending ON loci.projections USING btree (instance_id, database, seq) WHERE is_pending;
 
 CREATE INDEX projections_referring ON loci.projections USING btree (instance_id, database, task_class, seq) WHERE ((class = 'event'::text) AND (strpos(body, '"evidence_refs"'::text) > 0));
@@ -840,6 +860,8 @@ CREATE INDEX revocations_changed ON loci.revocations USING btree (change_seq);
 CREATE INDEX revocations_unreported ON loci.revocations USING btree (change_seq) WHERE ((origin = 'cell'::text) AND (reported_at IS NULL));
 
 CREATE INDEX slot_versions_by_value ON ONLY loci.slot_versions USING btree (value_mac, instance_id, database) WHERE (value_mac IS NOT NULL);
+
+ALTER TABLE loci.advice_passed ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.advice_snapshots ENABLE ROW LEVEL SECURITY;
 
@@ -870,6 +892,8 @@ ALTER TABLE loci.evictions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.idempotency ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY one_chain ON loci.audit USING ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text))) WITH CHECK ((chain = NULLIF(current_setting('loci.chain'::text, true), ''::text)));
+
+CREATE POLICY one_instance ON loci.advice_passed USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
 CREATE POLICY one_instance ON loci.advice_snapshots USING ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text))) WITH CHECK ((instance_id = NULLIF(current_setting('loci.instance'::text, true), ''::text)));
 
@@ -944,6 +968,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.records TO loci_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.entries TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.segments TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_passed TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.advice_snapshots TO loci_app;
 

@@ -108,6 +108,17 @@ begin
 end
 $$;
 
+-- What outcomes that have left had taken, as JSON: [[first seq, last seq, tool, t, u]]. Called by readPassed(): a
+-- replica that begins without a snapshot. No locks. Cost: a row for each tool.
+create or replace function loci.advice_passed_of(p_instance text, p_database text) returns text
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return (select json_agg(json_build_array(a.first_seq, a.last_seq, a.tool, a.t, a.u)) from loci.advice_passed a
+    where a.instance_id = p_instance and a.database = p_database);
+end
+$$;
+
 -- Stores a snapshot: the head, the tools that changed since the one numbered p_base (or all: p_is_whole) as [[place,
 -- name, length]] with their bytes one after the other, and the weights since. done; or moved: the database was made
 -- anew, something was erased, or the rows of other tools are not those of p_base, or of another version. Who comes
@@ -149,7 +160,7 @@ begin
     get diagnostics v_weights = row_count;
     v_bytes := (select coalesce(sum(octet_length(t.body) + octet_length(t.name) + 100), 0) from loci.advice_tools t
       where t.instance_id = p_instance and t.database = p_database);
-    -- What weights take is counted once, when they are written: they stay as long as their projection's row.
+    -- What weights take is counted once, when they are written: they stay as long as their projection's row (prj_pass).
     perform loci.add_totals(p_instance, 0, v_bytes + v_weights * 200 - coalesce(v_stored.bytes, 0));
     insert into loci.advice_snapshots as s (instance_id, database, seq, erased_at, head, bytes)
       values (p_instance, p_database, p_seq, p_erased_at, p_head, v_bytes)

@@ -20,7 +20,9 @@ after(async () => {
   await daemon?.[Symbol.asyncDispose]()
 })
 
-const TABLES = ['projections', 'databases', 'advice_snapshots', 'advice_tools', 'advice_weights', 'due']
+const TABLES = [
+  ...['projections', 'databases', 'advice_snapshots', 'advice_tools', 'advice_weights', 'advice_passed', 'due'],
+]
 const times = <T>(count: number, make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at))
 
 async function partnerOf(database: string) {

@@ -13,6 +13,7 @@ import { apply, type Ledger, type Told } from './fold/fold.ts'
 import { openSnapshot, takeSnapshot } from './fold/snapshot.ts'
 import { type AdviceState, emptyState } from './fold/state.ts'
 import { type Words, wordsOf } from './fold/words.ts'
+import { listPassed, type Passed, passUntil } from './passed.ts'
 import { scopeKeyOf } from './scope.ts'
 import { type NewWeight, readSnapshot, readTail, saveSnapshot, type Tail, type ToldRow } from './store.ts'
 
@@ -45,6 +46,8 @@ export interface Known {
   state: AdviceState
   /** By seq: what was told behind the stored snapshot. */
   ledger: Ledger
+  /** What is left of outcomes whose projections have left, by their numbers; none where a snapshot has it. */
+  passed: Passed[]
   /** What the ledger has let go of, because a snapshot had it: up to this number. */
   stored: number
   /** The snapshot whose rows hold for the tools that have not changed; null: none. */
@@ -191,7 +194,13 @@ export function readBy({ steps, opened }: Work): { rows: number; bytes: number }
 function unknown(): Known {
   const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null }
   const idle = { bytes: 0, folding: null, unpaid: 0, completeAt: Number.POSITIVE_INFINITY }
-  const made = { state: emptyState(), ledger: new Map(), catalogues: new Map(), evidence: new KeptEvidence() }
+  const made = {
+    state: emptyState(),
+    ledger: new Map(),
+    catalogues: new Map(),
+    evidence: new KeptEvidence(),
+    passed: [],
+  }
   return { ...empty, ...idle, ...made }
 }
 
@@ -199,7 +208,7 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
   const stored = await readSnapshot(sql, place)
   // Of another moment: what an erased outcome had added is still in it.
   const state = stored?.erasedAt === erasedAt ? await inTurns(openSnapshot(stored.head, stored.tools)) : null
-  if (!stored || !state) return { ...unknown(), life, erasedAt }
+  if (!stored || !state) return { ...unknown(), life, erasedAt, passed: await listPassed(sql, place) }
   const unpaid = stored.tools.reduce((sum, { bytes }) => sum + bytes.length, 0)
   return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq, unpaid }
 }
@@ -244,6 +253,7 @@ async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolea
     await turn()
     const [seq, , , , , tools, takesBack, isVoid, weights, shown] = row
     if (seq <= known.seq) continue
+    passUntil(state, known.passed, seq)
     const target = String(takesBack)
     if (takesBack !== null && !ledger.has(target)) {
       const entry = before.get(takesBack)
@@ -261,6 +271,7 @@ async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolea
     known.seq = seq
     known.through = Math.max(known.through, seq)
   }
+  if (!tail.isCut) passUntil(state, known.passed, Number.POSITIVE_INFINITY)
   if (known.seq === told.at(-1)?.[0]) known.mark = tail.lastMark
   // What a snapshot of this lineage has is stored with it.
   const isOwn = snapshotErasedAt === erasedAt && erasedAt === known.erasedAt

@@ -134,6 +134,20 @@ export async function readSnapshot(sql: Sql, { instanceId, database }: Due): Pro
   return { seq: first.seq, erasedAt: first.erasedAt, head: Buffer.from(first.head, 'base64'), tools }
 }
 
+/** What outcomes of a tool took whose projections have left: the numbers of the first and the last of them. */
+export type PassedRow = [firstSeq: number, lastSeq: number, tool: string, t: number, u: number]
+
+export async function readPassed(sql: Sql, { instanceId, database }: Due): Promise<PassedRow[]> {
+  const { rows } = await sql
+    .query<{ passed: string | null }>({
+      name: 'advice_passed_of',
+      text: 'select loci.advice_passed_of($1, $2) as passed',
+      values: [instanceId, database],
+    })
+    .catch(unreadable)
+  return JSON.parse(rows[0]?.passed ?? '[]') as PassedRow[]
+}
+
 /** What one outcome added, as it is stored. */
 export type NewWeight = [
   seq: number,

@@ -9,6 +9,7 @@ import { type TestAuthority, type TestInstance, testAuthority } from '../testing
 import { fullConsistency } from '../testing/consistency.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
+import { heldBy } from '../testing/held.ts'
 
 let daemon: TestDaemon
 let authority: TestAuthority
@@ -31,35 +32,14 @@ const PLACES = ['depot', 'attic', 'yard', 'office']
 /** More than a hundred beyond the history that is kept: then the oldest leave. */
 const CYCLES = { pruned: 115, indexed: 40, small: 40, crowded: 40 }
 
-/** Of one moment. Each kind of row by what its own functions count for it, every row one by one. */
-const HELD = `select
-    (select coalesce(sum(t.records), 0)::int from loci.instance_totals t where t.instance_id = $1) as records,
-    (select coalesce(sum(t.bytes), 0)::int from loci.instance_totals t where t.instance_id = $1) as bytes,
-    (select count(*)::int from loci.records r where r.instance_id = $1)
-      + (select count(*)::int from loci.projections p where p.instance_id = $1) as "recordsHeld",
-    (select coalesce(sum(b), 0)::int from (
-      select loci.record_bytes(r) as b from loci.records r where r.instance_id = $1
-      union all select octet_length(s.body) from loci.segments s where s.instance_id = $1
-      union all select 100 from loci.contexts c where c.instance_id = $1
-      union all select 150 from loci.tombstones t where t.instance_id = $1
-      union all select octet_length(s.key) + octet_length(s.text) + octet_length(s.meta) from loci.working_memory w, loci.wm_slots(w) s
-        where w.instance_id = $1
-      union all select 150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) from loci.slot_versions v
-        where v.instance_id = $1
-      union all select 150 + 2 * octet_length(e.key) + octet_length(e.why) from loci.evictions e where e.instance_id = $1
-      union all select loci.cycle_bytes(c) from loci.cycles c where c.instance_id = $1
-      union all select octet_length(d.body) + 150 from loci.cycle_decisions d where d.instance_id = $1
-      union all select loci.prj_bytes(p) from loci.projections p where p.instance_id = $1
-      union all select octet_length(c.sent) + 100 from loci.configs c where c.instance_id = $1) held) as "bytesHeld"`
-
 // Mutants: cycle_append with a byte less, or without the bytes of its document or of its contexts; cycle_commit without
 // its records; cycle_prune, cycle_erase, wm_erase or prj_take_in that leave the bytes; mem_present that counts nothing.
 test('totals are what the tables hold while cycles store, supersede, evict, expire, erase and prune', async () => {
   const own = await authority.addInstance()
   const held = async () => {
-    const [row] = await daemon.sql<Record<'records' | 'bytes' | 'recordsHeld' | 'bytesHeld', number>>(HELD, [own.svc])
-    assert.deepEqual([row?.records, row?.bytes], [row?.recordsHeld, row?.bytesHeld])
-    return row?.bytes ?? 0
+    const { counted, held } = await heldBy(daemon, own.svc)
+    assert.deepEqual(counted, held)
+    return held.bytes
   }
   const minds = await Promise.all(Object.keys(CYCLES).map((name, seed) => mindOf(own, name, seed + 1)))
   let isOver = false

@@ -1,12 +1,13 @@
 -- serves: 0003
 -- functions: 4b3da7f4eb12409e3b6cc293d827fb3154532409f1f23de5770d2870e719656a
 
--- Of the projections of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
--- changed since, and the number at which they were last read whole and found intact. How many of them take back
--- something that has not arrived; how many events no cycle has taken in; and the number at which content of an outcome
--- was last erased: what was computed from outcomes before it is to be computed again.
+-- Of the projections of a database: how many, how many of them have content, their bytes, their digests combined by
+-- xor, whether a damaged one was changed since, and the number at which they were last read whole and found intact. How
+-- many of them take back something that has not arrived; how many events no cycle has taken in; and the number at which
+-- content of an outcome was last erased: what was computed from outcomes before it is to be computed again.
 alter table loci.databases
   add column prj_rows bigint not null default 0,
+  add column prj_held bigint not null default 0,
   add column prj_bytes bigint not null default 0,
   add column prj_set_a bigint not null default 0,
   add column prj_set_b bigint not null default 0,
@@ -45,9 +46,12 @@ create table loci.projections (
   is_pending boolean not null,
   created_at timestamptz not null,
   expires_at timestamptz,
+  -- When the row goes, or is looked at again; null while it has content.
+  leaves_at timestamptz,
   -- Over every other column (loci.prj_digest).
   digest bytea not null,
-  primary key (instance_id, database, seq)
+  primary key (instance_id, database, seq),
+  check ((body is null) = (leaves_at is not null))
 );
 create unique index projections_by_key on loci.projections (instance_id, database, key_mac);
 create unique index projections_by_id on loci.projections (instance_id, database, partner, id);
@@ -64,6 +68,7 @@ create index projections_by_record on loci.projections (instance_id, database, r
 create index projections_by_said on loci.projections (said_mac, instance_id, database, seq) where said_mac is not null;
 create index projections_by_intent on loci.projections (intent_mac, instance_id, database, seq) where intent_mac is not null;
 create index projections_expiring on loci.projections (instance_id, database, expires_at) where expires_at is not null;
+create index projections_leaving on loci.projections (instance_id, database, leaves_at) where leaves_at is not null;
 
 alter table loci.projections enable row level security;
 alter table loci.projections force row level security;

@@ -51,11 +51,24 @@ create table loci.advice_weights (
 );
 create index advice_weights_by_tool on loci.advice_weights (instance_id, database, task_class, tool, seq, place);
 
+-- What is left of outcomes whose projections have left, for each tool: the numbers of the first and the last of them,
+-- and the time that they took. They add nothing; a fold from the beginning passes them as time.
+create table loci.advice_passed (
+  instance_id text not null,
+  database text not null,
+  tool text collate "C" not null,
+  first_seq bigint not null,
+  last_seq bigint not null,
+  t bigint not null,
+  u bigint not null,
+  primary key (instance_id, database, tool)
+);
+
 do $$
 declare
   v_table text;
 begin
-  foreach v_table in array array['advice_snapshots', 'advice_tools', 'advice_weights'] loop
+  foreach v_table in array array['advice_snapshots', 'advice_tools', 'advice_weights', 'advice_passed'] loop
     execute format('alter table loci.%I enable row level security', v_table);
     execute format('alter table loci.%I force row level security', v_table);
     execute format($policy$create policy one_instance on loci.%I
@@ -65,4 +78,4 @@ begin
 end
 $$;
 
-grant select, insert, update, delete on loci.advice_snapshots, loci.advice_tools, loci.advice_weights to loci_app;
+grant select, insert, update, delete on loci.advice_snapshots, loci.advice_tools, loci.advice_weights, loci.advice_passed to loci_app;

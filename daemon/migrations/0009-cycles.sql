@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 178ca4b2caa331faec3bbeb788e810309ddbd70e423e5cb99bf4aab342467247
+-- functions: 6f6aca30d7cb290a7680388b1f529a43e9798a4facf460284aa474f7e1a0bad7
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

@@ -39,7 +39,7 @@ test('projections of several databases that share a call are numbered in each, a
     const second = await commit(told('b', 'a1'), told('a', 'a2'), told('b', 'b4'), told('a', 'a4'))
     assert.deepEqual(second, [['done 4'], ['duplicate 2'], ['done 5'], ['done 4']])
     const { rows } = await owner.query({
-      text: `select h.name, h.prj_rows = count(*) and h.prj_bytes = sum(loci.prj_bytes(p)) and h.prj_set_a = bit_xor(loci.digest_part(p.digest, 1))
+      text: `select h.name, h.prj_rows = count(*) and h.prj_bytes = sum(loci.prj_bytes(p)) and h.prj_held = count(p.body) and h.prj_set_a = bit_xor(loci.digest_part(p.digest, 1))
           and h.seq = max(p.seq) and bool_and(p.digest = loci.prj_digest(p)) as fits, count(*)
         from loci.databases h join loci.projections p on p.instance_id = h.instance_id and p.database = h.name group by h.instance_id, h.name
         order by h.name`,

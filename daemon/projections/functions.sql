@@ -15,7 +15,7 @@ $$;
 -- Stored bytes as they are: see entry_digest. Whatever can have any length has it in front.
 create or replace function loci.prj_digest_of(p_instance text, p_database text, p_partner text, p_class text, p_seq bigint, p_id text,
   p_key_mac bytea, p_content_mac bytea, p_task_class text, p_target text, p_takes_back bigint, p_taken_by bigint, p_record_id text,
-  p_is_pending boolean, p_created timestamptz, p_expires timestamptz, p_body text, p_said bytea, p_intent bytea)
+  p_is_pending boolean, p_created timestamptz, p_expires timestamptz, p_leaves timestamptz, p_body text, p_said bytea, p_intent bytea)
 returns bytea language sql stable parallel safe as $$
   select sha256(textsend(p_instance || E'\x1f' || p_database || E'\x1f' || p_partner || E'\x1f' || p_class || E'\x1f') || int8send(p_seq)
     || int4send(octet_length(p_id)) || textsend(p_id) || p_key_mac || p_content_mac
@@ -24,13 +24,20 @@ returns bytea language sql stable parallel safe as $$
     || coalesce(int8send(p_takes_back), '\xff'::bytea) || coalesce(int8send(p_taken_by), '\xff'::bytea)
     || coalesce(int4send(octet_length(p_record_id)) || textsend(p_record_id), '\xff'::bytea) || boolsend(p_is_pending)
     || timestamptz_send(p_created) || coalesce('\x01'::bytea || timestamptz_send(p_expires), '\x00'::bytea)
+    || coalesce('\x01'::bytea || timestamptz_send(p_leaves), '\x00'::bytea)
     || coalesce('\x01'::bytea || p_said, '\x00'::bytea) || coalesce('\x01'::bytea || p_intent, '\x00'::bytea)
     || coalesce('\x01'::bytea || textsend(p_body), '\x00'::bytea))
 $$;
 
 create or replace function loci.prj_digest(p loci.projections) returns bytea language sql stable parallel safe as $$
   select loci.prj_digest_of(p.instance_id, p.database, p.partner, p.class, p.seq, p.id, p.key_mac, p.content_mac, p.task_class, p.target,
-    p.takes_back, p.taken_by, p.record_id, p.is_pending, p.created_at, p.expires_at, p.body, p.said_mac, p.intent_mac)
+    p.takes_back, p.taken_by, p.record_id, p.is_pending, p.created_at, p.expires_at, p.leaves_at, p.body, p.said_mac, p.intent_mac)
+$$;
+
+-- When a projection leaves that is without content from p_at on: 30 days later, by the full hour, so that what goes one
+-- by one leaves together.
+create or replace function loci.prj_leaves(p_at timestamptz) returns timestamptz language sql stable parallel safe as $$
+  select date_trunc('hour', p_at) + interval '30 days 1 hour'
 $$;
 
 -- Does a projection fit its digest, and is it of this database? Sizes first: see is_intact.
@@ -62,6 +69,7 @@ declare
   v_head loci.databases := p_head;
 begin
   v_head.prj_rows := v_head.prj_rows + p_sign;
+  v_head.prj_held := v_head.prj_held + p_sign * (p.body is not null)::int;
   v_head.prj_bytes := v_head.prj_bytes + p_sign * loci.prj_bytes(p);
   v_head.prj_set_a := v_head.prj_set_a # loci.digest_part(p.digest, 1);
   v_head.prj_set_b := v_head.prj_set_b # loci.digest_part(p.digest, 9);
@@ -98,7 +106,7 @@ begin
   end if;
   v_new.digest := loci.prj_digest(v_new);
   update loci.projections p set body = v_new.body, said_mac = v_new.said_mac, intent_mac = v_new.intent_mac, takes_back = v_new.takes_back, taken_by = v_new.taken_by, record_id = v_new.record_id,
-      is_pending = v_new.is_pending, expires_at = v_new.expires_at, digest = v_new.digest
+      is_pending = v_new.is_pending, expires_at = v_new.expires_at, leaves_at = v_new.leaves_at, digest = v_new.digest
     where p.ctid = (select o.ctid from loci.projections o where o.instance_id = p_head.instance_id and o.database = p_head.name
       and o.seq >= v_new.seq and o.seq <= v_new.seq order by o.seq limit 1);
   return loci.prj_count(loci.prj_count(p_head, p_old, -1), v_new, 1);
@@ -106,16 +114,16 @@ end
 $$;
 comment on function loci.prj_replace is 'without enter_database: called by functions that have entered';
 
--- Writes back the head of a database whose projections have changed, and the totals of its instance. Called by every
--- function that writes projections. Locks: totals.
+-- Writes back the head of a database whose projections have changed, and the totals of its instance: without content a
+-- projection is bytes, and no record. Called by every function that writes projections. Locks: totals.
 create or replace function loci.prj_save_head(p_before loci.databases, p_head loci.databases) returns void
 language plpgsql as $$
 begin
-  update loci.databases h set seq = p_head.seq, prj_rows = p_head.prj_rows, prj_bytes = p_head.prj_bytes, prj_set_a = p_head.prj_set_a,
+  update loci.databases h set seq = p_head.seq, prj_rows = p_head.prj_rows, prj_held = p_head.prj_held, prj_bytes = p_head.prj_bytes, prj_set_a = p_head.prj_set_a,
       prj_set_b = p_head.prj_set_b, prj_unsettled = p_head.prj_unsettled, prj_awaited = p_head.prj_awaited,
       prj_pending = p_head.prj_pending, prj_erased_at = p_head.prj_erased_at, prj_folded = p_head.prj_folded
     where h.instance_id = p_head.instance_id and h.name = p_head.name;
-  perform loci.add_totals(p_head.instance_id, p_head.prj_rows - p_before.prj_rows, p_head.prj_bytes - p_before.prj_bytes);
+  perform loci.add_totals(p_head.instance_id, p_head.prj_held - p_before.prj_held, p_head.prj_bytes - p_before.prj_bytes);
 end
 $$;
 comment on function loci.prj_save_head is 'without enter_database: called by functions that have entered';
@@ -193,6 +201,7 @@ language plpgsql as $$
 #variable_conflict use_column
 declare
   v_rows bigint;
+  v_held bigint;
   v_bytes bigint;
   v_a bigint;
   v_b bigint;
@@ -200,32 +209,33 @@ begin
   begin
     with made as (
       insert into loci.projections as p (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, said_mac,
-        intent_mac, is_pending, created_at, expires_at, digest)
-      select p_instance, p_name, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.said, w.intent, w.class = 'event', p_now, w.expires_at,
+        intent_mac, is_pending, created_at, expires_at, leaves_at, digest)
+      select p_instance, p_name, w.seq, w.partner, w.id, w.class, w.key, w.content, w.task_class, w.body, w.said, w.intent, w.class = 'event', p_now, w.expires_at, w.leaves_at,
         loci.prj_digest_of(p_instance, p_name, w.partner, w.class, w.seq, w.id, w.key, w.content, w.task_class, null, null, null, null,
-          w.class = 'event', p_now, w.expires_at, w.body, w.said, w.intent)
+          w.class = 'event', p_now, w.expires_at, w.leaves_at, w.body, w.said, w.intent)
       from (
         -- In the order of the arrays.
         select p_seq + row_number() over () as seq, a.partner, a.id, a.class, decode(a.key, 'hex') as key, decode(a.content, 'hex') as content,
           a.task_class, a.body, decode(a.said, 'hex') as said, decode(a.intent, 'hex') as intent,
-          case when a.body is not null then date_trunc('milliseconds', p_now + a.ttl_ms * interval '1 millisecond') end as expires_at
+          case when a.body is not null then date_trunc('milliseconds', p_now + a.ttl_ms * interval '1 millisecond') end as expires_at,
+          case when a.body is null then loci.prj_leaves(p_now) end as leaves_at
         from unnest(p_database, p_partner, p_id, p_class, p_key, p_content, p_task_class, p_body, p_said, p_intent, p_ttl_ms)
           as a(database, partner, id, class, key, content, task_class, body, said, intent, ttl_ms) where a.database = p_name
       ) w
-      returning p.class, p.digest, loci.prj_bytes_of(p.body, p.id, null, p.task_class) as bytes
+      returning p.class, p.digest, p.leaves_at, loci.prj_bytes_of(p.body, p.id, null, p.task_class) as bytes
     )
-    select count(*), sum(m.bytes), bit_xor(loci.digest_part(m.digest, 1)), bit_xor(loci.digest_part(m.digest, 9)),
+    select count(*), count(*) filter (where m.leaves_at is null), sum(m.bytes), bit_xor(loci.digest_part(m.digest, 1)), bit_xor(loci.digest_part(m.digest, 9)),
       count(*) filter (where m.class = 'event'), count(*) filter (where m.class = 'tool_outcome')
-      into v_rows, v_bytes, v_a, v_b, pending, folded from made m;
+      into v_rows, v_held, v_bytes, v_a, v_b, pending, folded from made m;
   exception when unique_violation then
     is_done := false;
     return;
   end;
-  update loci.databases h set seq = h.seq + v_rows, prj_rows = h.prj_rows + v_rows, prj_bytes = h.prj_bytes + v_bytes,
+  update loci.databases h set seq = h.seq + v_rows, prj_rows = h.prj_rows + v_rows, prj_held = h.prj_held + v_held, prj_bytes = h.prj_bytes + v_bytes,
       prj_set_a = h.prj_set_a # v_a, prj_set_b = h.prj_set_b # v_b, prj_pending = h.prj_pending + prj_write_plain.pending,
       prj_folded = h.prj_folded + prj_write_plain.folded
     where h.instance_id = p_instance and h.name = p_name;
-  perform loci.add_totals(p_instance, v_rows, v_bytes);
+  perform loci.add_totals(p_instance, v_held, v_bytes);
   is_done := true;
 end
 $$;
@@ -260,6 +270,9 @@ begin
   if p_ttl_ms is not null then
     v_soonest := (select min(v_now + t * interval '1 millisecond') from unnest(p_ttl_ms) t);
   end if;
+  if p_body is null or array_position(p_body, null) is not null then
+    v_soonest := least(v_soonest, loci.prj_leaves(v_now));
+  end if;
   for v_entered in
     select e.outcome, e.head, array_positions(p_database, e.name) as items
     from loci.enter_database(p_instance, p_database, p_database, p_databases_max) e
@@ -289,6 +302,7 @@ begin
         v_new.said_mac := decode(p_said[ord], 'hex'); v_new.intent_mac := decode(p_intent[ord], 'hex');
         v_new.created_at := v_now;
         v_new.expires_at := case when p_body[ord] is not null then date_trunc('milliseconds', v_now + p_ttl_ms[ord] * interval '1 millisecond') end;
+        v_new.leaves_at := case when p_body[ord] is null then loci.prj_leaves(v_now + coalesce(p_ttl_ms[ord], 0) * interval '1 millisecond') end;
         select * into v_done from loci.prj_insert(v_head, v_new, p_is_given[ord], p_is_full[ord]);
         v_head := v_done.head; outcome := v_done.outcome; id := (v_done.projection).id; seq := (v_done.projection).seq;
         if outcome = 'done' and (v_done.withdrawn is not null or (v_done.projection).record_id is not null) then
@@ -357,9 +371,9 @@ end
 $$;
 comment on function loci.prj_remember is 'without enter_database: called with the head that prj_write has entered';
 
--- What a write makes due: the erasure of content whose time ends, a cycle once as many events wait as the configuration
--- says, and a snapshot of advice with every 256th outcome. Called by prj_write. Locks: the due rows. Cost: one
--- read of the configuration where events came.
+-- What a write makes due: the erasure of content whose time ends, or the end of a row without content; a cycle once as
+-- many events wait as the configuration says; and a snapshot of advice with every 256th outcome. Called by prj_write.
+-- Locks: the due rows. Cost: one read of the configuration where events came.
 create or replace function loci.prj_put_due(p_before loci.databases, p_head loci.databases, p_soonest timestamptz) returns void
 language plpgsql as $$
 declare

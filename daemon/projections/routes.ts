@@ -144,7 +144,8 @@ function roomOf(projections: NewProjection[]): { records: number; bytes: number 
   const sizeOf = ({ body, record }: NewProjection) =>
     ROW_BYTES + Buffer.byteLength(body ?? '') + (record ? recordBytes(record) : 0)
   return {
-    records: projections.length + projections.filter(({ record }) => record !== null).length,
+    // What is remembered is a record of memory, and its projection bytes; so is a retraction.
+    records: projections.filter(({ body, record }) => body !== null || record !== null).length,
     bytes: projections.reduce((sum, one) => sum + sizeOf(one), 0),
   }
 }

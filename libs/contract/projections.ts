@@ -26,7 +26,9 @@ export const projection = z
   .object({
     projection_id: name.optional().meta({ description: 'Made by loci when it is left out.' }),
     projection_class: z.enum(PROJECTION_CLASSES),
-    source_event_id: name.meta({ description: 'With partner and class the key of a repeat.' }),
+    source_event_id: name.meta({
+      description: 'With partner and class the key of a repeat, which is known until 30 days after its content went.',
+    }),
     source_system: name.optional(),
     occurred_at: moment.optional(),
     run_id: name.optional(),
@@ -48,7 +50,10 @@ export const projection = z
         'The projectionId of the same partner that is taken back, also one that has not arrived yet. A retraction without it takes back nothing.',
     }),
     confidence: z.number().min(0).max(1).optional(),
-    ttl_ms: z.int().min(1).max(TTL_MS_MAX).optional().meta({ description: 'Then its content is erased.' }),
+    ttl_ms: z.int().min(1).max(TTL_MS_MAX).optional().meta({
+      description:
+        'Then its content is erased, and 30 days later the projection is forgotten: its repeat is a new one.',
+    }),
   })
   .meta({ id: 'Projection' })
 export type Projection = z.infer<typeof projection>

@@ -77,11 +77,11 @@ async function disagreeingHeads(postgres: Throwaway): Promise<string[]> {
   const rows = await runSql<{ id: string; wrong: string }>(
     postgres.adminUrl('loci_cell'),
     `select h.instance_id || ' ' || h.name as id, concat_ws(', ',
-        case when h.prj_rows <> p.rows or h.prj_bytes <> p.bytes then 'counts' end,
+        case when h.prj_rows <> p.rows or h.prj_held <> p.held or h.prj_bytes <> p.bytes then 'counts' end,
         case when h.prj_set_a <> p.a or h.prj_set_b <> p.b then 'set sums' end,
         case when h.prj_pending <> p.pending then 'pending' end, case when p.damaged > 0 then 'digests' end,
         case when h.prj_awaited <> p.awaited then 'awaited' end) as wrong
-      from loci.databases h, lateral (select count(*) as rows, coalesce(sum(loci.prj_bytes(p)), 0) as bytes,
+      from loci.databases h, lateral (select count(*) as rows, count(p.body) as held, coalesce(sum(loci.prj_bytes(p)), 0) as bytes,
           coalesce(bit_xor(loci.digest_part(p.digest, 1)), 0) as a, coalesce(bit_xor(loci.digest_part(p.digest, 9)), 0) as b,
           count(*) filter (where p.is_pending) as pending, count(*) filter (where p.digest <> loci.prj_digest(p)) as damaged,
           count(*) filter (where p.target is not null and p.takes_back is null and not exists (select from loci.projections t

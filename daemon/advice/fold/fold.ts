@@ -113,6 +113,16 @@ export function apply(state: AdviceState, told: Told, ledger: Ledger): number {
   return steps
 }
 
+/** Time that passed: an outcome that adds nothing any more and has left. Numbers only rise. */
+export function pass(state: AdviceState, { tool: name, t, u }: { tool: string; t: number; u: number }): void {
+  if (state.tools.length >= TOOLS_MAX && !state.byName.has(name)) return
+  const k = requireTool(state, name)
+  const tool = state.tools[k] as Tool
+  state.t = Math.max(state.t, t)
+  tool.u = Math.max(tool.u, u)
+  state.changed.add(k)
+}
+
 /**
  * A failure is shared between a tool that was chosen for a task that it does not fit, and one that does not work: `fit`
  * is how likely the text alone would have chosen it. A tool that is down already is not blamed in full.

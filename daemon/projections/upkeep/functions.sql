@@ -1,4 +1,5 @@
--- What becomes of projections once they are stored: cycles take events in, and content whose time is over is erased.
+-- What becomes of projections once they are stored: cycles take events in, content whose time is over is erased, and
+-- what has been without content for 30 days leaves.
 
 -- Events that no cycle has taken in, the oldest first, without damaged ones: as many as have p_bytes_max, and at least
 -- one. Called by listPending(). No locks. Cost: one index range, every row in full.
@@ -79,14 +80,14 @@ end
 $$;
 comment on function loci.prj_take_in is 'without enter_database: called by functions that have entered';
 
--- Erases the content of projections whose time is over, at most p_limit of them, and puts the next time on the list. An
--- outcome whose words are gone can no longer be taken off what was computed from it, so the head says since when that
--- is to be computed again: with the weights that are stored, and it as time that adds nothing. p_unsaved: what becomes
--- of outcomes while there are some whose weights are not stored: wait; those that have theirs do not (behind: what came
--- since a snapshot was stored for this comes behind the erasure); or lose them. unsaved: some wait; more: the limit was
--- reached; or done. One that does not fit its digest stays, and is left for ten minutes. Called by eraseExpired(), due
--- kind `projections`. Locks: the head, rows, the due row, totals. Cost: two writes for each, and two reads by keys
--- where outcomes are among them.
+-- Erases the content of projections whose time is over, and lets go of those that have been without content long
+-- enough, at most p_limit of each, and puts the next time on the list. An outcome whose words are gone can no longer be
+-- taken off what was computed from it, so the head says since when that is to be computed again: with the weights that
+-- are stored, and it as time that adds nothing. p_unsaved: what becomes of outcomes while there are some whose weights
+-- are not stored: wait; those that have theirs do not (behind: what came since a snapshot was stored for this comes
+-- behind the erasure); or lose them. unsaved: some wait; more: the limit was reached; or done. One that does not fit
+-- its digest stays, and is left for ten minutes. Called by eraseExpired(), due kind `projections`. Locks: the head,
+-- rows, the due row, totals. Cost: two writes for each, and two reads by keys where outcomes are among them.
 create or replace function loci.prj_expire(p_instance text, p_database text, p_limit int, p_unsaved text) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
@@ -115,6 +116,7 @@ begin
         end if;
       end if;
       v_new := v_old; v_new.body := null; v_new.expires_at := null; v_new.is_pending := false; v_new.said_mac := null; v_new.intent_mac := null;
+      v_new.leaves_at := loci.prj_leaves(v_now);
       v_left := loci.prj_replace(v_head, v_old, v_new);
       if v_old.class = 'tool_outcome' and v_left is distinct from v_head then
         v_left.seq := v_left.seq + 1;
@@ -122,14 +124,18 @@ begin
       end if;
       v_head := v_left;
     end loop;
+    v_head := loci.prj_let_go(v_head, v_now, p_limit);
     if v_head is distinct from v_entered.head then
       perform loci.prj_save_head(v_entered.head, v_head);
       if v_head.prj_erased_at > (v_entered.head).prj_erased_at then
         perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
       end if;
     end if;
-    select p.expires_at into v_next from loci.projections p where p.instance_id = p_instance and p.database = p_database
-      and p.expires_at is not null order by p.expires_at limit 1;
+    v_next := least(
+      (select p.expires_at from loci.projections p where p.instance_id = p_instance and p.database = p_database
+        and p.expires_at is not null order by p.expires_at limit 1),
+      (select p.leaves_at from loci.projections p where p.instance_id = p_instance and p.database = p_database
+        and p.leaves_at is not null order by p.leaves_at limit 1));
   end if;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'projections';
@@ -142,6 +148,88 @@ begin
   return case when v_waits then 'unsaved' when v_next <= v_now and v_head is distinct from v_entered.head then 'more' else 'done' end;
 end
 $$;
+
+-- Removes projections that have been without content for 30 days, at most p_limit of them. One whose record is there,
+-- or whose target is, stays as long again: who takes the record back names it, and the target would count again without
+-- it. A retraction that is left over of what leaves awaits it again. What the outcomes among them had added is gone
+-- already, and the time that they took is kept (prj_pass); the state of advice is begun again without them. Answers the
+-- head, which the caller writes. Called by prj_expire, which has entered. Locks: rows, totals. Cost: four reads by
+-- indexes and a write for each.
+create or replace function loci.prj_let_go(p_head loci.databases, p_now timestamptz, p_limit int) returns loci.databases
+language plpgsql as $$
+declare
+  v_head loci.databases := p_head;
+  v_old loci.projections;
+  v_new loci.projections;
+  v_folded bigint[] := '{}';
+begin
+  for v_old in select * from loci.projections p where p.instance_id = p_head.instance_id and p.database = p_head.name
+    and p.leaves_at <= p_now order by p.leaves_at limit p_limit
+  loop
+    continue when not loci.prj_is_intact(v_old, p_head.instance_id, p_head.name);
+    if loci.prj_is_needed(v_old) then
+      v_new := v_old; v_new.leaves_at := loci.prj_leaves(p_now);
+      v_head := loci.prj_replace(v_head, v_old, v_new);
+      continue;
+    end if;
+    delete from loci.projections p where p.instance_id = v_old.instance_id and p.database = v_old.database and p.seq = v_old.seq;
+    v_head := loci.prj_count(v_head, v_old, -1);
+    v_head.prj_awaited := v_head.prj_awaited - loci.prj_is_awaiting(v_old)::int + (select count(*) from loci.projections p
+      where p.instance_id = v_old.instance_id and p.database = v_old.database and p.partner = v_old.partner and p.target = v_old.id
+      and p.takes_back is null);
+    if v_old.class = 'tool_outcome' or v_old.takes_back is not null then
+      v_folded := v_folded || v_old.seq;
+    end if;
+  end loop;
+  if cardinality(v_folded) > 0 then
+    perform loci.prj_pass(p_head.instance_id, p_head.name, v_folded);
+    v_head.seq := v_head.seq + 1; v_head.prj_erased_at := v_head.seq;
+  end if;
+  return v_head;
+end
+$$;
+comment on function loci.prj_let_go is 'without enter_database: called by functions that have entered';
+
+-- Is there something of which this projection is to be known: its record, or what it takes back? Called by prj_let_go.
+-- Cost: two reads by primary keys.
+create or replace function loci.prj_is_needed(p loci.projections) returns boolean language plpgsql stable as $$
+begin
+  return exists (select from loci.records r where r.instance_id = p.instance_id and r.database = p.database and r.id = p.record_id)
+    or exists (select from loci.projections t where t.instance_id = p.instance_id and t.database = p.database and t.seq = p.takes_back);
+end
+$$;
+
+-- Does it take back what is not there? Called by prj_let_go. Cost: one read of an index.
+create or replace function loci.prj_is_awaiting(p loci.projections) returns boolean language plpgsql stable as $$
+begin
+  return p.target is not null and p.takes_back is null and not exists (select from loci.projections t
+    where t.instance_id = p.instance_id and t.database = p.database and t.partner = p.partner and t.id = p.target);
+end
+$$;
+
+-- Removes what was stored of outcomes that leave. They add nothing any more; the time that they took, and that there is
+-- such a tool, stays in one row for each tool, so that a state that is folded from the beginning is the same. Called by
+-- prj_let_go. Locks: rows, totals. Cost: one write for each weight and each tool.
+create or replace function loci.prj_pass(p_instance text, p_database text, p_seqs bigint[]) returns void language plpgsql as $$
+declare
+  v_gone bigint;
+  v_new bigint;
+begin
+  with gone as (
+    delete from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database and w.seq = any (p_seqs)
+      returning w.tool, w.seq, w.t, w.u
+  ), passed as (
+    insert into loci.advice_passed as a (instance_id, database, tool, first_seq, last_seq, t, u)
+      select p_instance, p_database, g.tool, min(g.seq), max(g.seq), max(g.t), max(g.u) from gone g group by g.tool
+      on conflict (instance_id, database, tool) do update set first_seq = least(a.first_seq, excluded.first_seq),
+        last_seq = greatest(a.last_seq, excluded.last_seq), t = greatest(a.t, excluded.t), u = greatest(a.u, excluded.u)
+      returning case when a.xmax = 0 then octet_length(a.tool) + 100 else 0 end as bytes
+  )
+  select (select count(*) from gone), (select coalesce(sum(bytes), 0) from passed) into v_gone, v_new;
+  perform loci.add_totals(p_instance, 0, v_new - v_gone * 200);
+end
+$$;
+comment on function loci.prj_pass is 'without enter_database: called by functions that have entered';
 
 -- Up to which number outcomes may be erased: that of the snapshot, with which their weights are stored; none where an
 -- outcome came since, unless p_is_behind. Called by prj_expire. No locks. Cost: two reads by keys.
@@ -189,7 +277,8 @@ begin
     if v_new.intent_mac = p_mac then
       v_new.body := case when v_old.class = 'event' then (v_new.body::jsonb - 'task_intent')::text end; v_new.intent_mac := null;
       if v_old.class <> 'event' then
-        v_new.said_mac := null; v_new.expires_at := null; v_head.seq := v_head.seq + 1; v_head.prj_erased_at := v_head.seq;
+        v_new.said_mac := null; v_new.expires_at := null; v_new.leaves_at := loci.prj_leaves(clock_timestamp());
+        v_head.seq := v_head.seq + 1; v_head.prj_erased_at := v_head.seq;
       end if;
     end if;
     v_head := loci.prj_replace(v_head, v_old, v_new);
@@ -197,6 +286,7 @@ begin
   perform loci.prj_save_head(v_before, v_head);
   if v_head.prj_erased_at > v_before.prj_erased_at then
     perform loci.put_due(p_instance, p_database, 'advice', clock_timestamp());
+    perform loci.put_due(p_instance, p_database, 'projections', loci.prj_leaves(clock_timestamp()));
   end if;
   last := case when hits = p_limit then v_seqs[hits] end;
 end
