@@ -7,6 +7,7 @@ import { createLastUses } from '@loci/chassis/last-uses.ts'
 import { overloaded } from '@loci/chassis/limiter.ts'
 import { documentRoutes, probeRoutes } from '@loci/chassis/probes.ts'
 import type { Route } from '@loci/chassis/route.ts'
+import { createSealer } from '@loci/chassis/sealing.ts'
 import { type AppOptions, createChassis, serve } from '@loci/chassis/serve.ts'
 import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
@@ -224,7 +225,10 @@ export async function createDaemon(options: DaemonOptions) {
     ...cycleRoutes({ access, pool, shares, claims, cycles }),
     ...cycleConfigRoutes({ access, pool, quota }),
     ...kvReportRoutes({ access, pool }),
-    ...eventRoutes({ access, follower, lifecycle, metrics, isEnabled: () => switches.isEnabled('events') }),
+    ...eventRoutes({
+      ...{ access, follower, lifecycle, metrics, sealer: createSealer(sealingKeys) },
+      isEnabled: () => switches.isEnabled('events'),
+    }),
     ...mcpRoutes({ access, routes: () => routes, gate: switches, version }),
     ...consistencyRoutes({ access, pool, keys, walkers }),
     ...documentRoutes(() => daemonDocument(routes, version)),

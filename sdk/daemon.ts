@@ -494,7 +494,7 @@ export type DaemonOperations = {
       200: Record
     }
   }
-  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again. A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
+  /** Erase a memory wherever it stands: all records that say the same, the index, slots and their history, cycles, projections; its value is not learned again in this spelling (case and space do not count; another full stop or letter does). A cell that is restored from a backup erases it again before it serves, once management has its ledger row (`ledgered`). */
   'DELETE /v1/memory/records/{id}': {
     given: {
       path: {

@@ -290,3 +290,27 @@ test('an event holds names and numbers, and no content of what it is about', asy
   assert.ok(!/canary/.test(stream.text), stream.text)
   stream.close()
 })
+
+// Mutants: show() that seals nothing; read() that opens nothing; a context without the instance.
+test('a capability that covers a part is not told how much others write, and goes on where it was', async () => {
+  const [own, other] = [await authority.addInstance(), await authority.addInstance()]
+  const narrow = { ops: ['events:read', 'wm:read', 'wm:write'], ks: ['*/mine'] }
+  for (let i = 0; i < 3; i += 1) await put(own, `k${i}`, 'others')
+  const stream = await openEvents(daemon, own.root(narrow))
+  const [, position = ''] = /^retry: 2000\nid: (\S+)\n\n/.exec(stream.text) ?? []
+  stream.close()
+  assert.match(position, /^[\w-]+\.[\w-]{40,}$/)
+  await put(own, 'hidden', 'others')
+  await put(own, 'seen', 'mine')
+  for (const at of [daemon, replica]) {
+    const resumed = await openEvents(at, own.root(narrow), { 'last-event-id': position })
+    await resumed.until(({ data }) => data.data.key === 'seen')
+    assert.deepEqual(keysOf(resumed), ['seen'])
+    resumed.close()
+  }
+  for (const wrong of [`${position}x`, position.replace('.', '..'), position.slice(0, -4)]) {
+    const { status } = await tryEvents(daemon, own.root(narrow), { 'last-event-id': wrong })
+    assert.equal(status, 400, wrong)
+  }
+  assert.equal((await tryEvents(daemon, other.root(narrow), { 'last-event-id': position })).status, 400)
+})

@@ -3,14 +3,17 @@ import { createEventStreams } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
+import type { Sealer } from '@loci/chassis/sealing.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Follower } from './follower.ts'
+import { positionsOf } from './positions.ts'
 
 interface EventOptions {
   access: CapabilityAccess
   follower: Follower
   lifecycle: Lifecycle
   metrics: Metrics
+  sealer: Sealer
   /** Whether the switch of the sub-service is on. */
   isEnabled(): boolean
 }
@@ -18,7 +21,7 @@ interface EventOptions {
 /** With the poll of revocations, and a replica whose own is late, it stays below the 5 s within which a stream ends. */
 const RECHECK_MS = 1_000
 
-export function eventRoutes({ access, follower, lifecycle, metrics, isEnabled }: EventOptions): Route[] {
+export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEnabled }: EventOptions): Route[] {
   const streams = createEventStreams(lifecycle, { recheckMs: RECHECK_MS })
   metrics.gauge('loci_event_streams', 'Event streams that are open.', streams.count)
 
@@ -41,7 +44,7 @@ export function eventRoutes({ access, follower, lifecycle, metrics, isEnabled }:
           200: {
             contentType: 'text/event-stream',
             description:
-              'Each event has an `id`, a type (`slot.*`, `cycle.*`, `memory.*`) and data `{seq, type, at, database, domain, data}`; `subservice.changed` has no id, and data `{type, at, data: {service, enabled}}`. `data` holds names, ids, versions and counts, no content. A comment comes after 15 s of silence.',
+              'Each event has an `id`, a type (`slot.*`, `cycle.*`, `memory.*`) and data `{seq, type, at, database, domain, data}`; `subservice.changed` has no id, and data `{type, at, data: {service, enabled}}`. `data` holds names, ids, versions and counts, no content. A comment comes after 15 s of silence; its id, and that of the beginning, is the position to go on from, sealed where the capability covers a part of the instance.',
           },
         },
         errors: ['STORE_UNAVAILABLE'],
@@ -53,6 +56,7 @@ export function eventRoutes({ access, follower, lifecycle, metrics, isEnabled }:
           throw new ApiError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
         return streams.open(call, {
           owner: instance.id,
+          positions: positionsOf(sealer, { instanceId: instance.id, ks }),
           max: instance.limits.streams,
           tooMany: `The plan has ${instance.limits.streams} event streams of an instance at a time, on each replica. Close one.`,
           readEnd: () => follower.readEnd(instance.id),

@@ -27,10 +27,19 @@ export interface StreamPage {
   more: boolean
 }
 
+/** How a client is told a position, and what it sends back. */
+export interface StreamPositions {
+  show(seq: number): string
+  /** Undefined for what show() has not made: then it must be a plain number. */
+  read(text: string): number | undefined
+}
+
 export interface StreamOptions {
   after: number
   /** The client does not know its position yet. */
   isNew: boolean
+  /** Default: plain numbers. */
+  positions?: StreamPositions
   read(after: number): Promise<StreamPage>
   /** Resolves when there is news after `seq`, or when the time is over. */
   wait(seq: number, ms: number, signal: AbortSignal): Promise<void>
@@ -51,7 +60,7 @@ export interface EventStreams {
   /** Answers with a new stream; throws RATE_LIMITED with `tooMany` when the owner has `max` open. */
   open(
     call: Pick<Call<unknown, unknown, unknown, unknown>, 'headers' | 'signal' | 'log' | 'requestId'>,
-    options: Pick<StreamOptions, 'read' | 'wait' | 'isAllowed'> & {
+    options: Pick<StreamOptions, 'positions' | 'read' | 'wait' | 'isAllowed'> & {
       owner: string
       max: number
       tooMany: string
@@ -72,6 +81,7 @@ const TIMES = {
   endMs: 1_000,
 }
 const BUFFER_BYTES = 256 * 1024
+const PLAIN: Pick<StreamPositions, 'show'> = { show: String }
 /** What browsers wait before they reconnect. */
 const RETRY_MS = 2_000
 const CLOSED_EARLY =
@@ -87,7 +97,9 @@ export function createEventStreams(lifecycle: Lifecycle, times: StreamOptions['t
     async open({ headers, signal, log, requestId }, { owner, max, tooMany, readEnd, ...options }) {
       const last = headers['last-event-id']
       const after =
-        last === undefined ? await readEnd() : Number(parseInput(eventPosition, last, 'headers.last-event-id'))
+        last === undefined
+          ? await readEnd()
+          : (options.positions?.read(String(last)) ?? Number(parseInput(eventPosition, last, 'headers.last-event-id')))
       const open = streams.get(owner) ?? new Set()
       if (open.size >= max) throw new ApiError('RATE_LIMITED', tooMany, { retryAfterMs: 10_000 })
       const onError = (error: unknown) => log.warn({ requestId, error }, CLOSED_EARLY)
@@ -123,14 +135,15 @@ export function openStream(options: StreamOptions): EventStream {
 
   async function follow(): Promise<void> {
     let { after } = options
-    await push(`retry: ${RETRY_MS}\n${options.isNew ? `id: ${after}\n` : ''}\n`)
+    const { show } = options.positions ?? PLAIN
+    await push(`retry: ${RETRY_MS}\n${options.isNew ? `id: ${show(after)}\n` : ''}\n`)
     let pushedAt = performance.now()
     while (!over.signal.aborted) {
       const page = await options.read(after)
       after = page.next
       const isBeat = performance.now() - pushedAt >= beatMs
       if (page.bytes.length > 0 || isBeat) {
-        await push(page.bytes.length > 0 ? page.bytes : `:\nid: ${after}\n\n`)
+        await push(page.bytes.length > 0 ? page.bytes : `:\nid: ${show(after)}\n\n`)
         pushedAt = performance.now()
       }
       // At least a millisecond: a timer may fire a little early, and the beat is then not due yet.

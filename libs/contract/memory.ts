@@ -97,7 +97,10 @@ export const recordDeleted = z
   .object({
     deleted: z.literal(true),
     id: idOf('mem'),
-    tombstone: z.string().meta({ description: 'HMAC of the content under a key of the instance.' }),
+    tombstone: z.string().meta({
+      description:
+        'HMAC of the content under a key of the instance. It holds off this spelling: case and space do not count, punctuation and letters that look alike do.',
+    }),
     checked: z.array(z.object({ place: z.string(), found: z.int(), erased: z.int() })),
     receipt: idOf('aud').meta({ description: 'The entry of the audit that says so.' }),
     ledgered: z.enum(['cell', 'management']).meta({
