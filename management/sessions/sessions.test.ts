@@ -27,15 +27,30 @@ test('a code becomes a session: two cookies for the browser alone, and no token 
   assert.match(String(access), /^loci_access_token=eyJ[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
   assert.match(String(refresh), /^loci_refresh_token=loci_sh_[^;]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/)
 
+  // Mutants: `session` told from the database; `authenticated` left out.
   // specification 177 178
+  const [alice] = world.provider.people.splice(0, 1) as [(typeof world.provider.people)[number]]
+  world.provider.people.unshift({ ...alice, name: 'Alice Renamed' })
+  const asked = () => world.provider.calls.filter(({ what }) => what === 'GET /me').length
+  const before = asked()
   const shown = await browser.ask('GET /api/auth/session')
   assert.equal(shown.status, 200, shown.text)
-  const { user, organizations } = shown.json<{ user: Record<string, unknown>; organizations: unknown[] }>()
-  assert.deepEqual({ ...user, id: '' }, { id: '', email: 'alice@example.test', name: 'Alice Example', picture: null })
-  assert.deepEqual(organizations, [])
+  assert.equal(asked(), before + 1, 'userinfo was asked')
+  world.provider.people.splice(0, 1, alice)
+  const { authenticated, user, organizations, expires_at, ...rest } = shown.json<Record<string, unknown>>()
+  assert.deepEqual([authenticated, organizations, rest], [true, [], {}])
+  const { id, ...limited } = user as { id: string }
+  assert.deepEqual(limited, { email: 'alice@example.test', name: 'Alice Renamed', picture: null })
+  // Mutant: get-session without user or expiry.
   // specification 102 179 180
-  const whole = (await browser.ask('GET /api/auth/get-session')).json<{ access_token: string }>()
-  assert.equal(whole.access_token, browser.access)
+  const whole = (await browser.ask('GET /api/auth/get-session')).json<Record<string, unknown>>()
+  assert.deepEqual(whole, {
+    user: { id, email: 'alice@example.test', name: 'Alice Example' },
+    access_token: browser.access,
+    token_type: 'Bearer',
+    expires_at,
+  })
+  assert.equal(whole.expires_at, answer.json().expires_at)
   assert.equal((await browser.ask('GET /api/auth/token')).json<{ access_token: string }>().access_token, browser.access)
 })
 
@@ -132,11 +147,22 @@ test('two cookies of one name are refused: one of them may be another site’s',
   assert.equal((await world.management.ask('GET /api/auth/token', { headers: { cookie } })).status, 400)
 })
 
-// Mutants: `audience` left out of jwtVerify; the comparison of azp and client_id left out.
+// Mutants: `audience` left out of jwtVerify, or `issuer`; the comparison of azp and client_id left out.
 // specification 212
-test('a token that is not a JWT, or for another audience or client, opens no session and does not stay usable', async () => {
+test('a token that is not a JWT, or of another issuer, or for another audience or client, opens no session and does not stay usable', async () => {
   await using world = await signInWorld()
   const { management, provider } = world
+  const foreignIssuer = 'https://elsewhere.example.test'
+  provider.people.push({ sub: 'eve', email: 'eve@example.test', email_verified: true, name: 'Eve', foreignIssuer })
+  const shared = (await exchange(management, await obtainCode(provider, { login: 'eve' }))).answer
+  provider.people.pop()
+  assert.deepEqual([shared.status, shared.error.code], [422, 'PROVIDER_TOKEN_UNUSABLE'])
+  assert.match(shared.error.message, /LOCI_OIDC_ISSUER/)
+  assert.equal(shared.headers['set-cookie'], undefined)
+  const given = [...provider.issued].filter((token) => issuerOf(token) === foreignIssuer)
+  assert.equal(given.length, 1, 'under a key of the provider')
+  const cookie = `loci_access_token=${given[0]}`
+  assert.equal((await management.ask('GET /api/auth/token', { headers: { cookie } })).status, 401)
   provider.grantAudience = 'https://elsewhere.test'
   const foreign = (await exchange(management, await obtainCode(provider))).answer
   assert.deepEqual([foreign.status, foreign.error.code], [422, 'PROVIDER_TOKEN_UNUSABLE'])
@@ -150,9 +176,14 @@ test('a token that is not a JWT, or for another audience or client, opens no ses
   provider.format = 'opaque'
   const opaque = (await exchange(management, await obtainCode(provider))).answer
   assert.deepEqual([opaque.status, opaque.error.code], [422, 'PROVIDER_TOKEN_UNUSABLE'])
-  assert.equal(provider.calls.filter(({ what }) => what === 'POST /token/revocation').length, 3)
+  assert.equal(provider.calls.filter(({ what }) => what === 'POST /token/revocation').length, 4)
   assert.deepEqual(await management.sql('select from loci.sessions'), [])
 })
+
+function issuerOf(token: string): unknown {
+  const [, payload] = token.split('.')
+  return payload && token.startsWith('eyJ') ? JSON.parse(Buffer.from(payload, 'base64url').toString()).iss : undefined
+}
 
 test('a token that the provider gave another client is no session', async () => {
   await using world = await signInWorld()
@@ -206,7 +237,10 @@ test('logout ends the session everywhere at once, and at the provider', async ()
   const copy = browser.tab()
   const out = await browser.ask('POST /api/auth/logout', { body: {} })
   assert.deepEqual(out.json().revoked, { session: true, refresh_token: true })
-  assert.ok(!String(out.json().sign_out_url).includes('eyJ'))
+  // Mutant: null after a real session.
+  const url = new URL(String(out.json().sign_out_url))
+  assert.deepEqual([url.origin, url.pathname], [provider.issuer, '/session/end'])
+  assert.ok(!url.href.includes('eyJ'))
   for (const line of out.headers['set-cookie'] as string[]) assert.match(line, /=; Max-Age=0; Path=\//)
   assert.equal((await copy.ask('GET /api/auth/token')).status, 401)
   assert.equal((await copy.ask('GET /api/auth/session')).status, 401)
@@ -259,12 +293,16 @@ test('userinfo is asked once in ten seconds, however many tabs ask', async () =>
   assert.equal(world.provider.calls.filter(({ what }) => what === 'GET /me').length, before + 1)
 })
 
+// Mutant: get-session, or token, writes its answer to the log.
+// specification 221
 test('no secret of a session is in the log or, in clear, in the database', async () => {
   await using world = await signInWorld()
   const { management, provider } = world
   const code = await obtainCode(provider)
   const { browser } = await exchange(management, code)
   const first = browser.tab()
+  for (const line of ['GET /api/auth/get-session', 'GET /api/auth/token', 'GET /api/auth/session'])
+    assert.equal((await browser.ask(line)).status, 200)
   assert.equal((await browser.ask('POST /api/auth/refresh', { body: {} })).status, 200)
   provider.fault = 'garbage'
   await browser.ask('GET /api/auth/session')

@@ -14,6 +14,8 @@ export interface TestPerson {
   email_verified: boolean
   name: string
   picture?: string
+  /** Their access tokens name this issuer, under the provider's own keys: as where several issuers share a key set. */
+  foreignIssuer?: string
 }
 
 export interface ProviderCall {
@@ -254,6 +256,15 @@ function configurationOf(self: IdentityProvider, keys: Record<string, unknown>[]
         }),
       },
     },
+    formats: {
+      customizers: {
+        jwt: (_, token, { payload }) => {
+          const { accountId } = token as { accountId?: string }
+          const foreign = self.people.find(({ sub }) => sub === accountId)?.foreignIssuer
+          if (foreign) payload.iss = foreign
+        },
+      },
+    },
     // Lets userinfo see that what was granted has been taken back.
     extraTokenClaims: (_, token) => ({
       gid: (token as { grantId?: string }).grantId,
@@ -302,7 +313,8 @@ async function userinfo(
   try {
     const published = createLocalJWKSet({ keys: keys.map(({ d, ...key }) => key) as never })
     const token = ctx.get('authorization').slice('Bearer '.length)
-    const { payload } = await jwtVerify(token, published, { issuer, typ: 'at+jwt' })
+    const issuers = [issuer, ...people.flatMap(({ foreignIssuer }) => foreignIssuer ?? [])]
+    const { payload } = await jwtVerify(token, published, { issuer: issuers, typ: 'at+jwt' })
     if (!(await provider.Grant.find(String(payload.gid)))) throw new Error('taken back')
     ctx.body = people.find(({ sub }) => sub === payload.sub)
   } catch {

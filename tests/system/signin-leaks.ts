@@ -88,6 +88,9 @@ async function walk(world: World, { serviceId }: WorldTenant, management: LociPr
   }
   for (const line of [
     'GET /api/auth/session',
+    'GET /api/auth/get-session',
+    'GET /api/auth/token',
+    'GET /signed-in/done',
     'GET /sign-in',
     'GET /cli-login?user_code=BBBB-BBBB',
     'GET /api/v1/services',
@@ -196,6 +199,17 @@ function dumpOf(world: World): string {
 
 async function mutants(report: Report, world: World, tenant: WorldTenant): Promise<void> {
   const planted: [string, Edit][] = [
+    [
+      'get-session writes its token to standard output',
+      {
+        file: 'management/sessions/routes.ts',
+        from: `        const { accessToken: access_token, expiresAt } = session
+        return { user: userOf(session)`,
+        to: `        const { accessToken: access_token, expiresAt } = session
+        console.log(access_token)
+        return { user: userOf(session)`,
+      },
+    ],
     [
       'access tokens stored as they are',
       {

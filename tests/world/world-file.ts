@@ -48,8 +48,27 @@ export const PEOPLE: TestPerson[] = [
   { sub: 'ben', email: ownerEmail('globex'), email_verified: true, name: 'Ben Example' },
 ]
 
-function signInOf({ authorizeUrl, client, otherClient, scopes, parameters, form }: SignInProvider): object {
+/** Belongs to no organization until they make one. */
+export const NEWCOMER: TestPerson = {
+  sub: 'cleo',
+  email: 'cleo@example.test',
+  email_verified: true,
+  name: 'Cleo Example',
+}
+
+/** The provider gives them tokens of another issuer, under its own keys. */
+const FOREIGN: TestPerson = {
+  sub: 'foreign',
+  email: 'foreign@example.test',
+  email_verified: true,
+  name: 'Foreign Example',
+  foreignIssuer: 'https://elsewhere.example.test',
+}
+
+function signInOf({ authorizeUrl, client, otherClient, scopes, parameters, form, own }: SignInProvider): object {
+  if (own && !own.people.includes(FOREIGN)) own.people.push(FOREIGN)
   return {
+    ...(own ? { foreign_issuer: { form: form(FOREIGN.sub) } } : {}),
     authorize_url: authorizeUrl,
     client_id: client.id,
     client_secret: client.secret,

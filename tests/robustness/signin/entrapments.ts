@@ -12,7 +12,7 @@ import { headingOf, ownCookies, type Place, signInAs } from './pages.ts'
 async function whoIs(context: BrowserContext, { publicUrl }: Place): Promise<string> {
   const page = await context.newPage()
   await page.goto(`${publicUrl}/signed-in/done`)
-  const text = (await headingOf(page)) === 'You are signed in' ? await page.locator('strong').innerText() : ''
+  const text = (await headingOf(page)) === 'You are signed in' ? await page.locator('strong').first().innerText() : ''
   await page.close()
   return text
 }

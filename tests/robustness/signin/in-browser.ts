@@ -9,13 +9,13 @@ import type { SignInProvider } from '../../world/sign-in-provider.ts'
 import { runSql } from '../../world/sql.ts'
 import { addOrganization } from '../../world/tenants.ts'
 import { startWorld, type World } from '../../world/world.ts'
-import { PEOPLE } from '../../world/world-file.ts'
+import { NEWCOMER, PEOPLE } from '../../world/world-file.ts'
 import { attack, startEvil, type Targets } from './attacks.ts'
 import { newPerson, startChromium, whyNoChromium } from './chromium.ts'
 import { curl } from './curl.ts'
 import { foreignLogin, plantedCookies, returnAddresses } from './entrapments.ts'
 import { type Front, newCertificate, startFront } from './front.ts'
-import { beginCliLogin, checkCookies, type Place, pollCliLogin, signInAs, walk } from './pages.ts'
+import { beginCliLogin, checkCookies, firstOrganization, type Place, pollCliLogin, signInAs, walk } from './pages.ts'
 import { substitutions } from './substitutions.ts'
 
 const HOST = 'app.loci.test'
@@ -40,7 +40,7 @@ async function overHttps(report: Report, browser: Browser, rounds: number): Prom
   const [port, evilPort] = [await freePort(), await freePort()]
   const publicUrl = `https://${HOST}:${port}`
   const certificate = newCertificate([HOST, NEIGHBOUR, STRANGER])
-  const world = await startWorld({ replicas: 0, people: PEOPLE, publicUrl })
+  const world = await startWorld({ replicas: 0, people: [...PEOPLE, NEWCOMER], publicUrl })
   try {
     const { organizationId } = await addOrganization(world, 'acme')
     await addOrganization(world, 'globex')
@@ -50,6 +50,7 @@ async function overHttps(report: Report, browser: Browser, rounds: number): Prom
     await using evil = await startEvil(evilPort, certificate)
     const place: Place = { publicUrl, processUrl, provider: world.signIn as SignInProvider }
     await walk(report, await newPerson(browser), place)
+    await firstOrganization(report, await newPerson(browser), place)
     const person = await newPerson(browser)
     const page = await person.newPage()
     await signInAs(page, place, 'ada')

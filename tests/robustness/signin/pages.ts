@@ -5,6 +5,7 @@ import { cookieNames, signInCookie } from '@loci/contract/headers.ts'
 import type { BrowserContext, Cookie, Page } from 'playwright-core'
 import type { Report } from '../../world/report.ts'
 import type { SignInProvider } from '../../world/sign-in-provider.ts'
+import { NEWCOMER } from '../../world/world-file.ts'
 import { focused, pressOn, screenshot } from './chromium.ts'
 import type { Seen } from './front.ts'
 
@@ -91,6 +92,27 @@ export async function walk(report: Report, context: BrowserContext, place: Place
     `${provider.name}: sign-in, approval and sign-out work by the keyboard alone, and a screen reader is told everything`,
     problems.length === 0,
     `${pages} pages, ${problems.length} problems ${problems.slice(0, 5).join('; ')}`,
+  )
+}
+
+/** Who has no organization makes one, with the keyboard alone. */
+export async function firstOrganization(report: Report, context: BrowserContext, place: Place): Promise<void> {
+  const page = await context.newPage()
+  await signInAs(page, place, NEWCOMER.sub)
+  const problems = await problemsOf(page)
+  await screenshot(page, 'newcomer-1-none')
+  await page.reload()
+  await page.locator('[name="name"]').fill('Acme & Söhne')
+  await pressOn(page, 'Make the organization', 'Enter')
+  await page.waitForSelector('li')
+  problems.push(...(await problemsOf(page)))
+  await screenshot(page, 'newcomer-2-made')
+  const shown = await page.locator('li').allInnerTexts()
+  await page.close()
+  report.promise(
+    'who belongs to no organization makes one on the page after sign-in, and sees it',
+    problems.length === 0 && shown.length === 1 && /^Acme & Söhne: you are an owner, plan free/.test(String(shown[0])),
+    `${shown.map((text) => text.split('\n')[0])}; ${problems.length} problems ${problems.slice(0, 5).join('; ')}`,
   )
 }
 
