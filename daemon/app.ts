@@ -67,6 +67,7 @@ import { expireEntries, readUsage } from './kv/store.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
+import { createParts } from './memory/parts/parts.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
 import { replayingErasures } from './memory/replay/replay.ts'
 import { createRecordWalker } from './memory/reports/store.ts'
@@ -183,7 +184,8 @@ export async function createDaemon(options: DaemonOptions) {
 
   const sweepRecords = sweepingRecords(background, index)
   const tails = createTails()
-  const cycles = createCycles({ pool, index, tails, keys, quota, listEvents })
+  const parts = createParts(pool, index)
+  const cycles = createCycles({ pool, index, parts, tails, keys, quota, listEvents })
   const runDueCycle = dueCycles({
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),
@@ -219,7 +221,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotConfigRoutes({ access, pool, quota }),
     ...recordRoutes({ access, pool, shares, quota, keys, claims }),
     ...eraseRoutes({ access, pool, shares, index, keys, forgets, thins: [thinSlots] }),
-    ...recallRoutes({ access, pool, shares, index, tails }),
+    ...recallRoutes({ access, pool, shares, index, parts, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
     ...adviceRoutes({ access, pool, shares, quota, states: advice }),
     ...cycleRoutes({ access, pool, shares, claims, cycles }),

@@ -20,6 +20,7 @@ import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import type { Due } from '../databases/store.ts'
 import type { RecallIndex } from '../memory/index/recall-index.ts'
+import type { Parts } from '../memory/parts/parts.ts'
 import { bodyOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
 import { contentOf } from '../working-memory/slots.ts'
@@ -49,6 +50,7 @@ import { createTurns } from './turns.ts'
 interface CyclesOptions {
   pool: Pool
   index: RecallIndex
+  parts: Parts
   tails: Tails
   keys: InstanceKeys
   quota: Quota
@@ -99,7 +101,7 @@ const LOOKED_THROUGH = 4
 /** A slot that is written again and again would have it computed again and again, for the price of those writes. */
 const FREE_ATTEMPTS = 2
 
-export function createCycles({ pool, index, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
+export function createCycles({ pool, index, parts, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
   const read = createReads(pool)
   const commits = createBatches<NewCycle, CommitOutcome>({
@@ -128,7 +130,7 @@ export function createCycles({ pool, index, tails, keys, quota, listEvents }: Cy
     if (attempts === 0) count(0, TAKEN_IN * takenIn(input))
     else if (attempts >= FREE_ATTEMPTS) count(0, (TAKEN_IN / 2) * takenIn(input))
     count(0, LOOKED_THROUGH * lookedThrough(input))
-    const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, count)
+    const answer = await recallFor({ index, parts }, place, { state, texts }, perceived.ask, count)
     const seqs = recordsFor(perceived, answer)
     const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
     count(seqs.length, bytes)

@@ -12,6 +12,7 @@ import { layersOf } from '../databases/config/store.ts'
 import { createInstanceKeys } from '../databases/instance-keys.ts'
 import { type Macs, macsOf } from '../databases/macs.ts'
 import { createRecallIndex, type RecallIndex } from '../memory/index/recall-index.ts'
+import { createParts } from '../memory/parts/parts.ts'
 import { createTails } from '../memory/tails.ts'
 import { Chance } from '../memory/testing/random-items.ts'
 import { type TestAuthority, testAuthority } from '../testing/authority.ts'
@@ -150,7 +151,13 @@ async function decidedAgain(
   })
   const { cycle: config } = cycleConfig(layersOf(state.slotConfig), layersOf(state))
   const perceived = perceive(inputOf(state, config, incoming, { seed, focus, unstorable: new Set() }))
-  const answer = await recallFor(pool, index, place, { state, texts }, perceived.ask, () => {})
+  const answer = await recallFor(
+    { index, parts: createParts(pool, index) },
+    place,
+    { state, texts },
+    perceived.ask,
+    () => {},
+  )
   const seqs = recordsFor(perceived, answer)
   const { rows } = await readRecords(sql, place, { seq: state.seq, at: state.at, seqs })
   const records = new Map(rows.map((row) => [row.seq, knownRecord(row)]))

@@ -42,6 +42,7 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['list', 11, () => `select intact from loci.mem_list('${INSTANCE}', 'd', 9007199254740991, 5, 1000000)`],
   ['read by number', 3, () => `select intact from loci.mem_get_numbered('${INSTANCE}', 'd', array[9, 9999, 19999])`],
   ['read a range', 10, () => `select loci.mem_range('${INSTANCE}', 'd', 10001, 10010)`],
+  ['tell a range', 10, () => `select loci.mem_range_marks('${INSTANCE}', 'd', '{10001}', '{10010}')`],
   ['verify', 10, () => `select rows from loci.mem_verify('${INSTANCE}', 'd', 10000, 10)`],
   // The tail, and again for its texts.
   ['begin a recall', 20, () => `select seq from loci.mem_index('${INSTANCE}', 'd', 0, null, 256)`],

@@ -5,17 +5,15 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Due } from '../databases/store.ts'
-import { itemsOfSegment } from './index/format.ts'
 import type { RecallIndex } from './index/recall-index.ts'
 import { rowsOfWork } from './index/search.ts'
+import type { Parts } from './parts/parts.ts'
 import { candidatesMax, filterOf, type Recalled, selectFrom } from './recall.ts'
 import { damagedOf, SHARED } from './routes.ts'
 import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import type { Tails } from './tails.ts'
-import { formatOf, languageOf, weightsOf } from './upkeep/config.ts'
-import { recordTextOf, segmentBody } from './upkeep/indexing.ts'
-import { readingSegments } from './upkeep/reading.ts'
-import { partsOf, segmentKey } from './upkeep/segments.ts'
+import { languageOf, weightsOf } from './upkeep/config.ts'
+import { recordTextOf } from './upkeep/indexing.ts'
 import type { IndexState } from './upkeep/store.ts'
 
 interface RecallOptions {
@@ -23,6 +21,7 @@ interface RecallOptions {
   pool: Pool
   shares: PoolShares
   index: RecallIndex
+  parts: Parts
   tails: Tails
 }
 
@@ -32,7 +31,7 @@ interface Read {
   bytes: number
 }
 
-export function recallRoutes({ access, pool, shares, index, tails }: RecallOptions): Route[] {
+export function recallRoutes({ access, pool, shares, index, parts, tails }: RecallOptions): Route[] {
   return [
     route(
       {
@@ -75,22 +74,15 @@ export function recallRoutes({ access, pool, shares, index, tails }: RecallOptio
     for (const { body } of [...state.texts, ...state.closed]) addRow(read, body.content.length)
     const language = languageOf(state)
     const weights = weightsOf(state)
-    const parts = partsOf(state, formatOf(language))
-    const readSegment = readingSegments(pool, place)
+    const segments = await parts.of(place, state, language, (rows, bytes) => {
+      read.rows += rows
+      read.bytes += bytes
+    })
     const ranked = await index.search({
       instanceId: instance.id,
       database: `${database}@${state.life}`,
       language,
-      segments: parts.map((part) => ({
-        // What is read from the records is of this moment alone, and of these records.
-        id: part.isUsable ? segmentKey(part) : `${part.from}-${part.through}@${state.seq}/${state.sums}`,
-        async load() {
-          const body = await segmentBody(pool, index, place, part, language, readSegment)
-          if (part.isUsable) read.bytes += body.byteLength
-          else read.rows += itemsOfSegment(body)
-          return body
-        },
-      })),
+      segments,
       tail: [...tail, ...state.closed.map(recordTextOf)],
       masked: state.changed,
       query: request.query,

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 6f6aca30d7cb290a7680388b1f529a43e9798a4facf460284aa474f7e1a0bad7
+-- functions: a6bd42fd263d42cee3752880858f94d2f4b1f2db7dd7331d6827d4b7ddb0493f
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

@@ -103,6 +103,18 @@ begin
 end
 $$;
 
+-- For each range of numbers what tells its records from others: how many there are, and their marks by xor. Called by
+-- readMarks(), where a part of the index is built from the records. No locks. Cost: one index range, every row.
+create or replace function loci.mem_range_marks(p_instance text, p_database text, p_from bigint[], p_through bigint[]) returns text[]
+language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform set_config('loci.instance', p_instance, true);
+  return array(select (select count(*) || '.' || coalesce(bit_xor(loci.record_mark(r)), 0) from loci.records r
+      where r.instance_id = p_instance and r.database = p_database and r.seq between g.f and g.t)
+    from unnest(p_from, p_through) with ordinality as g(f, t, n) order by g.n);
+end
+$$;
+
 -- Segments by id, as base64: half of what a bytea is as text. Called by readSegments(). No locks.
 create or replace function loci.mem_segments(p_instance text, p_database text, p_ids bigint[])
 returns table (id bigint, body text, digest bytea)
@@ -147,8 +159,9 @@ comment on function loci.mem_replace_segments is 'without enter_database: called
 
 -- Publishes segments that were built outside, while the index is still the one that they were built from: moved, when
 -- another list, or an erasure, came first. p_at: the database's number when it was read; what changed since is not in
--- the segments. A segment that was found damaged meanwhile is still due. Called by commitIndex(), due kind `index`.
--- Locks: the head, rows, the due row, totals.
+-- the segments. A segment that was found damaged meanwhile is still due. Fails where a segment of a newer release would
+-- be replaced: both may run, and neither is to undo the other's work. Called by commitIndex(), due kind `index`. Locks:
+-- the head, rows, the due row, totals.
 create or replace function loci.mem_index_commit(p_instance text, p_database text, p_ids bigint[], p_erased_at bigint, p_at bigint, p_new_through bigint,
   p_replaced bigint[], p_from bigint[], p_through bigint[], p_items int[], p_format int[], p_body text[], p_digest text[]) returns text
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -166,6 +179,10 @@ begin
       where s.instance_id = p_instance and s.database = p_database order by s.from_seq) then
     return 'moved';
   end if;
+  if exists (select from loci.segments s where s.instance_id = p_instance and s.database = p_database and s.id = any (p_replaced)
+      and s.format / 256 > any (array(select f / 256 from unnest(p_format) f))) then
+    raise exception 'a segment of a newer release is not replaced by an older one';
+  end if;
   v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
   v_head.mem_indexed_through := p_new_through;
   v_head.mem_indexed_at := p_at;
@@ -174,7 +191,8 @@ begin
     + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
       and r.changed_seq <> r.seq and r.seq <= p_new_through);
   perform loci.mem_save_head(v_entered.head, v_head, null);
-  if v_head.mem_tail >= loci.mem_tail_max() or exists (select from loci.segments s
+  -- A tail of which nothing was built is what ended in segments of a newer release: it waits for that.
+  if (v_head.mem_tail >= loci.mem_tail_max() and cardinality(p_from) > 0) or exists (select from loci.segments s
       where s.instance_id = p_instance and s.database = p_database and s.format = 0) then
     update loci.due d set at = clock_timestamp() where d.instance_id = p_instance and d.database = p_database and d.kind = 'index';
   else

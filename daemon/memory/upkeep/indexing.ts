@@ -81,7 +81,7 @@ async function planIndex(
   index: RecallIndex,
   due: Due,
   state: IndexState,
-): Promise<Replacement & { through: number }> {
+): Promise<Replacement & { through: number; at: number }> {
   const language = languageOf(state)
   const format = formatOf(language)
   const changed = new Set(state.changed)
@@ -107,11 +107,12 @@ async function planIndex(
   const bodies = await Promise.all(mergeable.map(bodyOf))
   const fitting = tailBody ? fittingSegments(bodies.map(termsOfSegment), termsOfSegment(tailBody)) : 0
   const merged = parts.length - fitting
+  const changedIn = (part: Part) => [...changed].filter((seq) => seq >= part.from && seq <= part.through)
+  const left = parts.slice(0, merged).filter((part) => !part.isUsable && part.isNewer)
   for (const part of parts.slice(0, merged)) {
-    const isChanged = [...changed].some((seq) => seq >= part.from && seq <= part.through)
-    if (part.isUsable && !isChanged) continue
+    const dropped = changedIn(part)
+    if (left.includes(part) || (part.isUsable && dropped.length === 0)) continue
     if (part.id !== undefined) replaced.push(part.id)
-    const dropped = [...changed].filter((seq) => seq >= part.from && seq <= part.through)
     await publish(await index.merge([await bodyOf(part)], dropped), part.from, part.through)
   }
   if (tailBody) {
@@ -120,7 +121,9 @@ async function planIndex(
     const body = await index.merge([...bodies.slice(bodies.length - fitting), tailBody], [...changed])
     await publish(body, absorbed[0]?.from ?? state.through + 1, through)
   }
-  return { replaced, segments, through }
+  // What ended in a segment that is left as it is stays masked: it counts as changed until somebody takes it out.
+  const at = left.some((part) => changedIn(part).length > 0) ? state.indexedAt : state.seq
+  return { replaced, segments, through, at }
 }
 
 /** The body of a part: as it is stored, or from the records, and then it is stored anew, soon. */

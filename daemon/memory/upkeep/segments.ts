@@ -67,21 +67,38 @@ export function segmentKey({ id, mark }: Pick<SegmentRow, 'id' | 'mark'>): strin
 }
 
 /** A part of the index: a row that can be used, or a range without one. */
-export type Part = (SegmentRow & { isUsable: true }) | { from: number; through: number; id?: number; isUsable: false }
+export type Part = (SegmentRow & { isUsable: true }) | UnusablePart
+
+interface UnusablePart {
+  from: number
+  through: number
+  id?: number
+  isUsable: false
+  /** A newer release made it, and may run beside this one: it is left as it is. */
+  isNewer: boolean
+}
+
+/** By layout and analyser, whatever the language. */
+function isNewer(format: number, own: number): boolean {
+  return Math.floor(format / 256) > Math.floor(own / 256)
+}
 
 /** The index without gaps. A segment of another format, of an older or a newer release, is not used. */
 export function partsOf({ segments, through }: Pick<IndexState, 'segments' | 'through'>, format: number): Part[] {
   const parts: Part[] = []
+  const gap = { isUsable: false, isNewer: false } as const
   let next = 1
   for (const segment of segments) {
-    if (segment.from > next) parts.push({ from: next, through: segment.from - 1, isUsable: false })
+    if (segment.from > next) parts.push({ from: next, through: segment.from - 1, ...gap })
     const isUsable = segment.format === format && segment.from >= next
     if (isUsable) parts.push({ ...segment, isUsable })
-    else if (segment.through >= next)
-      parts.push({ id: segment.id, from: Math.max(next, segment.from), through: segment.through, isUsable: false })
+    else if (segment.through >= next) {
+      const range = { from: Math.max(next, segment.from), through: segment.through }
+      parts.push({ id: segment.id, ...range, isUsable, isNewer: isNewer(segment.format, format) })
+    }
     next = Math.max(next, segment.through + 1)
   }
-  if (next <= through) parts.push({ from: next, through, isUsable: false })
+  if (next <= through) parts.push({ from: next, through, ...gap })
   return parts
 }
 

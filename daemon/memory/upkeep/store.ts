@@ -289,8 +289,8 @@ function replacementValues({ replaced, segments }: Replacement): unknown[] {
 export async function commitIndex(
   pool: Pool,
   { instanceId, database }: Due,
-  { seq, erasedAt, segments }: Pick<IndexState, 'seq' | 'erasedAt' | 'segments'>,
-  { through, ...replacement }: Replacement & { through: number },
+  { erasedAt, segments }: Pick<IndexState, 'erasedAt' | 'segments'>,
+  { through, at, ...replacement }: Replacement & { through: number; at: number },
 ): Promise<'done' | 'moved' | 'none' | 'erasing' | 'gone'> {
   const { rows } = await execute<{ outcome: 'done' | 'moved' | 'none' | 'erasing' | 'gone' }>(pool, {
     name: 'mem_index_commit',
@@ -300,7 +300,7 @@ export async function commitIndex(
       database,
       segments.map(({ id }) => id),
       erasedAt,
-      seq,
+      at,
       through,
       ...replacementValues(replacement),
     ],
@@ -308,7 +308,7 @@ export async function commitIndex(
   return rows[0]?.outcome ?? 'gone'
 }
 
-/** Segments that cannot be used are built again from the records, soon. */
+/** Damaged segments are built again from the records, soon. */
 export async function dropSegments(pool: Pool, instanceId: string, database: string, ids: number[]): Promise<void> {
   await execute(pool, {
     name: 'mem_drop_segments',

@@ -1,0 +1,71 @@
+// The parts of a database's index as a search takes them: stored segments, and what is built from the records where no
+// stored one can be used. What was built is kept by what it was made of, so that a write elsewhere in the database does
+// not make it anew; and the index is made due, so that it is stored soon.
+
+import { createCache } from '@loci/chassis/cache.ts'
+import type { Pool } from '@loci/postgres/pool.ts'
+import type { Due } from '../../databases/store.ts'
+import type { Language } from '../analysis/item.ts'
+import { itemsOfSegment } from '../index/format.ts'
+import type { RecallIndex } from '../index/recall-index.ts'
+import { formatOf } from '../upkeep/config.ts'
+import { segmentBody } from '../upkeep/indexing.ts'
+import { readingSegments } from '../upkeep/reading.ts'
+import { type Part, partsOf, segmentKey } from '../upkeep/segments.ts'
+import type { IndexState } from '../upkeep/store.ts'
+import { putIndexDue, readMarks } from './store.ts'
+
+export interface SearchPart {
+  /** The same for the same content. */
+  id: string
+  load(): Promise<Uint8Array>
+}
+
+export interface Parts {
+  /** `count` is told what a load has read: rows of records, or bytes of segments. */
+  of(
+    place: Due,
+    state: IndexState,
+    language: Language,
+    count: (rows: number, bytes: number) => void,
+  ): Promise<SearchPart[]>
+}
+
+/** A worker of another release may have taken it off the list without building what this one needs. */
+const ASK_AGAIN_MS = 60_000
+const ASKED_MAX = 20_000
+
+export function createParts(pool: Pool, index: RecallIndex): Parts {
+  const asked = createCache<number>(ASKED_MAX)
+
+  async function requestBuild(place: Due): Promise<void> {
+    const name = `${place.instanceId}/${place.database}`
+    if (performance.now() - (asked.find(name) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS) return
+    asked.keep(name, performance.now())
+    await putIndexDue(pool, place)
+  }
+
+  return {
+    async of(place, state, language, count) {
+      const format = formatOf(language)
+      const parts = partsOf(state, format)
+      const unusable = parts.filter((part) => !part.isUsable)
+      const marks = unusable.length === 0 ? [] : await readMarks(pool, place, unusable)
+      if (unusable.some(({ isNewer }) => !isNewer)) await requestBuild(place)
+      const markOf = (part: Part) => marks[unusable.indexOf(part as (typeof unusable)[number])] ?? state.seq
+      const read = readingSegments(pool, place)
+      return parts.map((part) => ({
+        // What ended since the index was made is masked in it, as in a stored segment.
+        id: part.isUsable
+          ? segmentKey(part)
+          : `${part.from}-${part.through}@${state.indexedAt}/${format}/${markOf(part)}`,
+        async load() {
+          const body = await segmentBody(pool, index, place, part, language, read)
+          if (part.isUsable) count(0, body.byteLength)
+          else count(itemsOfSegment(body), 0)
+          return body
+        },
+      }))
+    },
+  }
+}
