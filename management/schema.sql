@@ -548,6 +548,15 @@ CREATE TABLE loci.usage_minutes (
 
 ALTER TABLE ONLY loci.usage_minutes FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.usage_rolled (
+    organization_id text NOT NULL,
+    service_id text NOT NULL,
+    dedup text NOT NULL,
+    through timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY loci.usage_rolled FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE loci.users (
     id text NOT NULL,
     issuer text,
@@ -670,6 +679,9 @@ ALTER TABLE ONLY loci.tokens
 
 ALTER TABLE ONLY loci.usage_minutes
     ADD CONSTRAINT usage_minutes_pkey PRIMARY KEY (organization_id, service_id, minute, dedup);
+
+ALTER TABLE ONLY loci.usage_rolled
+    ADD CONSTRAINT usage_rolled_pkey PRIMARY KEY (organization_id, service_id, dedup);
 
 ALTER TABLE ONLY loci.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
@@ -889,6 +901,8 @@ CREATE POLICY one_organization ON loci.tokens USING ((organization_id = NULLIF(c
 
 CREATE POLICY one_organization ON loci.usage_minutes USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
 
+CREATE POLICY one_organization ON loci.usage_rolled USING ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text))) WITH CHECK ((organization_id = NULLIF(current_setting('loci.organization'::text, true), ''::text)));
+
 ALTER TABLE loci.operations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_lookup ON loci.api_keys FOR SELECT TO loci_owner USING (true);
@@ -920,6 +934,8 @@ ALTER TABLE loci.token_children ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loci.tokens ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE loci.usage_minutes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE loci.usage_rolled ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA loci TO loci_app;
 
@@ -1038,5 +1054,7 @@ GRANT UPDATE(writes) ON TABLE loci.usage_minutes TO loci_app;
 GRANT UPDATE(records) ON TABLE loci.usage_minutes TO loci_app;
 
 GRANT UPDATE(bytes) ON TABLE loci.usage_minutes TO loci_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.usage_rolled TO loci_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE loci.users TO loci_app;

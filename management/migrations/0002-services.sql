@@ -209,6 +209,15 @@ create index deletions_by_seq on loci.deletions (cell_id, seq);
 create index deletions_of_instances on loci.deletions (cell_id, service_id) where database = '';
 comment on table loci.deletions is 'without row-level security: replayed by a restored cell; ids, names of databases, HMACs';
 
+-- Up to which minute the usage that a replica counted is rolled up: what is reported again at or below it was counted.
+create table loci.usage_rolled (
+  organization_id text not null,
+  service_id text not null,
+  dedup text not null,
+  through timestamptz not null,
+  primary key (organization_id, service_id, dedup)
+);
+
 create table loci.usage_minutes (
   organization_id text not null,
   service_id text not null,

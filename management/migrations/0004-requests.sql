@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: bf839e191b91c93c1fb2e55a3afde6b97394e7a524325f89899ec8d24683fc89
+-- functions: x
 
 -- chain: 'platform', or the id of an organization.
 -- include: ../../libs/acts/audit/tables.sql
@@ -54,7 +54,7 @@ declare
   v_table text;
 begin
   foreach v_table in array array['api_keys', 'billing_events', 'events', 'idempotency', 'invitations', 'members', 'operations',
-    'partner_credentials', 'service_counts', 'services', 'tenants', 'token_children', 'tokens', 'usage_minutes'] loop
+    'partner_credentials', 'service_counts', 'services', 'tenants', 'token_children', 'tokens', 'usage_minutes', 'usage_rolled'] loop
     execute format('alter table loci.%I enable row level security', v_table);
     execute format('alter table loci.%I force row level security', v_table);
     -- Empty, not null, is what a setting leaves behind once a transaction has used it.
@@ -75,7 +75,7 @@ grant select, insert on loci.audit, loci.events, loci.sealing_checks to loci_app
 grant select, insert, update on loci.api_keys, loci.audit_chains, loci.cells, loci.event_heads, loci.organizations, loci.service_counts,
   loci.services, loci.signing_keys, loci.tenants, loci.users to loci_app;
 grant select, insert, update, delete on loci.billing_events, loci.cell_replicas, loci.due_services, loci.due_tenants, loci.feed_items,
-  loci.idempotency, loci.invitations, loci.members, loci.operations, loci.quarantine, loci.rate_limits, loci.revocations to loci_app;
+  loci.idempotency, loci.invitations, loci.members, loci.operations, loci.quarantine, loci.rate_limits, loci.revocations, loci.usage_rolled to loci_app;
 grant select, insert, delete on loci.cell_report_ids, loci.ready_times, loci.token_children, loci.tokens, loci.usage_minutes to loci_app;
 grant select, insert, delete on loci.deletions to loci_app;
 grant select, insert on loci.partner_credentials to loci_app;

@@ -158,6 +158,34 @@ test('usage becomes hours after two days and days after ninety, and says the sam
   assert.equal(late.at(-1)?.requests, (before.at(-1) as { requests: number }).requests + 5)
 })
 
+// A report was taken and its answer lost; the cell told it again when the minutes were hours already, and they were
+// counted twice. Mutant: `not exists` left out of saveUsage().
+test('a minute that is told again after it was rolled up is counted once, and one that comes late for the first time is counted', async () => {
+  const { service } = await party()
+  const at = (minutes: number) =>
+    new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 5 * 86_400_000 + minutes * 60_000).toISOString()
+  const told = (minute: number, dedup: string, requests: number) => ({
+    ...{ svc: service.id, minute: at(minute), dedup, requests, writes: 1, records: 1, bytes: 10 },
+  })
+  const report = async (...usage: ReturnType<typeof told>[]) =>
+    assert.deepEqual((await cell.report({ usage })).body, { accepted: true, refused: [] })
+  const counted = async () => {
+    await retention.turn()
+    const [row] = await management.sql<{ requests: number }>(
+      'select sum(requests)::int as requests from loci.usage_minutes where service_id = $1',
+      [service.id],
+    )
+    return row?.requests
+  }
+
+  await report(told(1, 'r1', 10), told(2, 'r1', 20), told(2, 'r2', 3))
+  assert.equal(await counted(), 33)
+  await report(told(1, 'r1', 10), told(2, 'r1', 20), told(2, 'r2', 3))
+  assert.equal(await counted(), 33)
+  await report(told(2, 'r1', 20), told(3, 'r1', 40), told(1, 'r3', 500))
+  assert.equal(await counted(), 573)
+})
+
 test('a deleted service leaves no config behind', async () => {
   const own = await party()
   await management.sql(`update loci.services set status = 'deleted', config = $2 where id = $1`, [

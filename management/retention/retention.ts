@@ -3,7 +3,7 @@
 //   answers for repeats          24 hours
 //   operations that are over     7 days
 //   tokens that have expired     7 days after their end
-//   usage                        by the minute 2 days, by the hour 90 days, then by the day
+//   usage                        by the minute 2 days, by the hour 90 days, then by the day; marks 400 days
 //   config of deleted services   at once
 // Organizations take turns, a part of them each minute, so that each has its turn within the hour; row-level security
 // stays closed.
@@ -19,6 +19,7 @@ import {
   listOrganizationIds,
   removeAnswers,
   removeOperations,
+  removeRolledMarks,
   removeTokens,
   rollUpUsage,
 } from './store.ts'
@@ -75,6 +76,7 @@ async function keepFor(pool: Pool, organizationId: string, now: Date): Promise<v
       const days = { unit: 'day' as const, from: ['day'], before: wholeDay(before(90)), limit: ROWS_MAX }
       return rollUpUsage(sql, organizationId, days)
     },
+    (sql) => removeRolledMarks(sql, organizationId, before(400), ROWS_MAX),
     async (sql) => {
       await dropDeletedConfigs(sql, organizationId)
       return 0

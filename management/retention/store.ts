@@ -62,7 +62,8 @@ export async function dropDeletedConfigs(sql: Sql, organizationId: string): Prom
 
 /**
  * Rows older than `before` become one for each `unit` and service: requests and writes add up, what the service held is
- * that of the newest minute. What comes in late is added by the next time.
+ * that of the newest minute. What comes in late is added by the next time; what was rolled up is marked, so that a
+ * minute that its cell reports again is not.
  */
 export async function rollUpUsage(
   sql: Sql,
@@ -75,7 +76,11 @@ export async function rollUpUsage(
         delete from loci.usage_minutes where organization_id = $1 and ctid = any (array(
           select u.ctid from loci.usage_minutes u where u.organization_id = $1 and u.minute < $2 and u.dedup <> all ($3)
           order by u.minute limit $4 for update skip locked))
-        returning service_id, minute, requests, writes, records, bytes
+        returning service_id, minute, dedup, requests, writes, records, bytes
+      ), marked as (
+        insert into loci.usage_rolled as known (organization_id, service_id, dedup, through)
+        select $1, service_id, dedup, max(minute) from old where dedup <> all ('{hour,day}') group by service_id, dedup
+        on conflict (organization_id, service_id, dedup) do update set through = greatest(known.through, excluded.through)
       ), rolled as (
         insert into loci.usage_minutes as known (organization_id, service_id, minute, dedup, requests, writes, records, bytes)
         select $1, service_id, date_trunc($5, minute, 'UTC'), $5, sum(requests), sum(writes),
@@ -88,4 +93,20 @@ export async function rollUpUsage(
     values: [organizationId, before, from, limit, unit],
   })
   return rows[0]?.rolled ?? 0
+}
+
+/** Marks of replicas whose last minute is older than `before`. */
+export async function removeRolledMarks(
+  sql: Sql,
+  organizationId: string,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await sql.query({
+    name: 'retention_usage_marks',
+    text: `delete from loci.usage_rolled where organization_id = $1 and ctid = any (array(
+      select ctid from loci.usage_rolled where organization_id = $1 and through < $2 limit $3))`,
+    values: [organizationId, before, limit],
+  })
+  return rowCount
 }

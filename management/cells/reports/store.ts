@@ -27,7 +27,10 @@ export async function listPlaced(sql: Sql, cellId: string, serviceIds: string[])
   return new Map(rows.map(({ id, organizationId }) => [id, organizationId]))
 }
 
-/** Of one organization, which is in use. A minute may be reported again with more, never with less. */
+/**
+ * Of one organization, which is in use. A minute may be reported again with more, never with less. A cell reports the
+ * oldest minutes first, and again those whose report was not answered: one that is rolled up already is left out.
+ */
 export async function saveUsage(sql: Sql, organizationId: string, usage: Report['usage']): Promise<void> {
   await sql.query({
     name: 'reports_usage',
@@ -35,6 +38,8 @@ export async function saveUsage(sql: Sql, organizationId: string, usage: Report[
       select $1, u.service_id, u.minute, u.dedup, max(u.requests), max(u.writes), max(u.records), max(u.bytes)
       from unnest($2::text[], $3::timestamptz[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
         as u (service_id, minute, dedup, requests, writes, records, bytes)
+      where not exists (select from loci.usage_rolled r
+        where r.organization_id = $1 and r.service_id = u.service_id and r.dedup = u.dedup and r.through >= u.minute)
       group by u.service_id, u.minute, u.dedup
       on conflict (organization_id, service_id, minute, dedup) do update set
         requests = greatest(known.requests, excluded.requests), writes = greatest(known.writes, excluded.writes),
