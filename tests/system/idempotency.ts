@@ -1,6 +1,6 @@
 // One effect and one answer per Idempotency-Key. Twenty-five clients create a service with one key at the same moment,
 // for half of the keys on two processes of management, while transactions are rolled back and processes of management
-// and Postgres are killed.
+// and Postgres are killed. In a cell a day of keyed writes is kept, as many as the plan has records.
 
 import {
   type Creation,
@@ -11,6 +11,7 @@ import {
   requestOf,
   type Verdict,
 } from '../robustness/creations.ts'
+import { keepsADayOfKeys } from '../robustness/keyed-day.ts'
 import { type PlainClient, plainClient } from '../robustness/plain-client.ts'
 import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { plantMutant } from '../world/mutant.ts'
@@ -53,6 +54,7 @@ await reportOn(async (report) => {
     world.management = processes[0]
     await world.stop()
   }
+  await keepsADayOfKeys(report, { isShort })
 })
 
 async function survivesTheStorm(
