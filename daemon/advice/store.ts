@@ -5,6 +5,7 @@ import type { Projection } from '@loci/contract/projections.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { enteringLocks } from '../databases/locks.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { EVIDENCE_BYTES_MAX, type Shown, type ShownOutcome, type TailOutcome } from './evidence.ts'
 import type { ToolRow } from './fold/snapshot.ts'
@@ -191,6 +192,7 @@ export async function saveSnapshot(
       Buffer.concat(tools.map(({ bytes }) => bytes)),
       `[${weights.join(',')}]`,
     ],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0]?.outcome ?? 'moved'
 }
@@ -345,6 +347,7 @@ export async function writePolicy(
     name: 'advice_policy_write',
     text: 'select outcome, version from loci.config_write($1, $2, $3, $4, $5, $6)',
     values: [instanceId, databasesMax, database, KIND + name, sent, ifMatch],
+    locks: () => enteringLocks(instanceId, [{ database }]),
   })
   return rows[0] as Written
 }

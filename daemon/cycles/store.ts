@@ -6,10 +6,11 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { enteringLocks } from '../databases/locks.ts'
 import type { Macs } from '../databases/macs.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
-import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
+import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import { type NewRecord, unreadable } from '../memory/store.ts'
 import type { Presentations } from '../working-memory/activation.ts'
 import type { Step } from '../working-memory/document.ts'
@@ -130,6 +131,7 @@ async function commitAll(pool: Pool, instanceId: string, cycles: NewCycle[]): Pr
     name: 'cycle_commit',
     text: `select claim, ord, outcome, ${MADE} from loci.cycle_commit(${values.map((_, at) => `$${at + 1}`).join(', ')})`,
     values,
+    locks: () => [...claimLocks(claims), ...enteringLocks(instanceId, cycles, 'due row', 'event head')],
   })
   const stopped = rows.filter(({ claim }) => claim !== null)
   if (stopped.length > 0) return commitRest(pool, instanceId, cycles, claiming, stopped)
@@ -168,6 +170,7 @@ export async function countFailure(pool: Pool, { instanceId, database }: Due, co
     name: 'cycle_failed',
     text: 'select loci.cycle_failed($1, $2, $3)',
     values: [instanceId, database, code],
+    locks: () => enteringLocks(instanceId, [{ database }]),
   })
 }
 

@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { dueOf, instanceLock, LOCKS } from './locks.ts'
 
 /** Until the transaction ends it sees the instance's rows, and erasure waits. False: the instance is gone. */
 export async function enterInstance(sql: Sql, instanceId: string): Promise<boolean> {
@@ -9,6 +10,7 @@ export async function enterInstance(sql: Sql, instanceId: string): Promise<boole
     name: 'instance_enter',
     text: 'select loci.enter_instance($1) as "isThere"',
     values: [instanceId],
+    locks: () => [instanceLock(instanceId)],
   })
   return rows[0]?.isThere ?? false
 }
@@ -67,7 +69,7 @@ export async function listDueKinds(sql: Sql, kinds: string[]): Promise<string[]>
   return rows.map(({ kind }) => kind)
 }
 
-/** Claims what is due, the oldest first; concurrent workers skip each other's rows. */
+/** Claims what is due, the oldest first; concurrent workers skip each other's rows. Outside of any transaction. */
 export async function claimDue(sql: Sql, kind: string, limit: number): Promise<Due[]> {
   const { rows } = await sql.query<Due>({
     name: 'due_claim',
@@ -78,6 +80,8 @@ export async function claimDue(sql: Sql, kind: string, limit: number): Promise<D
         select ctid from loci.due where kind = $1 and at <= now() order by at limit $2 for update skip locked))
       returning d.instance_id as "instanceId", d.database`,
     values: [kind, limit],
+    // Nobody knows which: in a transaction, which may hold other locks, it fails.
+    locks: () => [LOCKS.lock('due row', 'of any database')],
   })
   return rows
 }
@@ -89,6 +93,7 @@ export async function postponeDue(sql: Sql, kind: string, { instanceId, database
     text: `update loci.due set at = now() + $4 * interval '1 millisecond'
       where instance_id = $1 and database = $2 and kind = $3`,
     values: [instanceId, database, kind, ms],
+    locks: () => [dueOf(instanceId, database)],
   })
 }
 

@@ -1,6 +1,7 @@
 // All SQL of events.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { eventHead } from '../databases/locks.ts'
 import { withInstance } from '../databases/store.ts'
 import { type EventRow, TAIL_EVENTS_MAX } from './events.ts'
 
@@ -76,6 +77,7 @@ export async function appendEvents(sql: Sql, instanceId: string, events: object[
     name: 'events_append',
     text: 'select loci.append_events($1, $2)',
     values: [instanceId, JSON.stringify(events)],
+    locks: () => [eventHead(instanceId)],
   })
   wakeEvents(sql, instanceId)
 }

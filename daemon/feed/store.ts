@@ -3,9 +3,11 @@
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
+import type { Lock } from '@loci/postgres/lock-order.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { IS_RESTORED } from '../access/store.ts'
+import { cellRow, instanceRow, serviceDue } from '../databases/locks.ts'
 
 export interface Lease {
   fence: number
@@ -27,6 +29,7 @@ export async function takeLease(sql: Sql, replica: string, leaseMs: number): Pro
       returning lease_fence as fence, case when ${IS_RESTORED} then null else feed_epoch end as epoch, feed_after as after,
         feed_epoch as "lastEpoch", ledger_acked as "ledgerAcked"`,
     values: [replica, leaseMs],
+    locks: () => [cellRow()],
   })
   return rows[0]
 }
@@ -37,6 +40,7 @@ export async function leaveLease(sql: Sql, replica: string): Promise<void> {
     name: 'lease_leave',
     text: 'update loci.cell set lease_holder = null, lease_until = null where lease_holder = $1',
     values: [replica],
+    locks: () => [cellRow()],
   })
 }
 
@@ -84,6 +88,7 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
         ...[page.fence, page.epoch, page.next, page.items.length > 0 ? 1 : 0, page.isLastOfAll ?? false],
         ...[page.ledger ?? 0, page.isAfresh ?? false],
       ],
+      locks: () => [cellRow()],
     })
     const [{ changeSeq: seq, isBehind } = {}] = rows
     if (seq === undefined) return false
@@ -121,6 +126,7 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
       where old.id = i.body->>'svc' and old.state = 'deleted' and old.purged_at is null and i.body->>'state' <> 'deleted'
         and (i.body->>'generation')::bigint > greatest(old.generation, (old.awaiting->>'generation')::bigint)`,
     values: [items],
+    locks: () => instanceRows(instances),
   })
   const { rows: dead } = await sql.query<{ id: string }>({
     name: 'feed_dead',
@@ -136,13 +142,22 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
         and old.config->'cognitive' is distinct from i.body->'config'->'cognitive'
       on conflict (instance_id, database, kind) do update set at = excluded.at, after = excluded.after`,
     values: [items],
+    locks: () => instances.map(({ svc }) => serviceDue(svc)),
   })
   const { rows: changed } = await sql.query<{ id: string }>({
     ...APPLY.instance,
     values: [items, seq],
+    locks: () => instanceRows(instances),
   })
   const revived = new Set(changed.map(({ id }) => id))
   return { changed: changed.length, isAnyRevived: dead.some(({ id }) => revived.has(id)) }
+}
+
+function instanceRows(instances: { svc: string }[]): Lock[] {
+  return instances
+    .map(({ svc }) => svc)
+    .sort()
+    .map(instanceRow)
 }
 
 /** After a restore from a backup: what the feed names as deleted is erased again, whatever purged_at says. */
@@ -151,6 +166,7 @@ async function eraseAgain(sql: Sql, instances: BodyOf<'instance'>[], seq: number
     name: 'feed_erase_again',
     text: `update loci.instances set purged_at = null, change_seq = $2 where id = any($1) and state = 'deleted' and purged_at is not null`,
     values: [instances.filter(({ state }) => state === 'deleted').map(({ svc }) => svc), seq],
+    locks: () => instanceRows(instances),
   })
   return rowCount
 }
@@ -187,6 +203,7 @@ export async function eraseByLedger(
       name: 'ledger_fence',
       text: 'update loci.cell set change_seq = change_seq + 1 where lease_fence = $1 returning change_seq as seq',
       values: [fence],
+      locks: () => [cellRow()],
     })
     if (!rows[0]) return 0
     const { rowCount } = await sql.query({
@@ -196,6 +213,7 @@ export async function eraseByLedger(
         from unnest($1::text[], $2::bigint[]) as l (id, generation)
         where i.id = l.id and i.state <> 'deleted' and i.generation <= l.generation`,
       values: [whole.map(({ svc }) => svc), whole.map(({ generation }) => generation), rows[0].seq],
+      locks: () => instanceRows(whole),
     })
     return rowCount
   })
@@ -211,6 +229,7 @@ export async function finishReplay(
     text: `update loci.cell set ledger_acked = $2, ledger_sent = $2, ledger_again = case when $3 then clock_timestamp() else ledger_again end
       where lease_fence = $1`,
     values: [fence, acked, isOtherEpoch],
+    locks: () => [cellRow()],
   })
 }
 
@@ -222,8 +241,9 @@ interface AppliedRevocation {
 
 /** One audit entry in the instance's chain per revocation by management. A resync changes no row and adds none. */
 async function auditRevocations(sql: Sql, changed: AppliedRevocation[]): Promise<void> {
-  for (const { kind, svc, value } of changed) {
-    const chain = kind === 'svc' ? value : svc
+  const chained = changed.map(({ kind, svc, value }) => ({ kind, value, chain: kind === 'svc' ? value : svc }))
+  // By chain: their heads are locked in one order.
+  for (const { kind, value, chain } of chained.sort((a, b) => (a.chain < b.chain ? -1 : 1))) {
     if (!chain.startsWith('svc_')) continue
     await appendAudit(sql, {
       chain,

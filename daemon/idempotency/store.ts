@@ -1,7 +1,9 @@
 import { type Claim, inProgress, type StoredAnswer } from '@loci/acts/idempotency/idempotency.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
+import type { Lock } from '@loci/postgres/lock-order.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute, transaction } from '@loci/postgres/transaction.ts'
+import { instanceRow, LOCKS } from '../databases/locks.ts'
 
 /**
  * As the functions take claims of one route, sealed with one key: databases, holders, keys, fingerprints. Others would
@@ -26,6 +28,11 @@ export function inClaimOrder<Item extends { claim?: Claim | undefined }>(items: 
     .sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
 }
 
+/** What claim_keys() locks. */
+export function claimLocks(claims: readonly Claim[]): Lock[] {
+  return claims.map(({ scope }) => LOCKS.lock('idempotency key', scope.join('\x1f')))
+}
+
 /**
  * Removes answers that are older than a day and stopped a call, which is then made again. In a transaction of its own:
  * it ends with the row of the instance, and the work of the claim begins with the heads of databases.
@@ -44,6 +51,7 @@ export async function dropExpired(
     name: 'drop_expired_answers',
     text: 'select loci.drop_expired_answers($1, $2, $3, $4, $5)',
     values: [expired[0]?.scope[0], expired[0]?.scope[2], databases, holders, keys],
+    locks: () => [instanceRow(expired[0]?.scope[0] as string)],
   })
 }
 
@@ -86,6 +94,7 @@ export async function claimKey(sql: Sql, claim: Claim): Promise<'known' | 'answe
     name: 'claim_keys',
     text: 'select outcome from loci.claim_keys($1, $2, $3, $4, $5)',
     values: [claim.scope[0], claim.scope[2], databases, holders, keys],
+    locks: () => claimLocks([claim]),
   })
   return rows[0]?.outcome
 }
@@ -106,6 +115,7 @@ export async function keepAnswer(sql: Sql, claim: Claim, kept: object): Promise<
     name: 'keep_answers',
     text: 'select loci.keep_answers($1, $2, $3, $4, $5, $6, $7, $8)',
     values: [claim.scope[0], claim.scope[2], claim.sealedWith, ...claimValues([claim]), [JSON.stringify(kept)]],
+    locks: () => [instanceRow(claim.scope[0] as string)],
   })
 }
 
@@ -123,6 +133,7 @@ export async function sweepAnswers(sql: Sql, limit: number): Promise<number> {
         name: 'idempotency_sweep',
         text: 'select loci.sweep_answers($1, $2) as removed',
         values: [id, limit],
+        locks: () => [instanceRow(id)],
       })
       removed += swept.rows[0]?.removed ?? 0
     } catch (error) {

@@ -4,12 +4,14 @@
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
+import { maybe } from '@loci/postgres/lock-order.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import type { KnownDamage } from '../databases/known-damage.ts'
+import { enteringLocks, instanceRow } from '../databases/locks.ts'
 import type { Usage } from '../databases/quota.ts'
 import type { Due, Totals } from '../databases/store.ts'
-import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
+import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 
 export interface EntryRow {
   key: string
@@ -181,6 +183,12 @@ async function writeEach(pool: Pool, instanceId: string, acts: WriteAct[]): Prom
     name: 'kv_write',
     text: `select ${COLUMNS_WRITTEN} from loci.kv_write($1, $2, $3, $4, $5, $6, $7, $8) order by ord`,
     values: [instanceId, acts[0]?.databasesMax, ...writeValues(acts)],
+    locks: () =>
+      enteringLocks(
+        instanceId,
+        acts.flatMap(({ writes }) => writes),
+        'due row',
+      ),
   })
   return rows.map((row) => ({ outcome: 'written', writes: [row] }))
 }
@@ -201,6 +209,14 @@ async function writeActs(pool: Pool, instanceId: string, acts: WriteAct[]): Prom
       claims[0]?.sealedWith,
       claiming.map((act) => acts.indexOf(act) + 1),
       ...claimValues(claims),
+    ],
+    locks: () => [
+      ...claimLocks(claims),
+      ...enteringLocks(
+        instanceId,
+        acts.flatMap(({ writes }) => writes),
+        'due row',
+      ),
     ],
   })
   const stopped = rows.filter(({ claim }) => claim !== null)
@@ -287,6 +303,8 @@ export async function readUsage(sql: Sql, instanceId: string, room: Totals): Pro
     name: 'kv_usage_within',
     text: 'select u.records, u.bytes, t.events, t.acts from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
     values: [instanceId, room.records, room.bytes],
+    // Once a day.
+    locks: () => [maybe(instanceRow(instanceId))],
   })
   return rows[0] as Usage
 }
@@ -300,5 +318,6 @@ export async function expireEntries(sql: Sql, { instanceId, database }: Due): Pr
     name: 'kv_expire',
     text: 'select loci.kv_expire($1, $2, $3)',
     values: [instanceId, database, EXPIRED_MAX],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
 }

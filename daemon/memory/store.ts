@@ -6,8 +6,9 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { enteringLocks } from '../databases/locks.ts'
 import { wakeEvents } from '../events/store.ts'
-import { claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
+import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import type { RecordRow } from './records.ts'
 import { placesOf } from './writes/places.ts'
 
@@ -100,6 +101,7 @@ async function storeActs(pool: Pool, instanceId: string, acts: StoreAct[]): Prom
       claiming.map((act) => acts.indexOf(act) + 1),
       ...claimValues(claims),
     ],
+    locks: () => [...claimLocks(claims), ...enteringLocks(instanceId, acts, 'due row', 'event head')],
   })
   const stopped = rows.filter(({ claim }) => claim !== null)
   if (stopped.length > 0) return storeRest(pool, instanceId, acts, claiming, stopped)

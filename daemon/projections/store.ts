@@ -5,6 +5,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { dueOf, enteringLocks, headOf } from '../databases/locks.ts'
 import type { Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import type { NewProjection } from './projections.ts'
@@ -76,6 +77,7 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
       column(({ said }) => said),
       column(({ intent }) => intent),
     ],
+    locks: () => enteringLocks(instanceId, acts, 'due row', 'event head'),
   })
   if (all.some(({ projection }) => projection.record !== null)) wakeEvents(pool, instanceId)
   let next = 0
@@ -143,6 +145,7 @@ export async function eraseExpired(
     name: 'prj_expire',
     text: 'select loci.prj_expire($1, $2, $3, $4) as outcome',
     values: [instanceId, database, EXPIRED_MAX, unsaved],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0]?.outcome ?? 'done'
 }
@@ -164,6 +167,7 @@ export async function forgetIn(
     name: 'prj_forget',
     text: 'select hits as found, erased, last as next from loci.prj_forget($1, $2, $3, $4, $5, $6)',
     values: [instanceId, database, mac, after, limit, through],
+    locks: () => [headOf(instanceId, database), dueOf(instanceId, database)],
   })
   return rows[0] as ForgottenPage
 }

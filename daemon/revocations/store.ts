@@ -2,6 +2,7 @@ import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { cellRow } from '../databases/locks.ts'
 
 export interface CellRevocation {
   kind: 'jti' | 'org' | 'ten' | 'svc'
@@ -23,6 +24,7 @@ export async function revokeInCell(
     const { rows } = await sql.query<{ seq: number }>({
       name: 'change_take',
       text: 'update loci.cell set change_seq = change_seq + 1 returning change_seq as seq',
+      locks: () => [cellRow()],
     })
     const auditId = await appendAudit(sql, {
       chain: CELL_CHAIN,

@@ -4,6 +4,7 @@ import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { LOCKS } from '../databases/locks.ts'
 import { planSwitch, type SwitchAction, type SwitchFailure } from './subservices.ts'
 
 export interface SwitchRow {
@@ -91,6 +92,7 @@ async function lockSwitches(sql: Sql): Promise<SwitchRow[]> {
   const { rows } = await sql.query<SwitchRow>({
     name: 'subservices_lock',
     text: `select ${COLUMNS} from loci.subservices order by name for update`,
+    locks: () => [LOCKS.lock('switches', '')],
   })
   return rows
 }
@@ -115,6 +117,7 @@ async function switchOne(sql: Sql, row: SwitchRow, options: ApplyOptions): Promi
         auto_revert_at = clock_timestamp() + $5::float8 * interval '1 millisecond'
       where name = $1 returning clock_timestamp() as at`,
     values: [row.name, current, options.actor, options.reason, options.autoRevertMs],
+    locks: () => [LOCKS.lock('switches', '')],
   })
   const effectiveAt = rows[0]?.at as Date
   const auditId = await appendAudit(sql, {

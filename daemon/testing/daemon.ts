@@ -8,6 +8,7 @@ import { PATIENT, type TestDatabase, testDatabase } from '@loci/postgres/testing
 import { createDaemon } from '../app.ts'
 import { SCHEMA } from '../schema.ts'
 import type { DaemonSettings } from '../settings.ts'
+import { watchLocks } from './lock-watch.ts'
 
 export interface TestDaemon {
   url: string
@@ -42,6 +43,7 @@ export async function testDaemon({
   replicaOf,
   database: given = replicaOf?.database,
 }: TestDaemonOptions = {}): Promise<TestDaemon> {
+  watchLocks()
   const database = given ?? (await testDatabase({ schema: SCHEMA }))
   const adminToken = replicaOf?.adminToken ?? `loci_adm_${randomBytes(32).toString('base64url')}`
   const { lines, log } = testLog()

@@ -9,10 +9,11 @@ import { textArray } from '@loci/postgres/text-array.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { instanceGone } from '../access/served.ts'
 import type { ConfigLayers } from '../databases/config/store.ts'
+import { enteringLocks } from '../databases/locks.ts'
 import type { Macs } from '../databases/macs.ts'
 import { type Due, withInstance } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
-import { claimValues } from '../idempotency/store.ts'
+import { claimLocks, claimValues } from '../idempotency/store.ts'
 import type { Document, Resident, Step } from './document.ts'
 import type { Meta } from './slots.ts'
 
@@ -175,6 +176,7 @@ export async function commitSteps(
             text: `select database, outcome, versions, digests, digest
               from loci.wm_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
             values,
+            locks: () => enteringLocks(writer.instanceId, plans, 'due row', 'event head'),
           }
         : {
             name: 'wm_commit_acts',
@@ -189,6 +191,7 @@ export async function commitSteps(
               claimed.map(({ to }) => to),
               claimed.map(({ writes }) => JSON.stringify(writes)),
             ],
+            locks: () => [...claimLocks(claims), ...enteringLocks(writer.instanceId, plans, 'due row', 'event head')],
           },
     )
     wakeEvents(pool, writer.instanceId)
@@ -209,6 +212,7 @@ export async function writeSteps(
     text: `select database, outcome, versions, digests, digest, to_json(events) as events
       from loci.wm_write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     values: stepValues(writer, [plan]),
+    locks: () => enteringLocks(writer.instanceId, [plan], 'due row'),
   })
   return rows[0] as Committed & { events: object[] }
 }
@@ -368,7 +372,12 @@ export async function useClear(
 
 /** Removes the slots of a database whose time is over: the handler of due work `slots`. */
 export async function expireSlots(sql: Sql, { instanceId, database }: Due): Promise<void> {
-  await sql.query({ name: 'wm_expire', text: 'select loci.wm_expire($1, $2)', values: [instanceId, database] })
+  await sql.query({
+    name: 'wm_expire',
+    text: 'select loci.wm_expire($1, $2)',
+    values: [instanceId, database],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row', 'event head'),
+  })
   wakeEvents(sql, instanceId)
 }
 

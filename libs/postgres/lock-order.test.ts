@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ACT_LOCKS, createLockOrder, logBrokenLockOrder } from './lock-order.ts'
+import { ACT_LOCKS, createLockOrder, type Lock, logBrokenLockOrder, maybe, noteLocks } from './lock-order.ts'
 import { schemaIn } from './migrations.ts'
 import { openPool, type Sql } from './pool.ts'
 import { testDatabase } from './testing/database.ts'
@@ -10,7 +10,7 @@ import { transaction } from './transaction.ts'
 const order = createLockOrder(['cell', 'tenant', 'due row'])
 
 // Mutants: the comparison of ranks turned round; no comparison of keys; no question to held.names; nothing skipped for
-// a pool; own() that does nothing.
+// a pool; own() that does nothing; a lock that is taken sometimes counted as held.
 test('a transaction that locks out of order fails, whatever it has locked already it may lock again', async () => {
   await using database = await testDatabase({ schema: schemaIn(join(import.meta.dirname, 'testing')) })
   const pool = openPool({ url: database.appUrl, applicationName: 'lock-order-test', connectionsMax: 1, onError() {} })
@@ -31,6 +31,13 @@ test('a transaction that locks out of order fails, whatever it has locked alread
       order.own(sql, 'cell', 'new')
       order.note(sql, 'cell', 'new')
     })
+    // A lock that is taken sometimes must not be late, and whoever takes it later cannot rely on it.
+    const taking = (...locks: Lock[]) => transaction(pool, async (sql) => noteLocks(sql, locks))
+    const [tenant, row] = [maybe(order.lock('tenant', 'a')), order.lock('due row', 'a')]
+    await taking(tenant, order.lock('tenant', 'a'), row)
+    await assert.rejects(taking(row, tenant), /tenant a is locked after due row a/)
+    await assert.rejects(taking(tenant, order.lock('cell', 'a')), /cell a is locked after tenant a/)
+    await assert.rejects(taking(tenant, row, order.lock('tenant', 'a')), /tenant a is locked after due row a/)
     // What both programs share comes before and after the program's own.
     const acting = (work: (sql: Sql) => void) => transaction(pool, async (sql) => work(sql))
     await acting((sql) => {

@@ -4,11 +4,17 @@ import { isPartitionMissing } from '@loci/contract/store-trouble.ts'
 import pg from 'pg'
 import { parseUrl, tlsOf } from './connection-url.ts'
 import { isStatementError, NotCommittedError, sqlState } from './errors.ts'
+import type { Lock } from './lock-order.ts'
 
 export interface Statement {
   name?: string
   text: string
   values?: unknown[]
+  /**
+   * The locks that it takes and others want too, in their order, those of the functions that it calls among them
+   * (lock-order.ts). Asked inside transaction() only, and by tests for every statement.
+   */
+  locks?: () => readonly Lock[]
 }
 
 /** Wakes what waits in this process for news of a topic; others of the cell or the control plane find it by polling. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { isRetryable, isStatementError, NotCommittedError } from './errors.ts'
+import { noteLocks } from './lock-order.ts'
 import type { Pool, Sql, Statement } from './pool.ts'
 
 export { CommitUnknownError, isRetryable }
@@ -60,7 +61,13 @@ async function attempt<T>(
 ): Promise<{ result: T; effects: Effect[] }> {
   const client = await pool.client()
   const effects: Effect[] = []
-  const sql: Sql = { query: client.query, afterCommit: (effect) => void effects.push(effect) }
+  const sql: Sql = {
+    query(statement) {
+      if (statement.locks) noteLocks(sql, statement.locks())
+      return client.query(statement)
+    },
+    afterCommit: (effect) => void effects.push(effect),
+  }
   let broken: Error | undefined
   try {
     await client.query({ text: beginText(options) })

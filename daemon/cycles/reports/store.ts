@@ -2,6 +2,7 @@
 // to the hash in the head.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { headOf } from '../../databases/locks.ts'
 import { type Chunk, type Head, NOTHING, type Settled, type Walker } from '../../databases/reports/walker.ts'
 import { withInstance } from '../../databases/store.ts'
 import { findDamage, type Link } from '../chain.ts'
@@ -106,6 +107,7 @@ async function settle(pool: Pool, instanceId: string, { database, seq, rows, byt
         where h.instance_id = $1 and h.name = $2 and h.seq = $3 and h.cyc_total - h.cyc_pruned_through = $4
         returning (h.cyc_bytes - old.cyc_bytes)::text as more`,
       values: [instanceId, database, seq, rows, bytes, a, b],
+      locks: () => [headOf(instanceId, database)],
     })
     if (settled[0] && settled[0].more !== '0')
       await sql.query({

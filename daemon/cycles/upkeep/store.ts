@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { dueOf, enteringLocks, headOf } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import { LANGUAGES } from '../../memory/analysis/item.ts'
 
@@ -21,6 +22,7 @@ export async function quarantine(
       found.map(({ ref }) => ref),
       found.map(({ reason }) => reason),
     ],
+    locks: () => enteringLocks(instanceId, [{ database }]),
   })
 }
 
@@ -30,6 +32,7 @@ export async function setSchedule(sql: Sql, { instanceId, database }: Due): Prom
     name: 'cycle_schedule',
     text: 'select loci.cycle_schedule($1, $2, $3)',
     values: [instanceId, database, LANGUAGES],
+    locks: () => [headOf(instanceId, database), dueOf(instanceId, database)],
   })
 }
 
@@ -42,6 +45,7 @@ export async function followService(sql: Sql, { instanceId }: Due): Promise<void
     name: 'cycle_follow_service',
     text: 'select loci.cycle_follow_service($1, $2, $3)',
     values: [instanceId, FOLLOWING_MAX, LANGUAGES],
+    locks: () => enteringLocks(instanceId, [{ database: 'each in turn' }], 'due row'),
   })
 }
 
@@ -54,6 +58,7 @@ export async function pruneCycles(sql: Sql, { instanceId, database }: Due): Prom
     name: 'cycle_prune',
     text: 'select loci.cycle_prune($1, $2, $3)',
     values: [instanceId, database, PRUNED_MAX],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
 }
 
@@ -72,6 +77,7 @@ export async function checkDue(sql: Sql, { instanceId, database }: Due): Promise
     name: 'cycle_due',
     text: 'select is_fresh as "isFresh", is_pressed as "isPressed", number from loci.cycle_due($1, $2)',
     values: [instanceId, database],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0] as DueCycle
 }
@@ -112,5 +118,6 @@ export async function eraseContent(
     name: 'cycle_erase',
     text: 'select loci.cycle_erase($1, $2, $3, $4)',
     values: [instanceId, database, focus, metadata],
+    locks: () => [headOf(instanceId, database)],
   })
 }

@@ -1,6 +1,7 @@
 // All SQL of configurations: what was PUT for a database, over what its service was created with. The rules: rules.ts.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { enteringLocks } from '../locks.ts'
 import { withInstance } from '../store.ts'
 
 /** The domain that it configures. */
@@ -51,6 +52,7 @@ export async function writeConfig(
     name: 'config_write',
     text: `select outcome, version from loci.config_write($1, $2, $3, $4, $5, $6)`,
     values: [instanceId, databasesMax, database, kind, sent, ifMatch],
+    locks: () => enteringLocks(instanceId, [{ database }]),
   })
   return rows[0] as (typeof rows)[number]
 }

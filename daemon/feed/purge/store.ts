@@ -4,6 +4,7 @@ import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute, transaction } from '@loci/postgres/transaction.ts'
+import { cellRow, instanceLock, instanceRow } from '../../databases/locks.ts'
 import { applyInstances } from '../store.ts'
 
 export interface Purge {
@@ -33,6 +34,7 @@ export async function purgeSome(
     name: 'purge_some',
     text: 'select loci.purge_some($1, $2, $3, $4) as removed',
     values: [fence, instanceId, generation, limit],
+    locks: () => [instanceLock(instanceId), instanceRow(instanceId)],
   })
   return rows[0]?.removed ?? undefined
 }
@@ -51,6 +53,7 @@ export async function finishPurge(
       name: 'purge_fence',
       text: 'update loci.cell set change_seq = change_seq + 1 where lease_fence = $1 returning change_seq as seq',
       values: [fence],
+      locks: () => [cellRow()],
     })
     const seq = raised[0]?.seq
     if (seq === undefined) return undefined
@@ -59,6 +62,7 @@ export async function finishPurge(
       text: `select awaiting from loci.instances
         where id = $1 and generation = $2 and state = 'deleted' and purged_at is null for update`,
       values: [instanceId, generation],
+      locks: () => [instanceRow(instanceId)],
     })
     if (!found[0]) return undefined
     await sql.query({
@@ -66,6 +70,7 @@ export async function finishPurge(
       text: `update loci.instances set purged_at = clock_timestamp(), awaiting = null, change_seq = $2, updated_at = now(),
         databases = 0, keyed_answers = 0, keyed_bytes = 0, keyed_since = null where id = $1`,
       values: [instanceId, seq],
+      locks: () => [instanceRow(instanceId)],
     })
     // Milliseconds, because it is compared with the time that management returns.
     await sql.query({

@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { cellRow } from '../../databases/locks.ts'
 
 export interface ReportRows {
   observed: { svc: string; generation: number; state: string; changeSeq: number }[]
@@ -105,6 +106,7 @@ export async function noteSent(sql: Sql, count: number): Promise<void> {
     name: 'report_ledger_sent',
     text: 'update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1',
     values: [count],
+    locks: () => [cellRow()],
   })
 }
 
@@ -127,6 +129,7 @@ export async function finishReport(
         name: 'report_ledger_acked',
         text: `update loci.cell set ledger_acked = $1, ledger_sent = case when $2 then $1 else greatest(ledger_sent, $1) end`,
         values: [acknowledged.ledger, acknowledged.isSettled],
+        locks: () => [cellRow()],
       })
     await sql.query({
       name: 'report_usage_done',

@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import type { KnownDamage } from '../../databases/known-damage.ts'
+import { headOf } from '../../databases/locks.ts'
 import type { Chunk, Head, Settled, Walker } from '../../databases/reports/walker.ts'
 import { enterInstance, withInstance } from '../../databases/store.ts'
 import { placeOf } from '../store.ts'
@@ -166,6 +167,7 @@ async function settle(pool: Pool, instanceId: string, { database, seq, rows, byt
         where h.instance_id = $1 and h.name = $2 and h.seq = $3 and h.kv_keys = $4 and h.kv_unsettled
         returning (h.kv_bytes - old.kv_bytes)::text as more`,
       values: [instanceId, database, seq, rows, bytes, a, b],
+      locks: () => [headOf(instanceId, database)],
     })
     if (settled[0])
       await sql.query({

@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { enteringLocks } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import type { ErasedValue } from '../upkeep/store.ts'
 
@@ -31,6 +32,7 @@ export async function replayTombstones(
       rows.map(({ seq }) => seq),
       rows.map(({ at }) => at),
     ],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return values
 }

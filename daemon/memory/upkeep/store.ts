@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { enteringLocks } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import type { RecordBody } from '../records.ts'
 import { readAround } from '../store.ts'
@@ -304,6 +305,7 @@ export async function commitIndex(
       through,
       ...replacementValues(replacement),
     ],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0]?.outcome ?? 'gone'
 }
@@ -314,6 +316,7 @@ export async function dropSegments(pool: Pool, instanceId: string, database: str
     name: 'mem_drop_segments',
     text: 'select loci.mem_drop_segments($1, $2, $3)',
     values: [instanceId, database, ids],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
 }
 
@@ -381,6 +384,7 @@ export async function eraseRecords(
     text: `select outcome, at, erased, segments, tombstone, events, ids, stored, content
       from loci.mem_erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     values: [instanceId, database, seqs, why, ...replacementValues(replacement), read],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0] as Erased
 }
@@ -391,5 +395,6 @@ export async function nextExpiry(pool: Pool, { instanceId, database }: Due): Pro
     name: 'mem_expiry_next',
     text: 'select loci.mem_expiry_next($1, $2)',
     values: [instanceId, database],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
 }

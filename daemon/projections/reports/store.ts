@@ -1,6 +1,7 @@
 // All SQL of the consistency report of projections: each row against its digest, all of them against the head's sums.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
+import { headOf } from '../../databases/locks.ts'
 import { type Chunk, type Head, NOTHING, type Settled, type Walker } from '../../databases/reports/walker.ts'
 import { withInstance } from '../../databases/store.ts'
 
@@ -44,6 +45,7 @@ async function settle(pool: Pool, instanceId: string, { database, seq, rows, byt
         where h.instance_id = $1 and h.name = $2 and h.seq = $3 and h.prj_rows = $4
         returning (h.prj_bytes - old.prj_bytes)::text as more`,
       values: [instanceId, database, seq, rows, bytes, a, b],
+      locks: () => [headOf(instanceId, database)],
     })
     if (settled[0] && settled[0].more !== '0')
       await sql.query({

@@ -2,6 +2,7 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
+import { dueOf, enteringLocks, headOf } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 
 export interface SlotText {
@@ -34,6 +35,7 @@ export async function eraseSlots(
     name: 'wm_erase',
     text: 'select erased, events from loci.wm_erase($1, $2, $3, $4, $5, $6)',
     values: [instanceId, database, keys, mac, limit, through],
+    locks: () => [headOf(instanceId, database), dueOf(instanceId, database)],
   })
   return rows[0] as { erased: number; events: object[] }
 }
@@ -48,6 +50,7 @@ export async function thinVersions(
     name: 'wm_thin',
     text: 'select loci.wm_thin($1, $2, $3, $4) as erased',
     values: [instanceId, database, mac, limit],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0]?.erased ?? 0
 }

@@ -7,7 +7,6 @@ import { type AuditEntry, digestOf, OUTCOME } from './audit.ts'
 
 /** Returns the id of the entry. */
 export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new Date()): Promise<string> {
-  ACT_LOCKS.note(sql, 'audit head', entry.chain)
   const id = newId('aud', now.getTime())
   await sql.query({
     name: 'audit_append',
@@ -24,6 +23,7 @@ export async function appendAudit(sql: Sql, entry: AuditEntry, now: Date = new D
       JSON.stringify(entry.detail),
       digestOf(id, now, entry),
     ],
+    locks: () => [ACT_LOCKS.lock('audit head', entry.chain)],
   })
   return id
 }
