@@ -1,6 +1,7 @@
 // All SQL of the parts of an index that no stored segment covers.
 
 import type { Sql } from '@loci/postgres/pool.ts'
+import { dueOf } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import { readAround } from '../store.ts'
 
@@ -30,5 +31,6 @@ export async function putIndexDue(sql: Sql, { instanceId, database }: Due): Prom
     text: `insert into loci.due as d (instance_id, database, kind, at) values ($1, $2, 'index', now())
       on conflict (instance_id, database, kind) do update set at = least(d.at, excluded.at)`,
     values: [instanceId, database],
+    locks: () => [dueOf(instanceId, database)],
   })
 }
