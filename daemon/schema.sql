@@ -572,6 +572,8 @@ CREATE TABLE loci.revocations (
     reported_at timestamp with time zone,
     change_seq bigint NOT NULL,
     revoked_at timestamp with time zone,
+    withdrawn boolean DEFAULT false NOT NULL,
+    restated boolean DEFAULT false NOT NULL,
     CONSTRAINT revocations_kind_check CHECK ((kind = ANY (ARRAY['jti'::text, 'org'::text, 'ten'::text, 'svc'::text, 'sub'::text]))),
     CONSTRAINT revocations_origin_check CHECK ((origin = ANY (ARRAY['management'::text, 'cell'::text])))
 );

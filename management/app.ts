@@ -33,6 +33,7 @@ import { billingRoutes } from './billing/routes.ts'
 import { createAlarms } from './cells/alarms.ts'
 import { feedRoutes } from './cells/feed/routes.ts'
 import { reportRoutes } from './cells/reports/routes.ts'
+import { cellRevocationRoutes } from './cells/revocations/routes.ts'
 import { cellRoutes } from './cells/routes.ts'
 import { findCellKeys, listCellKeys } from './cells/store.ts'
 import { revokeIssued as revokeIssuedBy } from './cli-logins/issued.ts'
@@ -159,6 +160,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     ...partnerCredentialRoutes({ caller, pool, act }),
     ...usageRoutes({ caller, pool }),
     ...cellRoutes({ caller, cell, pool, act, regions }),
+    ...cellRevocationRoutes({ caller, pool, act }),
     ...eventRoutes({ caller, pool, waiting: eventsWaiting, lifecycle }),
     ...cliLoginRoutes({
       ...{ caller, act, pool, sealingKeys, publicUrl, trustedProxies, attempts },

@@ -339,6 +339,7 @@ CREATE TABLE loci.ready_times (
 COMMENT ON TABLE loci.ready_times IS 'without row-level security: durations by region, of nobody';
 
 CREATE TABLE loci.revocations (
+    id text NOT NULL COLLATE pg_catalog."C",
     cell_id text DEFAULT ''::text NOT NULL,
     kind text NOT NULL,
     svc text NOT NULL,
@@ -347,6 +348,8 @@ CREATE TABLE loci.revocations (
     expires_at timestamp with time zone NOT NULL,
     origin text NOT NULL,
     audit_id text,
+    organization_id text,
+    withdrawn_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT revocations_check CHECK (((kind = 'jti'::text) = (not_before IS NULL))),
     CONSTRAINT revocations_kind_check CHECK ((kind = ANY (ARRAY['jti'::text, 'org'::text, 'ten'::text, 'svc'::text, 'sub'::text]))),
@@ -645,6 +648,9 @@ ALTER TABLE ONLY loci.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (bucket);
 
 ALTER TABLE ONLY loci.revocations
+    ADD CONSTRAINT revocations_id_key UNIQUE (id);
+
+ALTER TABLE ONLY loci.revocations
     ADD CONSTRAINT revocations_pkey PRIMARY KEY (cell_id, kind, svc, value);
 
 ALTER TABLE ONLY loci.sealing_checks
@@ -716,6 +722,8 @@ CREATE INDEX feed_items_deleted ON loci.feed_items USING btree (cell_id, seq) WH
 
 CREATE INDEX feed_items_ordinary ON loci.feed_items USING btree (cell_id, seq) WHERE (kind = ANY (ARRAY['instance'::text, 'partner_credential'::text]));
 
+CREATE INDEX feed_items_owned ON loci.feed_items USING btree (cell_id, ((body ->> 'org'::text)), ((body ->> 'ten'::text))) WHERE (kind = 'instance'::text);
+
 CREATE INDEX feed_items_revocations ON loci.feed_items USING btree (((body ->> 'expires_at'::text))) WHERE (kind = 'revocation'::text);
 
 CREATE INDEX feed_items_urgent ON loci.feed_items USING btree (cell_id, seq) WHERE (kind = ANY (ARRAY['key'::text, 'revocation'::text]));
@@ -737,6 +745,8 @@ CREATE INDEX partner_credentials_by_maker ON loci.partner_credentials USING btre
 CREATE INDEX partner_credentials_listed ON loci.partner_credentials USING btree (organization_id, service_id, id DESC) WHERE (revoked_at IS NULL);
 
 CREATE INDEX ready_times_newest ON loci.ready_times USING btree (placement, at DESC);
+
+CREATE INDEX revocations_of_cells ON loci.revocations USING btree (id DESC) WHERE (cell_id <> ''::text);
 
 CREATE INDEX services_by_id ON loci.services USING btree (id);
 

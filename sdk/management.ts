@@ -389,6 +389,30 @@ export type ManagementOperations = {
       200: AdoptedResponse
     }
   }
+  /** What cells have revoked by themselves, newest first. */
+  'GET /api/v1/revocations': {
+    given: {
+      query?: {
+        cursor?: string | undefined
+        limit?: number | undefined
+      } | undefined
+    }
+    answers: {
+      200: CellRevocationList
+    }
+  }
+  /** Withdraw what a cell has revoked by itself: its tokens are good again. Change the keys of the cell first. */
+  'DELETE /api/v1/revocations/{id}': {
+    given: {
+      path: {
+        id: string
+      }
+      idempotencyKey?: string | undefined
+    }
+    answers: {
+      200: RevocationWithdrawn
+    }
+  }
   /** Create a service. It is made in the background: follow Operation-Location. */
   'POST /api/v1/services': {
     given: {
@@ -1064,6 +1088,7 @@ export const MANAGEMENT_KEYED: ReadonlySet<string> = new Set([
   'DELETE /api/v1/organizations/{id}/members/{user_id}',
   'DELETE /api/v1/quarantine/{cell_id}/{service_id}',
   'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt',
+  'DELETE /api/v1/revocations/{id}',
   'POST /api/v1/services',
   'PATCH /api/v1/services/{id}',
   'DELETE /api/v1/services/{id}',
@@ -1226,7 +1251,7 @@ export type Cell = {
   feed_seq: number
   lag: number
   alarm: {
-    kind: 'two_addresses' | 'generation' | 'unknown' | 'foreign' | 'erased' | Other
+    kind: 'two_addresses' | 'generation' | 'unknown' | 'foreign' | 'erased' | 'revocations' | Other
     at: string
     detail: string
   } | null
@@ -1250,6 +1275,21 @@ export type CellRequest = {
   endpoint: string
   public_key: string
   tenant_id?: string | undefined
+}
+
+export type CellRevocationList = {
+  revocations: ({
+    id: string
+    cell_id: string
+    kind: 'jti' | 'org' | 'ten' | 'svc' | Other
+    value: string
+    organization_id: string | null
+    not_before: string | null
+    expires_at: string
+    created_at: string
+    withdrawn_at: string | null
+  })[]
+  next_cursor: string | null
 }
 
 export type CellSelf = {
@@ -1411,11 +1451,13 @@ export type FeedResponse = {
       jti: string
       expires_at: string
       revoked_at?: string
+      withdrawn?: true
     } | {
       kind: 'org' | 'ten' | 'svc' | 'sub' | Other
       id: string
       not_before: string
       expires_at: string
+      withdrawn?: true
     }
   } | {
     seq: number
@@ -1742,6 +1784,10 @@ export type ReportResponse = {
   accepted: true
   refused: string[]
   ledger?: number
+}
+
+export type RevocationWithdrawn = {
+  withdrawn: true
 }
 
 export type Service = {

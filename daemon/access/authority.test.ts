@@ -149,6 +149,8 @@ test('with every change of an instance its partner credentials are loaded again'
   assert.equal(await authority.findPartnerCredential('ptr_1', () => true), undefined)
 })
 
+const STANDING = { isWithdrawn: false, isRestated: false }
+
 test('an epoch is never moved back, and a removed key stays removed', () => {
   const { authority } = slowAuthority()
   const { publicJwk } = newKeyPair()
@@ -161,6 +163,7 @@ test('an epoch is never moved back, and a removed key stays removed', () => {
     notBefore: new Date(at * 1000),
     expiresAt: until,
     revokedAt: null,
+    ...STANDING,
   })
   const isRevoked = (iat: number) =>
     authority.isRevoked({ root: { org: 'org_1', ten: 'ten_1', svc: 'svc_1', iat } as never, jtis: [] })
@@ -182,13 +185,14 @@ test('an epoch of a service replaces the revocations that it covers, and no othe
   const jti = (value: string, revokedAtS: number | null, svc = 'svc_1'): Revocation => ({
     ...{ kind: 'jti', svc, value, notBefore: null, expiresAt: until },
     revokedAt: revokedAtS === null ? null : new Date(revokedAtS * 1000),
+    ...STANDING,
   })
   const isRevoked = (value: string, iat: number, svc = 'svc_1') =>
     authority.isRevoked({ root: { org: 'org_1', ten: 'ten_1', svc, iat } as never, jtis: [value] })
   const told = [jti('old', 100), jti('recent', 150), jti('untimed', null), jti('other', 100, 'svc_2')]
   authority.accept(changes(1, { revocations: told }))
   const epoch = { kind: 'svc' as const, svc: '', value: 'svc_1', notBefore: new Date(200_000), expiresAt: until }
-  authority.accept(changes(2, { revocations: [{ ...epoch, revokedAt: null }] }))
+  authority.accept(changes(2, { revocations: [{ ...epoch, revokedAt: null, ...STANDING }] }))
   // The first is gone by itself, and refused by the epoch; a token of a later root that bears its jti is another one.
   assert.deepEqual([isRevoked('old', 99), isRevoked('old', 201)], [true, false])
   assert.deepEqual([isRevoked('recent', 201), isRevoked('untimed', 201)], [true, true])

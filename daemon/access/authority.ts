@@ -62,6 +62,10 @@ export interface Revocation {
   expiresAt: Date
   /** When management revoked the jti, by its own clock. */
   revokedAt: Date | null
+  /** It refuses nothing any more. */
+  isWithdrawn: boolean
+  /** The time was moved back: what the administration of the cell had added was withdrawn. */
+  isRestated: boolean
 }
 
 /** Everything that changed since the last poll. */
@@ -179,18 +183,19 @@ export function createAuthority({
     else keys.delete(kid)
   }
 
-  function acceptRevocation({ kind, svc, value, notBefore: before, expiresAt, revokedAt }: Revocation): void {
-    if (kind === 'jti')
+  function acceptRevocation(revocation: Revocation): void {
+    const { kind, svc, value, notBefore: before, expiresAt, revokedAt, isWithdrawn, isRestated } = revocation
+    const cutoff = cutoffOf(kind, value, svc === '*')
+    if (isWithdrawn) {
+      if (kind === 'jti') revokedJtis.delete(`${svc}:${value}`)
+      else notBefore.delete(cutoff)
+    } else if (kind === 'jti')
       revokedJtis.set(`${svc}:${value}`, {
         expiresAt: expiresAt.getTime(),
         revokedAt: revokedAt?.getTime() ?? Number.POSITIVE_INFINITY,
       })
-    // A restored control database may send an earlier time: what was revoked stays revoked.
-    else
-      notBefore.set(
-        `${kind}:${value}`,
-        Math.max(notBefore.get(`${kind}:${value}`) ?? 0, (before?.getTime() ?? 0) / 1000),
-      )
+    // A restored control database may send an earlier time: what was revoked stays revoked, but by a withdrawal.
+    else notBefore.set(cutoff, Math.max(isRestated ? 0 : (notBefore.get(cutoff) ?? 0), (before?.getTime() ?? 0) / 1000))
   }
 
   /** A recreated instance has lost its credentials, and a deleted row shows no change: drop them, they load on use. */
@@ -251,7 +256,9 @@ export function createAuthority({
     isRevoked({ root, jtis }) {
       if (jtis.some((jti) => revokedJtis.has(`${root.svc}:${jti}`) || revokedJtis.has(`*:${jti}`))) return true
       // The root's iat, never a child's: a holder signs the child and can put any time into it.
-      return scopesOf(root).some(([kind, value]) => root.iat <= (notBefore.get(`${kind}:${value}`) ?? -1))
+      return scopesOf(root).some(([kind, value]) =>
+        [false, true].some((isOfCell) => root.iat <= (notBefore.get(cutoffOf(kind, value, isOfCell)) ?? -1)),
+      )
     },
     findInstance(id) {
       if (isStale()) return loadInstance(id)
@@ -311,4 +318,9 @@ export function createAuthority({
     if (value !== undefined && changeSeq === seqBefore) cache.keep(id, value)
     return value
   }
+}
+
+/** Apart by who made it: one that the administration of the cell made can be withdrawn, and management's stays. */
+function cutoffOf(kind: Revocation['kind'], value: string, isOfCell: boolean): string {
+  return isOfCell ? `*${kind}:${value}` : `${kind}:${value}`
 }

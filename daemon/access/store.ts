@@ -75,7 +75,7 @@ export async function readChanges(sql: Sql, since: number): Promise<AuthorityCha
     keys: await changed<SigningKey>('keys', `kid, x, state, retire_at as "retireAt"`, 'signing_keys'),
     revocations: await changed<Revocation>(
       'revocations',
-      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt", revoked_at as "revokedAt"`,
+      `kind, svc, value, not_before as "notBefore", expires_at as "expiresAt", revoked_at as "revokedAt", withdrawn as "isWithdrawn", restated as "isRestated"`,
       'revocations',
     ),
     // At the start the cache is empty and has nothing to update: instances load on first use.
@@ -93,9 +93,9 @@ export async function readCredentialStatus(
   const scopes = scopesOf(root)
   const { rows } = await sql.query<CredentialStatus>({
     name: 'credential_status_read',
-    text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2))
+    text: `select exists (select from loci.revocations where kind = 'jti' and svc in ($1, '*') and value = any($2) and not withdrawn)
         or exists (select from unnest($3::text[], $4::text[]) as s(kind, value) join loci.revocations r using (kind, value)
-          where r.svc in ('', '*') and r.not_before >= to_timestamp($5)) as "isRevoked",
+          where r.svc in ('', '*') and not r.withdrawn and r.not_before >= to_timestamp($5)) as "isRevoked",
       exists (select from loci.signing_keys where kid = $6 and state <> 'removed'
         and (retire_at is null or retire_at > clock_timestamp())) as "isKeyGood",
       (select ${IS_RESTORED} from loci.cell) as "isRestored"`,

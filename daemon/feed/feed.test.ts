@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { Capability } from '@loci/capability/capability.ts'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import { eventually } from '@loci/chassis/testing/request.ts'
 import { feedResponse } from '@loci/contract/feed.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { readChanges } from '../access/store.ts'
+import { readChanges, readCredentialStatus } from '../access/store.ts'
 import { nowS, type TestAuthority, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import type { NewItem } from '../testing/feed.ts'
@@ -157,7 +158,7 @@ test('every observed instance is reported, however many came with one page', asy
 
 test('a revocation that is made again while the first is reported is reported too', async () => {
   const { pool } = authority
-  const org = newId('org')
+  const { org } = await authority.addInstance()
   const at = (hour: number) => `2026-01-01T0${hour}:00:00.000Z`
   await daemon.admin('POST /admin/revocations', { org, not_before: at(1) })
   const rows = await readReport(pool, 0)
@@ -286,4 +287,67 @@ test('a revocation that an epoch covers is deleted in the cell, and its token st
     ],
     [401, 401, 401, 401, 200],
   )
+})
+
+// Mutants: applyPage() that applies a withdrawn item as any other; withdrawRevocations() that spares what is reported,
+// or takes what is not; acceptRevocation() without isWithdrawn, or without isRestated; readCredentialStatus() that
+// counts withdrawn rows.
+test('what staff withdraw is refused no more, but for what management revoked itself and what came since', async () => {
+  const own = await authority.addInstance()
+  const iat = nowS() - 600
+  const jti = newId('cap')
+  const roots = [
+    { jti, iat },
+    { jti: newId('cap'), iat: iat - 100 },
+  ]
+  const at = (seconds: number) => new Date((iat + seconds) * 1_000).toISOString()
+  /** By what the replica remembers, which is what the database says. */
+  const outcomes = async () =>
+    Promise.all(
+      roots.map(async (root) => {
+        const { status } = await own.call(own.root({ ...root, nbf: root.iat }), 'GET /v1/kv/entries')
+        const claims = { ...root, org: own.org, ten: own.ten, svc: own.svc } as Capability['root']
+        const asked = { root: claims, jtis: [root.jti], kid: authority.kid }
+        const { isRevoked } = await readCredentialStatus(authority.pool, asked)
+        assert.equal(isRevoked, status === 401)
+        return status
+      }),
+    )
+  const expires_at = inDays(9)
+  const revoke = (body: object) => daemon.admin('POST /admin/revocations', body)
+  const reported = async () => finishReport(authority.pool, await readReport(authority.pool, 0))
+  const epoch = (not_before: string, more = {}) =>
+    ({ kind: 'revocation', body: { kind: 'svc', id: own.svc, not_before, expires_at, ...more } }) as const
+  const withdrawn = { withdrawn: true as const }
+
+  // By jti.
+  await revoke({ jti })
+  await reported()
+  await authority.publish({ kind: 'revocation', body: { svc: '*', jti, expires_at } })
+  assert.deepEqual(await outcomes(), [401, 200])
+  await authority.publish({ kind: 'revocation', body: { svc: '*', jti, expires_at, ...withdrawn } })
+  assert.deepEqual(await outcomes(), [200, 200])
+
+  // By a moment: management's own, the older one, stays.
+  await authority.publish(epoch(at(-50)))
+  assert.deepEqual(await outcomes(), [200, 401])
+  await revoke({ svc: own.svc, not_before: at(0) })
+  await reported()
+  await authority.publish(epoch(at(0)))
+  assert.deepEqual(await outcomes(), [401, 401])
+  await authority.publish(epoch(at(-50), withdrawn))
+  assert.deepEqual(await outcomes(), [200, 401])
+  await authority.publish(epoch(at(-50), withdrawn))
+  assert.deepEqual(await outcomes(), [200, 401])
+  await authority.publish(epoch(at(0)))
+  assert.deepEqual(await outcomes(), [401, 401], 'revoked again by management')
+  await authority.publish(epoch(new Date(0).toISOString(), withdrawn))
+  assert.deepEqual(await outcomes(), [200, 200])
+
+  // Revoked here again, and not reported yet.
+  await revoke({ svc: own.svc, not_before: at(0) })
+  await authority.publish(epoch(new Date(0).toISOString(), withdrawn))
+  assert.deepEqual(await outcomes(), [401, 401])
+  const acts = await daemon.sql(`select subject from loci.audit where action = 'revocation.withdraw' order by seq`)
+  assert.deepEqual([...new Set(acts.map(({ subject }) => subject))].sort(), [jti, own.svc].sort())
 })

@@ -1,5 +1,6 @@
 // The feed's content in the cell's PostgreSQL: applied by the replica with the lease, read by all (access/store.ts).
 
+import { CELL_CHAIN } from '@loci/acts/audit/audit.ts'
 import { appendAudit } from '@loci/acts/audit/store.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 import { DATABASE_LIFE } from '@loci/postgres/life.ts'
@@ -97,8 +98,10 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
     const instances = bodies('instance')
     const again = page.isAfresh ? await eraseAgain(sql, instances, seq) : 0
     const { changed, isAnyRevived } = await applyInstances(sql, instances, seq)
+    const withdrawn = bodies('revocation').filter((body) => body.withdrawn)
+    if (withdrawn.length > 0) await withdrawRevocations(sql, withdrawn, seq)
     for (const kind of ['key', 'revocation', 'partner_credential'] as const) {
-      const items = bodies(kind)
+      const items = bodies(kind).filter((body) => !isGone(body))
       if (items.length === 0) continue
       const { name, text } = APPLY[kind]
       const { rows } = await sql.query<AppliedRevocation>({ name, text, values: [JSON.stringify(items), seq] })
@@ -233,6 +236,37 @@ export async function finishReplay(
   })
 }
 
+/**
+ * Takes back what the administration of this cell has revoked, also as management has sent it again, but nothing that
+ * was revoked here since and is not reported yet. A `not_before` after 1970 is management's own and stays.
+ */
+async function withdrawRevocations(sql: Sql, items: BodyOf<'revocation'>[], seq: number): Promise<void> {
+  const { rows } = await sql.query<AppliedRevocation>({
+    name: 'feed_withdrawn',
+    text: `with items as (select coalesce(kind, 'jti') as kind, coalesce(jti, id) as value, coalesce(not_before, 'epoch') as not_before
+        from jsonb_to_recordset($1::jsonb) as i(kind text, jti text, id text, not_before timestamptz))
+      update loci.revocations r set withdrawn = r.svc = '*' or i.not_before = 'epoch', restated = r.svc = '' and i.not_before > 'epoch',
+        not_before = case when r.svc = '' and i.not_before > 'epoch' then i.not_before else r.not_before end, change_seq = $2
+      from items i where r.kind = i.kind and r.value = i.value and r.svc in ('', '*') and not r.withdrawn
+        and not (r.origin = 'cell' and r.reported_at is null) and not (r.svc = '' and r.not_before = i.not_before)
+      returning r.kind, r.svc, r.value`,
+    values: [JSON.stringify(items), seq],
+  })
+  for (const value of new Set(rows.map((row) => row.value)))
+    await appendAudit(sql, {
+      chain: CELL_CHAIN,
+      actor: 'management',
+      action: 'revocation.withdraw',
+      subject: value,
+      detail: {},
+    })
+}
+
+/** Whether a revocation is withdrawn and nothing of management's own is left of it. */
+function isGone(body: FeedItem['body']): boolean {
+  return 'withdrawn' in body && body.withdrawn === true && !('not_before' in body && Date.parse(body.not_before) > 0)
+}
+
 interface AppliedRevocation {
   kind: string
   svc: string
@@ -284,9 +318,10 @@ const APPLY: Record<FeedItem['kind'], { name: string; text: string }> = {
       select coalesce(kind, 'jti'), coalesce(svc, ''), coalesce(jti, id), not_before, expires_at, revoked_at, 'management', $2
       from jsonb_to_recordset($1::jsonb)
         as i(kind text, svc text, jti text, id text, not_before timestamptz, expires_at timestamptz, revoked_at timestamptz)
-      on conflict (kind, svc, value) do update set not_before = greatest(old.not_before, excluded.not_before),
-        expires_at = greatest(old.expires_at, excluded.expires_at), revoked_at = excluded.revoked_at, change_seq = excluded.change_seq
-      where excluded.not_before > old.not_before or excluded.expires_at > old.expires_at
+      on conflict (kind, svc, value) do update set expires_at = greatest(old.expires_at, excluded.expires_at),
+        not_before = case when old.withdrawn then excluded.not_before else greatest(old.not_before, excluded.not_before) end,
+        revoked_at = excluded.revoked_at, withdrawn = false, restated = false, change_seq = excluded.change_seq
+      where old.withdrawn or excluded.not_before > old.not_before or excluded.expires_at > old.expires_at
       returning kind, svc, value`,
   },
   partner_credential: {

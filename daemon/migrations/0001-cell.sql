@@ -61,6 +61,10 @@ create table loci.revocations (
   change_seq bigint not null,
   -- By the clock of management; null when it did not say.
   revoked_at timestamptz,
+  -- Staff of management have taken it back: it refuses nothing, and stays until it would have expired.
+  withdrawn boolean not null default false,
+  -- Its not_before went back to management's own, when the cell's was taken back.
+  restated boolean not null default false,
   primary key (kind, svc, value)
 );
 create index revocations_changed on loci.revocations (change_seq);

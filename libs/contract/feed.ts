@@ -50,6 +50,10 @@ const keyBody = z.object({
  * `not_before`. The cutoff `sub` has the id `<organization>/<sub of the root>`: every token that one API key or person
  * asked for.
  */
+const withdrawn = z.literal(true).optional().meta({
+  description:
+    'Staff have withdrawn what the cell revoked: it takes its own back. A `not_before` of management that still counts stays beside it, else it is 1970.',
+})
 const revocationBody = z.union([
   z.object({
     svc: z.union([idOf('svc'), z.literal('*')]),
@@ -59,12 +63,14 @@ const revocationBody = z.union([
       description:
         'When management revoked it. A cell drops it once an epoch of the service has a `not_before` at least a minute later.',
     }),
+    withdrawn,
   }),
   z.object({
     kind: z.enum(['org', 'ten', 'svc', 'sub']),
     id: z.string(),
     not_before: timestamp,
     expires_at: timestamp,
+    withdrawn,
   }),
 ])
 

@@ -20,6 +20,7 @@ export const ID_TYPES = {
   cell: 'cell',
   ptr: 'partner credential',
   inv: 'invitation',
+  rev: 'revocation',
 } as const
 
 export type IdType = keyof typeof ID_TYPES

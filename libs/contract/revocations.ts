@@ -1,7 +1,7 @@
-// Of the administration of a cell: POST /admin/revocations.
+// What the administration of a cell revokes (POST /admin/revocations), and what staff see of it and withdraw.
 
 import { z } from 'zod'
-import { idOf } from './wire.ts'
+import { idOf, pageQuery, timestamp } from './wire.ts'
 
 const moment = z.iso.datetime({ offset: true })
 
@@ -25,3 +25,28 @@ export const revocationRequest = z
 export const revocationResponse = z
   .object({ revoked: z.literal(true), audit_id: idOf('aud') })
   .meta({ id: 'RevocationResponse' })
+
+export const cellRevocationListQuery = pageQuery('rev')
+
+export const cellRevocationList = z
+  .object({
+    revocations: z.array(
+      z.object({
+        id: idOf('rev'),
+        cell_id: idOf('cell'),
+        kind: z.enum(['jti', 'org', 'ten', 'svc']),
+        value: z.string(),
+        organization_id: idOf('org').nullable().meta({
+          description: 'Whose it is; null: of a token that management does not know, narrowed by its holder.',
+        }),
+        not_before: timestamp.nullable(),
+        expires_at: timestamp,
+        created_at: timestamp,
+        withdrawn_at: timestamp.nullable(),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  })
+  .meta({ id: 'CellRevocationList' })
+
+export const revocationWithdrawn = z.object({ withdrawn: z.literal(true) }).meta({ id: 'RevocationWithdrawn' })

@@ -43,6 +43,8 @@ create unique index feed_items_by_seq on loci.feed_items (cell_id, seq);
 create index feed_items_urgent on loci.feed_items (cell_id, seq) where kind in ('key', 'revocation');
 create index feed_items_ordinary on loci.feed_items (cell_id, seq) where kind in ('instance', 'partner_credential');
 create index feed_items_deleted on loci.feed_items (cell_id, seq) where kind = 'instance' and body->>'state' = 'deleted';
+-- Whether an organization, or a tenant of it, has anything in a cell.
+create index feed_items_owned on loci.feed_items (cell_id, (body->>'org'), (body->>'ten')) where kind = 'instance';
 create index feed_items_revocations on loci.feed_items ((body->>'expires_at')) where kind = 'revocation';
 comment on table loci.feed_items is 'without row-level security: of a cell, which has instances of many organizations; ids, limits, public keys and digests';
 

@@ -58,6 +58,7 @@ create table loci.token_children (
 create index token_children_of_parent on loci.token_children (organization_id, parent_jti, registered_at desc);
 
 create table loci.revocations (
+  id text collate "C" not null unique,
   -- '' for what management revoked, else the cell whose administration did it, which counts in that cell alone.
   cell_id text not null default '',
   kind text not null check (kind in ('jti', 'org', 'ten', 'svc', 'sub')),
@@ -68,10 +69,15 @@ create table loci.revocations (
   expires_at timestamptz not null,
   origin text not null check (origin in ('management', 'cell')),
   audit_id text,
+  -- Of one that a cell made: whose it is, if that is known, and when staff withdrew it. Kept then, so that a cell that
+  -- reports it again is told so.
+  organization_id text,
+  withdrawn_at timestamptz,
   created_at timestamptz not null default now(),
   primary key (cell_id, kind, svc, value),
   check ((kind = 'jti') = (not_before is null))
 );
+create index revocations_of_cells on loci.revocations (id desc) where cell_id <> '';
 comment on table loci.revocations is 'without row-level security: given to every cell, also to one that is added later; ids only';
 
 create table loci.partner_credentials (

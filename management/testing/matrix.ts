@@ -109,6 +109,8 @@ export const MATRIX: Matrix<Kind> & { expected: Record<string, Expected> } = {
         public_key: '~publicKey',
       },
     }),
+    'GET /api/v1/revocations': staff(),
+    'DELETE /api/v1/revocations/{id}': staff({ params: { id: '~cellRevocation' } }),
     'PATCH /api/v1/cells/{id}': staff({ params: { id: '~cell' }, body: { capacity: 1_000 } }),
 
     'GET /api/v1/organizations': caller('anyone'),

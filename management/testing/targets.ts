@@ -78,6 +78,7 @@ export async function makeTargets(management: TestManagement, parties: Parties):
     doomedInvitation: async () =>
       (await make(invitations, { email: `${CANARY}-${randomUUID()}@example.com`, role: 'viewer' })).id,
     doomedInstance: () => quarantine(management, parties),
+    cellRevocation: () => revokedBy(management, parties),
     lostInstance: () => quarantine(management, parties, parties.own.tenantId),
   }
   const passing: Makers = {
@@ -142,4 +143,15 @@ function inviteTo(management: TestManagement, organizationId: string, email: str
     await putInvitation(sql, { ...invitation, createdAt, expiresAt }, digest)
     return token
   })
+}
+
+/** A revocation by the administration of the cell; its id. */
+async function revokedBy(management: TestManagement, { own, ownCell }: Parties): Promise<string> {
+  const id = newId('rev')
+  await management.sql(
+    `insert into loci.revocations (id, cell_id, kind, svc, value, expires_at, origin, organization_id)
+      values ($1, $2, 'jti', '*', $3, now() + interval '1 day', 'cell', $4)`,
+    [id, ownCell.id, newId('cap'), own.organizationId],
+  )
+  return id
 }

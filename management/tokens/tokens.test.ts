@@ -208,8 +208,8 @@ test('beyond 10,000 revocations of a service the older ones become an epoch, and
   const minted = await mint(management, service, { databases: ['*'], ttlSeconds: 600 })
   // A second apart from each other, two hours and more ago; the newest 6,000 within the last minute.
   await management.sql(
-    `insert into loci.revocations (cell_id, kind, svc, value, expires_at, origin, created_at)
-     select '', 'jti', $1, 'jti-' || n, now() + interval '1 day', 'management',
+    `insert into loci.revocations (id, cell_id, kind, svc, value, expires_at, origin, created_at)
+     select 'rev_' || n, '', 'jti', $1, 'jti-' || n, now() + interval '1 day', 'management',
        case when n <= 6000 then now() - interval '30 seconds' else now() - interval '2 hours' - n * interval '1 second' end
      from generate_series(1, 10000) as n`,
     [service.id],

@@ -80,6 +80,8 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'GET /api/v1/cells': control,
     'POST /api/v1/cells': control,
     'PATCH /api/v1/cells/{id}': control,
+    'GET /api/v1/revocations': control,
+    'DELETE /api/v1/revocations/{id}': control,
     'GET /api/v1/organizations': control,
     'POST /api/v1/organizations': control,
     'GET /api/v1/organizations/{id}/members': control,

@@ -151,6 +151,8 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       api(writers, 'PATCH', await addMember(writers), { role: 'member' }),
     'DELETE /api/v1/organizations/{id}/members/{user_id}': async (writers) =>
       api(writers, 'DELETE', await addMember(writers)),
+    'DELETE /api/v1/revocations/{id}': async (writers) =>
+      api(writers, 'DELETE', await addCellRevocation(writers), undefined, writers.staffKey),
     'DELETE /api/v1/quarantine/{cell_id}/{service_id}': async (writers) =>
       api(writers, 'DELETE', await addQuarantined(writers), undefined, writers.staffKey),
     'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': async (writers) =>
@@ -285,6 +287,18 @@ async function addQuarantined(writers: Writers): Promise<string> {
     [cellId, id, organizationId, tenantId],
   )
   return `/quarantine/${cellId}/${id}`
+}
+
+/** By the administration of the cell. */
+async function addCellRevocation(writers: Writers): Promise<string> {
+  const id = newId('rev')
+  await control(
+    writers,
+    `insert into loci.revocations (id, cell_id, kind, svc, value, expires_at, origin, organization_id)
+     values ($1, $2, 'jti', '*', $3, now() + interval '1 hour', 'cell', $4)`,
+    [id, writers.world.cellId, newId('cap'), writers.caller.organizationId],
+  )
+  return `/revocations/${id}`
 }
 
 /** A service that found no cell, as after its deadline; it uses no quota. */

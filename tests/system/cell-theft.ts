@@ -10,13 +10,16 @@ import { startProgram, untilReady } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
 import { addSecondCell, type SecondCell } from '../world/second-cell.ts'
 import { runSql } from '../world/sql.ts'
-import { manage } from '../world/tenants.ts'
+import { addOrganization, manage, ownerEmail } from '../world/tenants.ts'
 import { startWorld, type World } from '../world/world.ts'
 
 const isShort = process.argv.includes('--short')
 const VICTIMS = isShort ? 4 : 20
 const PATIENCE_MS = 60_000
 const AHEAD = 2 ** 40
+const STAFF_EMAIL = ownerEmail('staff')
+/** Longer than a token may live. */
+const FUTURE = new Date(Date.now() + 3_000 * 86_400_000).toISOString()
 
 const MUTANTS: Record<string, { edits: Edit[]; isCaught(after: Aftermath): string | undefined }> = {
   // First, while there is something to name: the other one erases it.
@@ -30,6 +33,16 @@ const MUTANTS: Record<string, { edits: Edit[]; isCaught(after: Aftermath): strin
     ],
     isCaught: ({ invented }) => (invented > 0 ? `${invented} invented` : undefined),
   },
+  'a cell revokes the future': {
+    edits: [
+      {
+        file: 'management/cells/reports/revocations.ts',
+        from: `  if (not_before !== null && Date.parse(not_before) > now.getTime() + AHEAD_MS_MAX)`,
+        to: `  if (not_before !== null && Date.parse(not_before) > now.getTime() + 9_000 * 86_400_000)`,
+      },
+    ],
+    isCaught: ({ unserved }) => (unserved > 0 ? `${unserved} not served` : undefined),
+  },
   'what a cell has erased is what its owner wants': {
     edits: [
       {
@@ -38,8 +51,7 @@ const MUTANTS: Record<string, { edits: Edit[]; isCaught(after: Aftermath): strin
         to: `  if (known.status !== 'provisioning') return { ...known, wantedState: 'deleted', status: 'deleting', deadlineAt: new Date(now.getTime() + 60_000) }\n  return failed(known, LOST,`,
       },
     ],
-    isCaught: ({ erased, unserved }) =>
-      erased + unserved > 0 ? `${erased} erased, ${unserved} not served` : undefined,
+    isCaught: ({ erased }) => (erased > 0 ? `${erased} erased` : undefined),
   },
 }
 
@@ -62,7 +74,7 @@ interface Scene {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1 })
+  const world = await startWorld({ replicas: 1, settings: { LOCI_STAFF_EMAILS: STAFF_EMAIL } })
   let second: SecondCell | undefined
   try {
     second = await addSecondCell(world, { replicas: 1 })
@@ -97,18 +109,8 @@ async function settle(
 ): Promise<Victim> {
   const place = ['--org', organizationId, '--tenant', tenantId, '--plan', 'free', '--cell', cellId]
   const { service_id: serviceId } = await manage<{ service_id: string }>(world, ['instances', 'add', ...place])
-  const mint = [
-    'tokens',
-    'mint',
-    '--service',
-    serviceId,
-    '--ops',
-    'kv:read,kv:write',
-    '--databases',
-    '*',
-    '--ttl',
-    '7200',
-  ]
+  const rights = ['--ops', 'kv:read,kv:write', '--databases', '*', '--ttl', '7200']
+  const mint = ['tokens', 'mint', '--service', serviceId, ...rights]
   const { token } = await manage<{ token: string }>(world, mint)
   const victim = { serviceId, organizationId, tenantId, token }
   await until(async () => (await keep(url as string, victim)) === 200, `${serviceId} is served`)
@@ -147,6 +149,8 @@ async function plunder({ victims, neighbour }: Scene, thief: Thief): Promise<{ s
     { observed: [{ ...foreign, state: 'deleted' }] },
     { observed: [{ ...foreign, state: 'active' }] },
     { deletions: known.map(({ svc, generation }) => ({ svc, generation, at })) },
+    { revocations: known.flatMap(({ svc, ten, org }) => revocationsOf({ svc, ten, org }, FUTURE)) },
+    { revocations: revocationsOf(namesOf(neighbour), at) },
     { observed: rows('deleted', 2) },
   ]
   const statuses: number[] = []
@@ -154,6 +158,14 @@ async function plunder({ victims, neighbour }: Scene, thief: Thief): Promise<{ s
   const token = thief.token()
   await thief.report({}, token)
   return { statuses, replay: (await thief.report({}, token)).status }
+}
+
+function namesOf({ serviceId, tenantId, organizationId }: Victim): Record<string, string> {
+  return { svc: serviceId, ten: tenantId, org: organizationId }
+}
+
+function revocationsOf(names: Record<string, string>, not_before: string) {
+  return Object.entries(names).map(([kind, value]) => ({ kind, value, not_before, expires_at: FUTURE, audit_id: null }))
 }
 
 interface Aftermath {
@@ -243,6 +255,39 @@ async function theft(report: Report, scene: Scene, thief: Thief): Promise<void> 
   )
   await honest(report, scene)
   await seen(report, scene)
+  await withdrawn(report, scene, thief)
+}
+
+async function addStaff(world: World): Promise<string> {
+  const { organizationId } = await addOrganization(world, 'staff')
+  const who = ['--org', organizationId, '--email', STAFF_EMAIL, '--name', 'staff', '--staff', 'true']
+  return (await manage<{ api_key: string }>(world, ['api-keys', 'mint', ...who])).api_key
+}
+
+/** What is left to the thief: tokens that were issued until now. Their customer is told, and staff take it back. */
+async function withdrawn(report: Report, { world, victims }: Scene, thief: Thief): Promise<void> {
+  const victim = victims[0] as Victim
+  const url = world.daemons[0]?.url as string
+  const control = world.postgres.adminUrl('loci_control')
+  await thief.report({ revocations: revocationsOf({ svc: victim.serviceId }, new Date().toISOString()) })
+  await until(async () => (await keep(url, victim)) === 401, 'the token is revoked')
+  const told = await runSql(
+    control,
+    `select from loci.audit where chain = $1 and actor = $2 and action = 'service.revoke' and subject = $3`,
+    [victim.organizationId, world.cellId, victim.serviceId],
+  )
+  const staff = await addStaff(world)
+  const ask = (method: string, path: string) =>
+    fetch(`${urlOf(world)}/api/v1/revocations${path}`, { method, headers: { 'x-api-key': staff } })
+  const { revocations } = (await (await ask('GET', '')).json()) as { revocations: { id: string; value: string }[] }
+  const startedAt = performance.now()
+  for (const { id } of revocations) await ask('DELETE', `/${id}`)
+  await until(async () => (await keep(url, victim)) === 200, 'the token is good again')
+  report.promise(
+    'what it revoked is in the audit of its customer, and staff take it back',
+    told.length === 1 && revocations.length === 1,
+    `${told.length} entry, ${revocations.length} in the list, served again after ${Math.round(performance.now() - startedAt)} ms`,
+  )
 }
 
 /**
@@ -289,7 +334,9 @@ async function seen(report: Report, { world, victims, neighbour }: Scene): Promi
   ])
   report.promise(
     'the alarm shows: metric, log line, and the list of cells',
-    ['erased', 'foreign', 'generation', 'unknown'].every((kind) => kinds.includes(kind)) && lines > 0 && !!cell?.alarm,
+    ['erased', 'foreign', 'generation', 'revocations', 'unknown'].every((kind) => kinds.includes(kind)) &&
+      lines > 0 &&
+      !!cell?.alarm,
     `${kinds.join(', ')} and two_addresses; ${lines} log lines`,
   )
   const audited = await runSql<{ chain: string; actions: string[] }>(

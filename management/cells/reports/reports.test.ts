@@ -242,7 +242,7 @@ test('what the administration of a cell revoked comes back to that cell, and rea
   const cell = await management.cell()
   const other = await management.cell()
   const jti = newId('cap')
-  const org = newId('org')
+  const { organizationId: org } = await management.instance(cell.id)
   const expires_at = new Date(Date.now() + 86_400_000).toISOString()
   const revocations = [
     { kind: 'jti', value: jti, not_before: null, expires_at, audit_id: newId('aud') },

@@ -12,7 +12,7 @@ import { adopt, quarantineForeign } from '../../provisioning/adoption.ts'
 import { takeObserved } from '../../provisioning/provisioning.ts'
 import { deleteSettled } from '../../provisioning/quarantine/store.ts'
 import { listNews } from '../../provisioning/store.ts'
-import { revoke } from '../../tokens/revocations/revocations.ts'
+import { auditRevocations, takeRevocations } from './revocations.ts'
 import { listPlaced, saveDeletions, saveLastUsed, saveUsage, takeReportId } from './store.ts'
 
 export interface ReportRules {
@@ -42,7 +42,9 @@ export async function takeReport(
   now: Date = new Date(),
 ): Promise<{ refused: string[]; ledger?: number }> {
   const { cellId } = caller
-  const { placed, foreign, ledger } = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
+  const accounts = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
+  const { placed, foreign, ledger } = accounts
+  for (const detail of accounts.alarms) await alarm(cellId, 'revocations', detail)
   const reported = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
@@ -94,6 +96,8 @@ interface Accounts {
   placed: Map<string, string>
   foreign: string[]
   ledger: number | undefined
+  /** About revocations. */
+  alarms: string[]
 }
 
 async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report, now: Date): Promise<Accounts> {
@@ -105,7 +109,7 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
 
   // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
   const deletions = report.deletions.filter(isOwn)
-  for (const revocation of report.revocations) await takeRevocation(sql, cellId, revocation)
+  const { alarms, taken } = await takeRevocations(sql, cellId, report.revocations, now)
   const ledger = deletions.length > 0 ? await saveDeletions(sql, cellId, deletions) : undefined
   await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
@@ -123,20 +127,6 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
     await useOrganization(sql, owner.organizationId)
     await saveLastUsed(sql, credential, at)
   }
-  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)), ledger }
-}
-
-/** Stored and published to this cell alone: restored from a backup it gets its own revocations again. */
-async function takeRevocation(sql: Sql, cellId: string, given: Report['revocations'][number]): Promise<void> {
-  const { kind, value, not_before, expires_at, audit_id } = given
-  const revocation = {
-    kind,
-    svc: kind === 'jti' ? '*' : '',
-    value,
-    cellId,
-    notBefore: not_before === null ? null : new Date(not_before),
-    expiresAt: new Date(expires_at),
-    auditId: audit_id,
-  }
-  await revoke(sql, revocation, [cellId])
+  await auditRevocations(sql, cellId, taken)
+  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)), ledger, alarms }
 }

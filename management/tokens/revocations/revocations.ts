@@ -6,6 +6,7 @@ import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { listErasedWithRevocations, publish, withdraw } from '../../acts/feed/store.ts'
 import { lockCell, lockCells } from '../../acts/locks/store.ts'
+import { TOKEN_SECONDS_MAX } from '../../plans.ts'
 import {
   type Folded,
   findRevocation,
@@ -20,6 +21,11 @@ import {
 const BY_JTI_MAX = 10_000
 /** In one round of upkeep, a minute. */
 const ERASED_AT_ONCE_MAX = 1_000
+
+/** When no token that is issued by now can be valid any more. */
+export function latestEnd(now: Date): Date {
+  return new Date(now.getTime() + TOKEN_SECONDS_MAX * 1_000)
+}
 
 /** Before anything else of the same transaction is locked: every change of a feed begins with the cell's row. */
 export async function lockFeeds(sql: Sql, cellIds: string[] | 'all'): Promise<void> {
@@ -81,19 +87,21 @@ export async function publishEpochs(sql: Sql, cellId: string): Promise<void> {
   for (const epoch of await listEpochs(sql)) await publishRevocation(sql, cellId, epoch)
 }
 
-async function publishRevocation(sql: Sql, cellId: string, name: RevocationName): Promise<void> {
-  const { notBefore, expiresAt, revokedAt } = await findRevocation(sql, cellId, name)
+export async function publishRevocation(sql: Sql, cellId: string, name: RevocationName): Promise<void> {
+  const { notBefore, expiresAt, revokedAt, isWithdrawn } = await findRevocation(sql, cellId, name)
   const { kind, svc, value } = name
   const key = keyOf(name)
   const expires_at = expiresAt.toISOString()
+  const withdrawn = isWithdrawn ? { withdrawn: true as const } : {}
+  const not_before = (notBefore ?? new Date(0)).toISOString()
   const change: FeedChange =
     kind === 'jti'
-      ? { kind: 'revocation', key, body: { svc, jti: value, expires_at, revoked_at: revokedAt.toISOString() } }
-      : {
+      ? {
           kind: 'revocation',
           key,
-          body: { kind, id: value, not_before: (notBefore as Date).toISOString(), expires_at },
+          body: { svc, jti: value, expires_at, revoked_at: revokedAt.toISOString(), ...withdrawn },
         }
+      : { kind: 'revocation', key, body: { kind, id: value, not_before, expires_at, ...withdrawn } }
   await publish(sql, cellId, change)
 }
 

@@ -1,3 +1,4 @@
+import { newId } from '@loci/contract/ids.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 
 export type RevocationKind = 'jti' | 'org' | 'ten' | 'svc' | 'sub'
@@ -22,14 +23,23 @@ export async function upsertRevocation(sql: Sql, revocation: Revocation): Promis
   const { cellId, kind, svc, value, notBefore, expiresAt, auditId } = revocation
   await sql.query({
     name: 'revocations_upsert',
-    text: `insert into loci.revocations as known (cell_id, kind, svc, value, not_before, expires_at, origin, audit_id)
-      values ($1, $2, $3, $4, $5, $6, $7, $8)
+    text: `insert into loci.revocations as known (cell_id, kind, svc, value, not_before, expires_at, origin, audit_id, id)
+      values ($1, $2, $3, $4, $5, $6, 'management', $7, $8)
       on conflict (cell_id, kind, svc, value) do update set
         not_before = greatest(known.not_before, excluded.not_before),
         expires_at = greatest(known.expires_at, excluded.expires_at),
         audit_id = coalesce(excluded.audit_id, known.audit_id)`,
-    values: [cellId, kind, svc, value, notBefore, expiresAt, cellId === '' ? 'management' : 'cell', auditId],
+    values: [cellId, kind, svc, value, notBefore, expiresAt, auditId, newId('rev')],
   })
+}
+
+export interface Published {
+  /** Null: of a jti, or all of them are withdrawn. */
+  notBefore: Date | null
+  expiresAt: Date
+  revokedAt: Date
+  /** The cell's own is. */
+  isWithdrawn: boolean
 }
 
 /** What is published to a cell: management's revocation or the cell's own, whichever reaches further. */
@@ -37,14 +47,15 @@ export async function findRevocation(
   sql: Sql,
   cellId: string,
   { kind, svc, value }: RevocationName,
-): Promise<{ notBefore: Date | null; expiresAt: Date; revokedAt: Date }> {
-  const { rows } = await sql.query<{ notBefore: Date | null; expiresAt: Date; revokedAt: Date }>({
+): Promise<Published> {
+  const { rows } = await sql.query<Published>({
     name: 'revocations_find',
-    text: `select max(not_before) as "notBefore", max(expires_at) as "expiresAt", max(created_at) as "revokedAt" from loci.revocations
-      where cell_id in ('', $1) and kind = $2 and svc = $3 and value = $4`,
+    text: `select max(not_before) filter (where withdrawn_at is null) as "notBefore", max(expires_at) as "expiresAt",
+        max(created_at) as "revokedAt", bool_or(withdrawn_at is not null) as "isWithdrawn"
+      from loci.revocations where cell_id in ('', $1) and kind = $2 and svc = $3 and value = $4`,
     values: [cellId, kind, svc, value],
   })
-  return rows[0] as { notBefore: Date | null; expiresAt: Date; revokedAt: Date }
+  return rows[0] as Published
 }
 
 export interface Folded {
