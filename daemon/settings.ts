@@ -1,4 +1,4 @@
-// The settings of the daemon. main.ts reads them, and nothing else reads the environment.
+// The settings of the daemon. program.ts reads them, and nothing else reads the environment.
 
 import {
   adminTokenDigests,

@@ -1,4 +1,4 @@
-// The settings of management. main.ts reads them, and nothing else reads the environment.
+// The settings of management. program.ts reads them, and nothing else reads the environment.
 
 import {
   clientSecret,

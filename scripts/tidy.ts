@@ -3,7 +3,7 @@
 // `node scripts/tidy.ts --rooms`: who imports whom inside each program. `--lines`: product lines of each package.
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { checkAdvisoryLocks } from './tidy/advisory-locks.ts'
 import { checkComments } from './tidy/comments.ts'
@@ -98,13 +98,13 @@ function sayLines(): void {
   row('all product', total('files'), total('lines'), total('sql'))
 }
 
-/** Every file that is or could be committed: what is ignored is nobody's business. */
+/** Every file that is or could be committed: what is ignored is nobody's business. A link is read where it leads. */
 function readTree(top: string): Tree {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: top, encoding: 'utf8' })
   const files = new Map<string, string>()
   for (const file of listed.split('\0').sort()) {
     const full = path.join(top, file)
-    if (file === '' || !existsSync(full) || !statSync(full).isFile() || statSync(full).size > BYTES_MAX) continue
+    if (file === '' || !existsSync(full) || !lstatSync(full).isFile() || statSync(full).size > BYTES_MAX) continue
     files.set(file, readFileSync(full, 'utf8'))
   }
   return files

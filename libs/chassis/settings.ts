@@ -52,7 +52,7 @@ export type ValuesOf<Table extends SettingsTable> = {
     : ValueOf<Table[Name]>
 }
 
-/** What a program's main.ts hands to its server: values, typed, checked. */
+/** What a program's program.ts hands to its server: values, typed, checked. */
 export type ServerSettings<Table extends SettingsTable> = {
   [Name in keyof Table as Table[Name] extends { forCommand: string } ? never : Name]: ValuesOf<Table>[Name]
 }

@@ -11,6 +11,9 @@ const LAYERS = new Set(['controllers', 'services', 'repositories'])
 /** Folders that carry a layer's name because the API has that noun. */
 const NOUNS = new Set(['management/services'])
 
+/** They say that Node is too old, so a Node that cannot read TypeScript must be able to read them. */
+const READ_BY_OLD_NODES = /^(?:libs\/chassis|daemon|management)\/start\.cjs$/
+
 export function checkNames(tree: Tree): Problem[] {
   const problems: Problem[] = []
   for (const file of tree.keys()) {
@@ -26,7 +29,7 @@ export function checkNames(tree: Tree): Problem[] {
     }
     if (NAMELESS.has(stem)) report(`'${name}' says nothing; name it for what it holds`)
     if (stem === 'index') report('an index file is a barrel; import the files themselves')
-    if (!/\.tsx?$/.test(name)) report(`'${name}' is not TypeScript; write .ts, node runs it as it is`)
+    if (!/\.tsx?$/.test(name) && !READ_BY_OLD_NODES.test(file)) report(`'${name}' is not TypeScript; write .ts, node runs it as it is`)
   }
   return problems
 }

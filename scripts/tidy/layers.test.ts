@@ -137,9 +137,9 @@ const testing: Example[] = [
 rule('testing', testing, (_, sources) => checkTesting(sources))
 
 const environment: Example[] = [
-  ['in a feature', { 'daemon/kv/kv.ts': 'const a = process.env.LOCI_A' }, /read it in main\.ts/],
-  ['in a library', { 'libs/postgres/pool.ts': 'const { A } = process\n  .env' }, /read it in main\.ts/],
-  ['in a main.ts that is none', { 'daemon/kv/main.ts': 'process.env.A' }, /read it in main\.ts/],
+  ['in a feature', { 'daemon/kv/kv.ts': 'const a = process.env.LOCI_A' }, /read it in program\.ts/],
+  ['in a library', { 'libs/postgres/pool.ts': 'const { A } = process\n  .env' }, /read it in program\.ts/],
+  ['in a main.ts that is none', { 'daemon/kv/main.ts': 'process.env.A' }, /read it in program\.ts/],
   ['in main.ts, tests, scripts', { 'daemon/main.ts': 'process.env.A', 'scripts/a.ts': 'process.env.A' }, undefined],
   [
     'in a test and its database',

@@ -120,7 +120,7 @@ export function checkFeatures(sources: Sources, decided: Edges = FEATURE_EDGES):
       if (target === undefined || packageOf(target) !== program) continue
       const report = (text: string) => problems.push({ path: source.path, line, text })
       const other = folderOf(target)
-      if (folder !== undefined && /^[^/]+\/(?:app|main)\.ts$/.test(target)) {
+      if (folder !== undefined && /^[^/]+\/(?:app|main|program)\.ts$/.test(target)) {
         report(`a feature imports ${target}; let app.ts hand the feature what it needs`)
       }
       used.add(`${program}: ${folder} -> ${other}`)
@@ -216,14 +216,14 @@ export function checkTesting(sources: Sources): Problem[] {
 /** They find the test server and its programs; no program of ours imports them. */
 const ENVIRONMENT_OF_TESTS = new Set(['libs/postgres/testing/database.ts', 'libs/postgres/testing/throwaway.ts'])
 
-const READS_ENV = 'reads process.env; read it in main.ts and hand the value down'
+const READS_ENV = 'reads process.env; read it in program.ts and hand the value down'
 
-/** Settings are read in one place per program, so that `main.ts` is the whole list of them. */
+/** Settings are read in one place per program, so that `program.ts` is the whole list of them. */
 export function checkEnvironment(sources: Sources): Problem[] {
   const allowed = (file: string) =>
     (FLOORS[packageOf(file)] ?? 0) >= 4 ||
     isTest(file) ||
-    /^(?:libs\/)?[^/]+\/main\.ts$/.test(file) ||
+    /^(?:(?:libs\/)?[^/]+\/main|(?:daemon|management)\/program)\.ts$/.test(file) ||
     ENVIRONMENT_OF_TESTS.has(file)
   return scan(sources, allowed, /(?<![\w$.])(?:globalThis\s*\.\s*)?process\s*\.\s*env\b/g, READS_ENV)
 }

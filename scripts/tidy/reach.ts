@@ -6,12 +6,13 @@ import { resolveImport, type Source, type Tree } from './source.ts'
 
 type Sources = ReadonlyMap<string, Source>
 
-/** Files that are started and not imported, beyond tests, main.ts and what package.json or .ci/run name. */
+/** Files that are started and not imported, beyond tests and what package.json or .ci/run name. */
 const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
   { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
   { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
   { pattern: /^deploy\/otel\/otel\.ts$/, why: 'operators preload it with node --import' },
+  { pattern: /^(?:daemon|management)\/program\.ts$/, why: 'start.cjs beside it loads it' },
   { pattern: /\.d\.ts$/, why: 'declarations are read by the compiler' },
   { pattern: /\.config\.ts$/, why: 'read by the tool it configures' },
 ]

@@ -36,7 +36,7 @@ const COPIED = ['package.json', 'libs', 'daemon', 'management', 'tests/package.j
 export async function plantMutant(edits: Edit[]): Promise<Mutant> {
   // The real path, because Node strips types by it.
   const root = join(realpathSync(mkdtempSync(join(tmpdir(), 'loci-mutant-'))))
-  for (const path of COPIED) cpSync(join(ROOT, path), join(root, path), { recursive: true })
+  for (const path of COPIED) cpSync(join(ROOT, path), join(root, path), { recursive: true, verbatimSymlinks: true })
   linkModules(root)
   for (const { file, from, to } of edits) {
     const text = readFileSync(join(root, file), 'utf8')

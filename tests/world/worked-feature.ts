@@ -53,7 +53,7 @@ export async function copyWith(blocks: Block[]): Promise<FeatureCopy> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'loci-feature-')))
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
   for (const file of listed.split('\0'))
-    if (existsSync(join(ROOT, file)) && file) cpSync(join(ROOT, file), join(root, file))
+    if (existsSync(join(ROOT, file)) && file) cpSync(join(ROOT, file), join(root, file), { verbatimSymlinks: true })
   linkModules(root)
   symlinkSync(join(ROOT, 'node_modules/.bin'), join(root, 'node_modules/.bin'))
   // tidy asks git what belongs to the tree.
