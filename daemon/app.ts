@@ -13,7 +13,14 @@ import { createStoreHealth } from '@loci/chassis/store-health.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
-import { listPartitionGaps, pingDatabase, probeSpace, readOldestSnapshot, readProblem } from '@loci/postgres/watch.ts'
+import {
+  keepEach,
+  listPartitionGaps,
+  pingDatabase,
+  probeSpace,
+  readOldestSnapshot,
+  readProblem,
+} from '@loci/postgres/watch.ts'
 import { adminAccess } from './access/admin.ts'
 import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability-access.ts'
@@ -108,11 +115,7 @@ export async function createDaemon(options: DaemonOptions) {
   const { sealingKeys } = settings
   const chassis = createChassis(options)
   const { lifecycle, metrics, trustedProxies } = chassis
-  const keepPartitions = async () => {
-    await keepEventPartitions(background)
-    await keepSlotPartitions(background)
-    await keepAuditPartitions(background)
-  }
+  const keepPartitions = () => keepEach(background, [keepEventPartitions, keepSlotPartitions, keepAuditPartitions])
   const store = createStoreHealth({
     ...{ lifecycle, metrics, keepPartitions },
     probeSpace: () => probeSpace(background),

@@ -1,3 +1,3 @@
 // `node management/main.ts` starts this file: main.ts is a link to it, because an old Node cannot read a .ts file.
-'use strict'
+
 require('../libs/chassis/start.cjs').start('management', () => import('./program.ts'))

@@ -5,6 +5,7 @@ import type { Log } from '@loci/chassis/log.ts'
 import { StartRefused } from '@loci/chassis/program.ts'
 import { type Sealer, SealingKeyMissing } from '@loci/chassis/sealing.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
+import { keepEach } from '@loci/postgres/watch.ts'
 import { countApiKeysBeyond } from './access/store.ts'
 import { keepEventPartitions } from './acts/events/store.ts'
 import { noteEpoch } from './acts/feed/store.ts'
@@ -44,6 +45,5 @@ export async function warmUp({ sql, sealer, peppers, log }: WarmOptions): Promis
 
 /** Of now and of the time ahead, in every table that has some. */
 export async function keepAllPartitions(sql: Pool): Promise<void> {
-  await keepEventPartitions(sql)
-  await keepAuditPartitions(sql)
+  await keepEach(sql, [keepEventPartitions, keepAuditPartitions])
 }

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: a6bd42fd263d42cee3752880858f94d2f4b1f2db7dd7331d6827d4b7ddb0493f
+-- functions: 91e10d34240bdad10b95fa7bbd2476bb60f260c72a1a66ac4bc2340f7ee0df96
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

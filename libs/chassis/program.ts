@@ -1,6 +1,6 @@
 // The frame of a program: commands and exit codes. Exit codes are those of sysexits.h, which supervisors and scripts
-// know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be restarted
-// in a loop: nothing will change by itself.
+// know: 64 wrong call, 69 something that it needs is not to be had, 70 a bug, 78 configuration. 78 must not be
+// restarted in a loop: nothing will change by itself.
 
 import { type Config, configReport, flagOf, loadConfig } from './config.ts'
 import { findPortHolder } from './port-holder.ts'

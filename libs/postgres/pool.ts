@@ -57,8 +57,8 @@ export interface Pool extends Sql {
   /** For who needs one session for several statements: whoever takes it must release it, in a finally. */
   client(): Promise<Client>
   /**
-   * Whether the error was a missing partition and the partitions of now are made: what failed took no effect, and may
-   * succeed when it is done again. Missing after a restore of an old backup, a pause of a day or a step of the clock.
+   * Whether the error was a missing partition and it was tried to make it: what failed took no effect, and may succeed
+   * when it is done again. Missing after a restore of an old backup, a pause of a day or a step of the clock.
    */
   hasMended(error: unknown): Promise<boolean>
   close(): Promise<void>
@@ -229,22 +229,18 @@ export function openPool(options: PoolOptions): Pool {
   }
 
   // One call for all who meet the same gap; those that failed before it had ended share it.
-  let mending: Promise<boolean> | undefined
+  let mending: Promise<void> | undefined
   const hasMended = async (error: unknown): Promise<boolean> => {
     if (!options.keepPartitions || !isPartitionMissing(error)) return false
+    // One table of several that could not be had says nothing about the others: the repeat finds out.
     mending ??= options
       .keepPartitions()
-      .then(
-        () => true,
-        (failure) => {
-          options.onError(failure)
-          return false
-        },
-      )
+      .catch(options.onError)
       .finally(() => {
         mending = undefined
       })
-    return mending
+    await mending
+    return true
   }
 
   return {

@@ -1,5 +1,7 @@
 // Asks the database how it is, so that readiness can say what no request has met yet.
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sqlState } from './errors.ts'
 import type { Pool, Sql } from './pool.ts'
 import { transaction } from './transaction.ts'
 
@@ -84,4 +86,29 @@ export async function listPartitionGaps(sql: Sql): Promise<string[]> {
       order by c.relname`,
   })
   return rows.map(({ name }) => name)
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+const KEEP_TRIES_MAX = 8
+const KEEP_AGAIN_MS = 250
+
+/**
+ * Makes the partitions of several tables; one that cannot be made now keeps none of the others from it. A replica that
+ * is at it holds the lock for longer than we may wait for it: asked again, it has made them.
+ */
+export async function keepEach(sql: Pool, keeps: ((sql: Pool) => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const keep of keeps) await keepOne(() => keep(sql)).catch((error) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+}
+
+async function keepOne(keep: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await keep()
+    } catch (error) {
+      if (tries >= KEEP_TRIES_MAX || sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      await sleep(KEEP_AGAIN_MS)
+    }
+  }
 }

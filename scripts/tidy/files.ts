@@ -29,7 +29,8 @@ export function checkNames(tree: Tree): Problem[] {
     }
     if (NAMELESS.has(stem)) report(`'${name}' says nothing; name it for what it holds`)
     if (stem === 'index') report('an index file is a barrel; import the files themselves')
-    if (!/\.tsx?$/.test(name) && !READ_BY_OLD_NODES.test(file)) report(`'${name}' is not TypeScript; write .ts, node runs it as it is`)
+    if (!/\.tsx?$/.test(name) && !READ_BY_OLD_NODES.test(file))
+      report(`'${name}' is not TypeScript; write .ts, node runs it as it is`)
   }
   return problems
 }

@@ -1,6 +1,6 @@
-// P19: what every route of both programs answers while something that they need is dead. Reviewed by hand; that no
-// route is missing is held by dead-dependencies.test.ts, that the running programs answer so by
-// `npm run test:system -- dead-dependencies`.
+// P19: what every route of both programs answers while something that they need is dead, and after each of four
+// accidents of the store. Reviewed by hand; that no route and no cell is missing is held by dead-dependencies.test.ts,
+// that the running programs answer so by `npm run test:system -- dead-dependencies` and `-- failures`.
 //
 // Dead is both: stopped, where connections are refused, and silent, where nobody is told. A dead dependency is a 503
 // with Retry-After, never 401 and never 500; but for the webhook, whose sender repeats what got a 500.
@@ -9,6 +9,9 @@ import type { ProgramName } from '../world/process.ts'
 
 export const DEPENDENCIES = ['control database', 'cell database', 'management', 'provider'] as const
 export type Dependency = (typeof DEPENDENCIES)[number]
+
+export const ACCIDENTS = ['away from the start', 'disk full', 'a day passed', 'partitions dropped'] as const
+export type Accident = (typeof ACCIDENTS)[number]
 
 /** `same`: as when everything is alive. `itself`: it is what is dead. */
 export type DeadAnswer =
@@ -20,39 +23,73 @@ export type DeadAnswer =
   | '200 degraded'
   | '500 without a code'
 
-export type DeadCells = Readonly<Record<Dependency, DeadAnswer>>
+/** `same or full`: also 503 STORE_UNAVAILABLE that says "no space left", where it had to write; never of a GET. */
+export type AccidentAnswer =
+  | 'same'
+  | 'same or full'
+  | 'same or full, though a GET'
+  | '503 STARTING'
+  | '503 starting'
+  | '200 degraded'
+  | 'same or 500 without a code'
 
-const all: DeadCells = { 'control database': 'same', 'cell database': 'same', management: 'same', provider: 'same' }
+export type DeadCells = Readonly<Record<Dependency, DeadAnswer> & Record<Accident, AccidentAnswer>>
+
 const STORE = '503 STORE_UNAVAILABLE'
 const PROVIDER = '503 IDENTITY_PROVIDER_UNAVAILABLE'
 
+/** Served as soon as the process listens, and by what it has in memory. */
+const alive: DeadCells = {
+  'control database': 'same',
+  'cell database': 'same',
+  management: 'same',
+  provider: 'same',
+  'away from the start': 'same',
+  'disk full': 'same',
+  // A missing partition is made by the write that meets it.
+  'a day passed': 'same',
+  'partitions dropped': 'same',
+}
+/** Of a program that waits for its database everything else is refused. */
+const gated: DeadCells = { ...alive, 'away from the start': '503 STARTING', 'disk full': 'same or full' }
+/** Readiness; no other replica would do better, so a degraded one stays in the load balancer. */
+const readiness: DeadCells = { ...alive, 'away from the start': '503 starting', 'disk full': '200 degraded' }
+
 /** Of management. */
-const none: DeadCells = { ...all, management: 'itself' }
+const none: DeadCells = { ...gated, management: 'itself' }
+const probe: DeadCells = { ...alive, management: 'itself' }
 const control: DeadCells = { ...none, 'control database': STORE }
-/** No other replica would do better, so it stays in the load balancer. */
-const degraded: DeadCells = { ...none, 'control database': '200 degraded' }
-const webhook: DeadCells = { ...none, 'control database': '500 without a code' }
+const degraded: DeadCells = { ...readiness, management: 'itself', 'control database': '200 degraded' }
+/** It authenticates in every state of the process; what it cannot store its sender repeats. */
+const webhook: DeadCells = {
+  ...probe,
+  'control database': '500 without a code',
+  'away from the start': 'same or 500 without a code',
+  'disk full': 'same or 500 without a code',
+}
 const proxied: DeadCells = { ...control, 'cell database': STORE }
 const signingIn: DeadCells = { ...control, provider: PROVIDER }
 
 /** Of the daemon, which goes on without management, whatever management lacks. */
-const cell: DeadCells = { ...all, 'cell database': STORE }
+const cell: DeadCells = { ...gated, 'cell database': STORE }
 /** A partner's credential is a row, so a replica that has read nothing for some seconds cannot judge it. */
 const cellByPartner: DeadCells = {
-  ...all,
+  ...gated,
   'cell database': '503 STORE_UNAVAILABLE, after some seconds 503 AUTHORITY_STALE',
 }
 /** What the replica knows of the caller decides, and kv/health says `failed` in its body. */
-const told: DeadCells = all
-const cellDegraded: DeadCells = { ...all, 'cell database': '200 degraded' }
+const told: DeadCells = gated
+/** A check remembers how far it found all good, which needs room. */
+const cellNoted: DeadCells = { ...cell, 'disk full': 'same or full, though a GET' }
+const cellDegraded: DeadCells = { ...readiness, 'cell database': '200 degraded' }
 
 export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCells>>>> = {
   management: {
-    'GET /health/live': none,
+    'GET /health/live': probe,
     'GET /health/ready': degraded,
     'GET /health/startup': none,
-    'GET /health/lifecycle': none,
-    'GET /metrics': none,
+    'GET /health/lifecycle': probe,
+    'GET /metrics': probe,
     'GET /openapi.json': none,
     'GET /docs': none,
     'GET /.well-known/loci-capability-keys.json': control,
@@ -60,7 +97,7 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'GET /cell/v1/self': control,
     'GET /cell/v1/deletions': control,
     'POST /cell/v1/reports': control,
-    'GET /api/webhooks/billing': none,
+    'GET /api/webhooks/billing': probe,
     'POST /api/webhooks/billing': webhook,
     'POST /api/v1/services': control,
     'GET /api/v1/services': control,
@@ -146,21 +183,21 @@ export const DEAD: Readonly<Record<ProgramName, Readonly<Record<string, DeadCell
     'POST /api/auth/logout': control,
   },
   daemon: {
-    'GET /health/live': all,
+    'GET /health/live': alive,
     'GET /health/ready': cellDegraded,
-    'GET /health/startup': all,
-    'GET /v1/health/live': all,
+    'GET /health/startup': gated,
+    'GET /v1/health/live': alive,
     'GET /v1/health/ready': cellDegraded,
-    'GET /v1/health/startup': all,
-    'GET /v1/health/all': all,
-    'GET /v1/lifecycle/status': all,
-    'GET /metrics': all,
-    'GET /openapi.json': all,
-    'GET /docs': all,
+    'GET /v1/health/startup': gated,
+    'GET /v1/health/all': alive,
+    'GET /v1/lifecycle/status': alive,
+    'GET /metrics': alive,
+    'GET /openapi.json': gated,
+    'GET /docs': gated,
     'GET /v1/system/info': told,
     'GET /v1/conductor/endpoints': told,
     'GET /v1/kv/health': told,
-    'GET /v1/kv/consistency': cell,
+    'GET /v1/kv/consistency': cellNoted,
     'GET /v1/kv/entries': cell,
     'GET /v1/kv/entries/{key}': cell,
     'PUT /v1/kv/entries/{key}': cell,

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { newKeyPair } from '@loci/capability/jws.ts'
 import type { MatrixRow } from '@loci/chassis/testing/matrix.ts'
+import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import { cookieNames } from '@loci/contract/headers.ts'
 import { type IdType, newId } from '@loci/contract/ids.ts'
 import { MATRIX as DAEMON } from '@loci/daemon/testing/matrix.ts'
@@ -184,4 +185,36 @@ const TYPES: Record<string, IdType> = {
   member: 'usr',
   doomedMember: 'usr',
   doomedInvitation: 'inv',
+}
+
+export interface Outcome {
+  came: string
+  /** The message of a refusal. */
+  said: string
+  hasRetryAfter: boolean
+  ms: number
+}
+
+export async function outcomeOf(url: string, { row, line, headers, body }: DeadRequest): Promise<Outcome> {
+  const startedAt = performance.now()
+  const answer = await ask(url, line, { headers, body, beginning: true }).catch((error: Error) => error)
+  const ms = performance.now() - startedAt
+  if (answer instanceof Error) return { came: `no answer: ${answer.message}`, said: '', hasRetryAfter: false, ms }
+  const said = /"message":"([^"]*)"/.exec(answer.text)?.[1] ?? ''
+  return { came: shortOf(row, answer), said, hasRetryAfter: Number(answer.headers['retry-after']) > 0, ms }
+}
+
+function shortOf(row: string, { status, text }: TestAnswer): string {
+  if (/\/health\/ready$/.test(row)) return `${status} ${JSON.parse(text).status}`
+  if (status < 400) return String(status)
+  try {
+    const { error } = JSON.parse(text)
+    return `${status} ${typeof error === 'string' ? 'without a code' : error.code}`
+  } catch {
+    return `${status} no JSON: ${text.slice(0, 60)}`
+  }
+}
+
+export function keyOf({ row, program, credential }: DeadRequest): string {
+  return `${program}: ${row} with ${credential}`
 }

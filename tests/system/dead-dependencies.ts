@@ -1,11 +1,17 @@
 // P19: with each thing that the programs need dead in turn, stopped and silent, every route of both answers as the
 // reviewed table says (robustness/dead-dependencies.ts), in time, and as before when it is back.
 
-import { ask, type TestAnswer } from '@loci/chassis/testing/request.ts'
 import type { Fault, IdentityProvider } from '@loci/management/testing/identity-provider.ts'
 import { startTcpProxy, type TcpProxy } from '@loci/postgres/testing/tcp-proxy.ts'
 import { DEAD, DEPENDENCIES, type Dependency } from '../robustness/dead-dependencies.ts'
-import { type Asking, type DeadRequest, makeRequests } from '../robustness/dead-requests.ts'
+import {
+  type Asking,
+  type DeadRequest,
+  keyOf,
+  makeRequests,
+  type Outcome,
+  outcomeOf,
+} from '../robustness/dead-requests.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, type ProgramName, startProgram, untilReady } from '../world/process.ts'
 import { mapWidth, type Report, reportOn } from '../world/report.ts'
@@ -96,35 +102,6 @@ async function everyRouteIsKnown(report: Report, world: World): Promise<void> {
     unknown.length === 0,
     unknown.join(', ') || 'all',
   )
-}
-
-interface Outcome {
-  came: string
-  hasRetryAfter: boolean
-  ms: number
-}
-
-async function outcomeOf(url: string, { row, line, headers, body }: DeadRequest): Promise<Outcome> {
-  const startedAt = performance.now()
-  const answer = await ask(url, line, { headers, body, beginning: true }).catch((error: Error) => error)
-  const ms = performance.now() - startedAt
-  if (answer instanceof Error) return { came: `no answer: ${answer.message}`, hasRetryAfter: false, ms }
-  return { came: shortOf(row, answer), hasRetryAfter: Number(answer.headers['retry-after']) > 0, ms }
-}
-
-function shortOf(row: string, { status, text }: TestAnswer): string {
-  if (/\/health\/ready$/.test(row)) return `${status} ${JSON.parse(text).status}`
-  if (status < 400) return String(status)
-  try {
-    const { error } = JSON.parse(text)
-    return `${status} ${typeof error === 'string' ? 'without a code' : error.code}`
-  } catch {
-    return `${status} no JSON: ${text.slice(0, 60)}`
-  }
-}
-
-function keyOf({ row, program, credential }: DeadRequest): string {
-  return `${program}: ${row} with ${credential}`
 }
 
 async function whileAlive(report: Report, scene: Scene): Promise<void> {

@@ -182,21 +182,26 @@ begin
 end
 $$;
 
--- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days. Called at each start
--- and by a job. Locks: an advisory lock of its own. A partition is attached, not made as one, because that waits for
--- nobody who writes or reads; one that cannot be dropped within 200 ms, under a backup, is left for the next time.
+-- Makes the partitions of the weeks ahead and drops those whose last moment is older than 30 days. Called at a start,
+-- by a job and when one is missing. Locks: an advisory lock of its own. A partition is attached, not made as one,
+-- because that waits for nobody who writes or reads; one that cannot be dropped within 200 ms, under a backup, is left
+-- for the next time. Cost: twenty tables where all are missing, so this week's come first, and after a second the rest
+-- is left for the next call: the statement must end in its time on a busy server too.
 create or replace function loci.keep_slot_partitions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '200ms' as $$
 declare
+  v_tables text[] := array['slot_versions', 'evictions', 'clears', 'cycle_decisions'];
   v_table text;
   v_week date;
   v_name text;
 begin
   perform pg_advisory_xact_lock(7026300012);
-  foreach v_table in array array['slot_versions', 'evictions', 'clears', 'cycle_decisions'] loop
-    for v_week in
-      select generate_series(date_trunc('week', now()) - interval '1 week', date_trunc('week', now()) + interval '3 weeks', interval '1 week')::date
-    loop
+  for v_week in
+    select w::date from generate_series(date_trunc('week', now()) - interval '1 week', date_trunc('week', now()) + interval '3 weeks', interval '1 week') as w
+    order by w < date_trunc('week', now()), w
+  loop
+    exit when v_week > now() and clock_timestamp() > statement_timestamp() + interval '1 second';
+    foreach v_table in array v_tables loop
       v_name := format('%s_%s', v_table, to_char(v_week, 'YYYYMMDD'));
       continue when to_regclass('loci.' || v_name) is not null;
       execute format('create table loci.%I (like loci.%I including all)', v_name, v_table);
@@ -205,6 +210,8 @@ begin
       execute format('create policy one_instance on loci.%I using (instance_id = nullif(current_setting(''loci.instance'', true), ''''))', v_name);
       execute format('alter table loci.%I attach partition loci.%I for values from (%L) to (%L)', v_table, v_name, v_week, v_week + 7);
     end loop;
+  end loop;
+  foreach v_table in array v_tables loop
     for v_name in
       select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = ('loci.' || v_table)::regclass and c.relname ~ '_\d{8}$'
