@@ -89,3 +89,24 @@ test('replicas that need a key at once get the same one, an instance has its own
   assert.deepEqual(await daemon.sql('select 1 from loci.instance_keys'), [])
   await pool.close()
 })
+
+// Mutant: of() that does not compare the life.
+test('a key that was read in another database is read again', async () => {
+  await using daemon = await testDaemon()
+  const tenant = await addTenant(daemon)
+  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 2, onError: () => {} })
+  try {
+    const { sealingKeys } = testSettings(daemon.database.appUrl, daemon.adminToken)
+    let life = 'before'
+    const keys = createInstanceKeys(pool, sealingKeys, () => life)
+    const first = await keys.of(tenant.instanceId)
+    assert.equal(await keys.of(tenant.instanceId), first)
+    // As a restore to before it was made leaves it.
+    await daemon.sql('delete from loci.instance_keys where instance_id = $1', [tenant.instanceId])
+    life = 'restored'
+    const second = await keys.of(tenant.instanceId)
+    assert.notDeepEqual(second.key, first.key)
+  } finally {
+    await pool.close()
+  }
+})

@@ -143,3 +143,41 @@ test('what was stored again by an override before a backup stays, and its tombst
     assert.ok(Number(head?.seq) > Math.max(...feed.ledger.map(({ database_seq = 0 }) => database_seq)))
   })
 })
+
+// Mutant: is_behind always false in applyPage().
+test('a database that was put back under the same identity is known by the rows that it never sent', async () => {
+  await using lives = await cellLives()
+  const { feed } = lives
+  await lives.run(async (ask, daemon) => {
+    const id = await stored(ask, SECRET)
+    await erase(ask, id)
+    await eventually(isReported(feed, daemon, 1))
+    const isBehind = ({ message }: { message?: unknown }) => /put back to an earlier moment/.test(String(message))
+    assert.equal(
+      daemon.lines.some((line) => isBehind(JSON.parse(line))),
+      false,
+    )
+    await daemon.sql('update loci.cell set ledger_acked = 0, ledger_sent = 0')
+    feed.publish({ kind: 'revocation', body: { svc: '*', jti: 'cap_any', expires_at: '2099-01-01T00:00:00.000Z' } })
+    await daemon.logged(isBehind)
+    await eventually(async () => {
+      const [cell] = await daemon.sql('select ledger_acked as acked, ledger_sent as sent from loci.cell')
+      return Number(cell?.acked) === 1 && Number(cell?.sent) === 1
+    })
+    await eventually(async () => (await ask('GET /v1/memory/records')).status === 200)
+  })
+})
+
+// Mutants: is_other always false in applyPage(); the second half of report_deletions left out.
+test('a management that was restored is sent the whole ledger again', async () => {
+  await using lives = await cellLives()
+  const { feed } = lives
+  await lives.run(async (ask, daemon) => {
+    await erase(ask, await stored(ask, SECRET))
+    await eventually(isReported(feed, daemon, 1))
+    const [row] = feed.ledger
+    feed.restore()
+    await eventually(isReported(feed, daemon, 1))
+    assert.deepEqual(feed.ledger, [row])
+  })
+})
