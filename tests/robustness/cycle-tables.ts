@@ -18,9 +18,18 @@ const FAULTS = `concat_ws(', ',
       and e.data ->> 'id' = c.id
   where starts_with(c.database, $1)`
 
+/**
+ * Nothing has counted the rows of a throwaway PostgreSQL that is minutes old, and without that the joins below may be
+ * planned as loops inside loops: a full run met the statement timeout here.
+ */
+async function countRows(admin: string): Promise<void> {
+  await runSql(admin, 'analyze loci.databases, loci.cycles, loci.cycle_decisions, loci.records, loci.events')
+}
+
 /** By `<instance> <database> cycle <mark>` whether it is whole, and by `… record <mark>` what it observed. */
 export async function storedCycles(postgres: Throwaway, name: string): Promise<Map<string, string>> {
   const admin = postgres.adminUrl('loci_cell')
+  await countRows(admin)
   const stored = new Map<string, string>()
   const put = (id: string, state: string) => stored.set(id, stored.has(id) ? 'twice' : state)
   const cycles = await runSql<{ id: string; wrong: string }>(
@@ -45,8 +54,10 @@ export async function storedCycles(postgres: Throwaway, name: string): Promise<M
  * moment, so writers may go on.
  */
 export async function halfCycles(postgres: Throwaway, name: string): Promise<{ wrong: string[]; cycles: number }> {
+  const admin = postgres.adminUrl('loci_cell')
+  await countRows(admin)
   const rows = await runSql<{ id: string; wrong: string; cycles: number }>(
-    postgres.adminUrl('loci_cell'),
+    admin,
     `with faults as (select c.instance_id, c.database, c.seq, ${FAULTS})
      select h.instance_id || ' ' || h.name as id, s.cycles::int, concat_ws(', ',
         case when h.cyc_total <> s.cycles or h.cyc_total <> coalesce(s.last, 0) then 'total' end,
