@@ -12,12 +12,12 @@ const SETTLED = 8
 
 const mac = (text: string) => Buffer.from(text).toString('hex').padEnd(32, '0')
 const write = (n: number, { key = 'null', source = 'null', supersedes = 'null', isPlain = true } = {}) =>
-  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, 10, array[null::int], array[${isPlain ? 1 : null}::int], array[1], array[0], array[1],
+  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, array[null::int], array[${isPlain ? 1 : null}::int], array[1], array[0], array[1],
     array['d'], array['mem_new${n}'], array[${key}::text], array[${source}::text], array['${mac(`context ${n}`)}'], array['${mac(`value ${n}`)}'],
     array[${!isPlain}], array[${supersedes}::text], array['{}'], array[null::timestamptz], array[null::float8], null, null, '{}', '{}', '{}', '{}', '{}')`
 /** Two records in one call. */
 const writeTwo = (n: number, { keys = 'null, null', sources = 'null, null' } = {}) =>
-  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, 10, array[null, null]::int[], array[1, 2], array[1, 2], array[0, 0], array[1, 1],
+  `select outcome from loci.mem_write_acts('${INSTANCE}', 10, array[null, null]::int[], array[1, 2], array[1, 2], array[0, 0], array[1, 1],
     array['d', 'd'], array['mem_new${n}', 'mem_other${n}'], array[${keys}]::text[], array[${sources}]::text[],
     array['${mac(`context ${n}`)}', '${mac(`other ${n}`)}'], array['${mac(`value ${n}`)}', '${mac(`second ${n}`)}'], array[false, false],
     array[null, null]::text[], array['{}', '{}'], array[null, null]::timestamptz[], array[null, null]::float8[], null, null, '{}', '{}', '{}', '{}', '{}')`
