@@ -301,6 +301,6 @@ export async function createDaemon(options: DaemonOptions) {
       }),
     ],
   })
-  /** For the tests of access: what the routes of features that come later will be given. */
+  /** For the tests of access, which make routes of their own. */
   return { ...serving, access }
 }

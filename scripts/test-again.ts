@@ -1,5 +1,5 @@
 // `npm test -- --times 10 --beside 2`: the whole run again and again, with processes beside it that keep cores busy. A
-// verdict that depends on the machine's speed shows as runs of one commit that differ (PROMISES P26). Each run is a
+// verdict that depends on the machine's speed shows as runs of one commit that differ. Each run is a
 // process of its own with a PostgreSQL of its own; what failed is printed in full, and a table of all runs comes last.
 // With `--nice 10` the busy ones come first and the run gets about a tenth of a core: that finds a fixed wait which
 // fair shares leave alone.

@@ -176,14 +176,6 @@ begin
 end
 $$;
 
--- May a projection be shown as evidence now?
-create or replace function loci.advice_is_shown(p loci.projections) returns boolean language plpgsql stable parallel safe as $$
-begin
-  return p.taken_by is null and p.body is not null and (p.expires_at is null or p.expires_at > clock_timestamp())
-    and loci.prj_is_intact(p, p.instance_id, p.database);
-end
-$$;
-
 -- A projection by its number. As a range in order, with sorting off: only the primary key serves that, while for an
 -- equality a plan that is made when the table is small reads the whole database by another index. Its callers have
 -- sorting and the like off: settings of its own would cost more than the read.

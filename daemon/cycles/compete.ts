@@ -1,4 +1,4 @@
-// The fourth phase: who has the slots (COGNITION 5.1, 5.6).
+// The fourth phase decides who has the slots.
 
 import type { Policy } from '../working-memory/config.ts'
 import { SLOTS_BYTES_MAX, VALUE_BYTES_MAX } from '../working-memory/slots.ts'

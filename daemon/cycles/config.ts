@@ -1,4 +1,4 @@
-// The configuration of a database's cycles (COGNITION 5.3), by the rules of daemon/databases/config/rules.ts; the
+// The configuration of a database's cycles, by the rules of daemon/databases/config/rules.ts; the
 // service's own is `config.cognitive`. A cycle reads working memory's configuration too.
 
 import { isDeepStrictEqual } from 'node:util'

@@ -1,4 +1,4 @@
-// The cognitive cycle (COGNITION 5.2): perceive, cue, recall, compete, broadcast, learn. A pure function in two halves,
+// The cognitive cycle: perceive, cue, recall, compete, broadcast, learn. A pure function in two halves,
 // between which the index is asked; no clock, no chance but the seeded one, cut by counts and never by time.
 //
 //   const perceived = perceive(input)                          // what came in is settled, the cue is made

@@ -1,4 +1,4 @@
-// Flood control (COGNITION 5.6): near copies by one actor push each other down, so that fifty readings that differ in a
+// Flood control: near copies by one actor push each other down, so that fifty readings that differ in a
 // digit take three slots at most, the one that the cue names among them. Done before the pool is cut, or a flood would
 // fill the pool.
 

@@ -1,4 +1,4 @@
-// How strongly each candidate stands (COGNITION 5.1): the parts that the index knows, and those of the mind: the
+// How strongly each candidate stands: the parts that the index knows, and those of the mind: the
 // sender's hint, the base level, stickiness, what is due. Every contribution is rounded before it is summed, so that
 // what is shown adds up to the score that decided.
 

@@ -21,7 +21,7 @@ export interface Ledger {
 
 const UNWEIGHED: Explanation = { score: 0, parts: [] }
 
-/** COGNITION 5: the rule behind each reason. */
+/** The rule behind each reason, as a decision names it. */
 const RULES: Record<ReasonCode, string> = {
   admitted: 'competition',
   matched: 'competition',

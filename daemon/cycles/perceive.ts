@@ -98,7 +98,7 @@ export function settle(input: CycleInput): Settled {
   return settled
 }
 
-/** What two statements must have in common to be equal (COGNITION 5.6). */
+/** What two statements must have in common to be equal. */
 function sameOf({ content, actor, contextId, kind }: RecordWrite | KnownRecord): string {
   return JSON.stringify([content, actor ?? null, contextId ?? null, kind ?? 'observation'])
 }

@@ -4,6 +4,7 @@ import { type Claim, type Claims, inProgress, REPEAT_ERRORS } from '@loci/acts/i
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import {
+  averageDurationMs,
   type Cycle,
   cycle,
   cycleDecisions,
@@ -14,7 +15,6 @@ import {
   cycleRun,
   cycleStatistics,
 } from '@loci/contract/cognitive.ts'
-import { averageDurationMs } from '@loci/contract/cycles.ts'
 import { idPath } from '@loci/contract/wire.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'

@@ -8,7 +8,7 @@ import type { PartWeights } from '../memory/weights.ts'
 import type { Judged, Presentations } from '../working-memory/activation.ts'
 import type { Policy } from '../working-memory/config.ts'
 
-/** COGNITION 5.3, as far as a cycle reads it; the working memory's keys, then the cognitive ones. */
+/** The configuration as far as a cycle reads it: the working memory's keys, then the cognitive ones. */
 export interface CycleConfig {
   capacity: number
   /** Who leaves when there is no room; without one: activation. */
@@ -188,7 +188,7 @@ export interface Decision {
   displacedBy: string | null
   /** Ids of the records that it stands on. */
   evidenceRefs: readonly string[]
-  /** Of COGNITION 5: which rule decided. */
+  /** Which rule decided: one of those in ledger.ts. */
   rule: string
 }
 

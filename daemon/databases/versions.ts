@@ -1,4 +1,4 @@
-// Versions are the numbers of a database; If-Match names one (CONTRACT 9).
+// Versions are the numbers of a database; If-Match names one.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 

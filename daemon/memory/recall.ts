@@ -174,7 +174,7 @@ function explained(one: Ranked, body: RecordBody, row: Intact, now: number, weig
   return { score, explain: { score, parts } }
 }
 
-/** How much of its presentations is left (COGNITION 5.1): ln of the sum of age in hours to the power of −.5. */
+/** How much of its presentations is left: ln of the sum of age in hours to the power of −.5. */
 function baseLevel(presentedAt: number[], now: number): number {
   const ages = presentedAt.map((at) => Math.max(now - at, NOW_MS) / HOUR_MS)
   return Math.log(ages.reduce((sum, hours) => sum + hours ** -0.5, 0))

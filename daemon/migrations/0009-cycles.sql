@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 91e10d34240bdad10b95fa7bbd2476bb60f260c72a1a66ac4bc2340f7ee0df96
+-- functions: 8ddb88b39244ba04ace1aa9fc8bb3de3bc6a62a174376b69bd8d646292c615ba
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

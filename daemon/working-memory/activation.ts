@@ -1,4 +1,4 @@
-// How strongly a slot is held (COGNITION 5.1): a sum of parts, each of which is shown. Between cycles there is no cue,
+// How strongly a slot is held: a sum of parts, each of which is shown. Between cycles there is no cue,
 // so of the parts of recall only salience counts; with it the sender's hint, the base level (how often and how lately
 // the slot was written) and stickiness (how many cycles ago it was touched). Pure: the moment is handed in.
 
@@ -21,7 +21,7 @@ export interface Judged {
   touchedCycle: number
 }
 
-/** Hand-set weights of COGNITION 3a and 5.6; cycles make them configuration. */
+/** Weights that were set by hand; in cycles they are configuration. */
 const WEIGHTS = { salience: 0.5, hint: 0.5, base: 0.5 }
 const RECENT_MAX = 4
 const HOUR_MS = 3_600_000

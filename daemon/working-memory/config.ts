@@ -20,7 +20,7 @@ export type Policy = (typeof POLICIES)[number]
 const CAPACITY_MAX = 256
 const DAY_MS = 86_400_000
 
-/** COGNITION 5.3. What only cycles read is known here too: its unusable values are named when they are put. */
+/** What only cycles read is known here too: its unusable values are named when they are put. */
 export const RULES = configRules(
   {
     capacity: integer(25, 0, CAPACITY_MAX),

@@ -1,6 +1,5 @@
-// How likely a text is to be asked for, by its surface (COGNITION 3a): the first person, names, times and numbers count
-// for it; questions and a mere "you" against it. English patterns; another language scores by
-// names and digits alone.
+// How likely a text is to be asked for, by its surface: the first person, names, times and numbers count for it;
+// questions and a mere "you" against it. English patterns; another language scores by names and digits alone.
 
 const FIRST_PERSON = /\b(I|I'm|I've|me|my|mine|we|our|us)\b/
 const ONLY_YOU = /\b(you|your|yours)\b/i

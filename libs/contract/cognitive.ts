@@ -1,17 +1,27 @@
-// Cognitive cycles: CONTRACT 2. What the specification says of them stands in cycles.ts.
+// Cognitive cycles: the specification's "Cognitive resources", each extended by what we add to it.
 
 import { z } from 'zod'
-import {
-  configInForce,
-  configUpdateResult,
-  configWarnings,
-  cycleRecord as seedRecord,
-  cycleStatistics as seedStatistics,
-  cycleList as specificationList,
-} from './cycles.ts'
+import { configInForce, configUpdateResult, configWarnings } from './configuration.ts'
 import { observation } from './memory.ts'
 import { anyObject, idOf, moment, queryInteger, timestamp } from './wire.ts'
 import { explanation } from './working-memory.ts'
+
+export const specifiedCycle = z.looseObject({ completedAt: z.string() }).meta({ id: 'CycleRecord' })
+
+export const specifiedList = z
+  .looseObject({ cycles: z.array(specifiedCycle), total: z.int(), corruption: z.unknown() })
+  .meta({ id: 'CycleList', description: 'Newest first.' })
+
+export const specifiedStatistics = z
+  .looseObject({
+    totalCycles: z.int(),
+    completedCycles: z.int(),
+    failedCycles: z.literal(0),
+    averageDurationMs: z.int(),
+    lastCycleAt: z.string(),
+    corruption: z.unknown(),
+  })
+  .meta({ id: 'CycleStatistics' })
 
 const OBSERVATIONS_MAX = 100
 
@@ -54,7 +64,7 @@ const counts = z.object({
 
 const workingMemory = z.object({ slotCount: z.int(), digest: z.string() })
 
-export const cycle = seedRecord
+export const cycle = specifiedCycle
   .extend({
     id: idOf('cyc'),
     seq: z.int(),
@@ -115,7 +125,7 @@ export const cycleListQuery = z.object({
   until: moment.optional(),
 })
 
-export const cycleList = specificationList
+export const cycleList = specifiedList
   .extend({ cycles: z.array(cycle), total: z.int(), corruption, nextCursor: z.string().nullable() })
   .meta({ id: 'Cycles', description: 'Newest first; total counts those that are no longer kept, too.' })
 
@@ -127,7 +137,7 @@ const attempts = z.object({
   lastFailureCode: z.string().nullable(),
 })
 
-export const cycleStatistics = seedStatistics.extend({ corruption, attempts }).meta({ id: 'CycleStats' })
+export const cycleStatistics = specifiedStatistics.extend({ corruption, attempts }).meta({ id: 'CycleStats' })
 
 export const cycleDecisionsQuery = z.object({
   limit: queryInteger({ min: 1, max: 1_000, fallback: 200 }),
@@ -182,3 +192,8 @@ export const cognitiveConfigUpdate = configUpdateResult
     warnings: configWarnings,
   })
   .meta({ id: 'CognitiveConfigUpdate' })
+
+/** Integer division, and 0 when no cycle completed (specification, Cycle statistics). */
+export function averageDurationMs(totalDurationMs: number, completedCycles: number): number {
+  return completedCycles === 0 ? 0 : Math.floor(totalDurationMs / completedCycles)
+}

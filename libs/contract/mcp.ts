@@ -1,4 +1,4 @@
-// The tools of /mcp: CONTRACT 3 and 9. Definitions are read by models with every request, so each word costs: all of
+// The tools of /mcp. Definitions are read by models with every request, so each word costs: all of
 // them together have at most 6 KB (a test counts).
 
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Memory records and recall: CONTRACT 2 (observation), 3 and 9.
+// Memory records and recall; an observation of a cycle is a record before it is stored.
 
 import { z } from 'zod'
 import { key, TTL_MS_MAX } from './kv.ts'

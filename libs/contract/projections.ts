@@ -1,4 +1,4 @@
-// What a partner tells: CONTRACT 2 (Partner), and the specification's result of an ingest. Fields are snake_case, as
+// What a partner tells, and the specification's result of an ingest. Fields are snake_case, as
 // the specification's own requests of partners are; unknown ones are ignored.
 
 import { z } from 'zod'

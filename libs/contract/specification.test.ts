@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POLICY_DEFAULT_REF, recommendationId, toolRankRequest, toolRankResult } from './advice.ts'
 import { billingEvent, billingReceived } from './billing.ts'
-import { averageDurationMs, configUpdateResult, cycleList, cycleRecord, cycleStatistics } from './cycles.ts'
+import { averageDurationMs, specifiedCycle, specifiedList, specifiedStatistics } from './cognitive.ts'
+import { configUpdateResult } from './configuration.ts'
 import { cookieNames, HEADER } from './headers.ts'
 import { projectionResult } from './projections.ts'
 import { createServiceRequest, createServiceResponse, listServicesQuery, listServicesResponse } from './services.ts'
@@ -90,7 +91,7 @@ test('statistics round as the specification says', () => {
   assert.deepEqual([averageDurationMs(0, 0), averageDurationMs(7, 4), averageDurationMs(11, 4)], [0, 1, 2])
   assert.deepEqual([utilizationPct(1, 3), utilizationPct(2, 3), utilizationPct(5, 0)], [33, 67, 0])
   assert.ok(
-    !accepts(cycleStatistics, {
+    !accepts(specifiedStatistics, {
       totalCycles: 1,
       completedCycles: 1,
       failedCycles: 1,
@@ -100,7 +101,7 @@ test('statistics round as the specification says', () => {
     }),
   )
   assert.ok(
-    accepts(cycleList, { cycles: [{ completedAt: '' }], total: 1, corruption: {} }) && !accepts(cycleRecord, {}),
+    accepts(specifiedList, { cycles: [{ completedAt: '' }], total: 1, corruption: {} }) && !accepts(specifiedCycle, {}),
   )
   assert.ok(
     accepts(configUpdateResult, { ok: true, config: { own: [1] } }) &&

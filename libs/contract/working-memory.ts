@@ -1,7 +1,7 @@
-// Specification, "Working-memory resources"; CONTRACT 2 (working memory), 3 and 9 (slots).
+// Working memory: the specification's "Working-memory resources", and what we add to them.
 
 import { z } from 'zod'
-import { configInForce, configUpdateResult, configWarnings } from './cycles.ts'
+import { configInForce, configUpdateResult, configWarnings } from './configuration.ts'
 import { batchOf, batchOutcome, key, TTL_MS_MAX, value } from './kv.ts'
 import { anyObject, idOf, queryInteger, timestamp } from './wire.ts'
 

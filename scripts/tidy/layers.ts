@@ -35,8 +35,8 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
 type Edges = Readonly<Record<string, readonly string[]>>
 
 /**
- * Edges between features of one program: few, acyclic, each one a decision, and each one used. Decided for features
- * that are not built: advice -> projections.
+ * Edges between features of one program: few, acyclic, each one a decision, and each one used. Calls between the
+ * functions.sql of features are not among them.
  */
 const FEATURE_EDGES: Edges = {
   // advice -> memory: an intent is read by the analyser of records.

@@ -29,7 +29,7 @@ export type FromWorker =
 const PARTS_AT = 6
 const WIDTH = PARTS_AT + PARTS.length
 
-export function packRanked(ranked: readonly Ranked[]): Float64Array {
+function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
   let at = 0
   for (const { seq, score, day, isHinted, own, sketch, parts } of ranked) {

@@ -1,5 +1,5 @@
-// What recall takes from the configuration of a database (CONTRACT 2, cognitive config): the language of its analyser
-// and the weights of the parts. A value that is not usable leaves the layer below it in force.
+// Recall takes from the cognitive configuration of a database the language of its analyser and the weights of the
+// parts. A value that is not usable leaves the layer below it in force.
 
 import { analyserOf, LANGUAGES, type Language } from '../analysis/item.ts'
 import { FORMAT } from '../index/format.ts'

@@ -1,6 +1,6 @@
 -- What leaves: by itself slots whose time is over, and history after 30 days; and what is erased.
 
--- When the partitions of a week are dropped: 30 days after its last moment (CONTRACT 7).
+-- When the partitions of a week are dropped: 30 days after its last moment.
 create or replace function loci.week_dropped(p_week date) returns timestamptz language sql immutable parallel safe as $$
   select (p_week + 37)::timestamp at time zone 'UTC'
 $$;

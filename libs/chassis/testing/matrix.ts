@@ -1,4 +1,4 @@
-// The authorization matrix (PROMISES P9, P11): every registered route × every kind of credential, held against a
+// The authorization matrix: every registered route × every kind of credential, held against a
 // reviewed table. The routes come from the running router, so a route that nobody reviewed is found; so is a row whose
 // route is gone.
 
