@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: x
+-- functions: cd4619492f9e8c53212154245a5fd14e46768634032697b0be508bf4cb1a547a
 
 -- Of the slots of a database: how many, their bytes, their digests combined by xor, whether a damaged one was
 -- overwritten since, and the document's version at which they were last read whole and found intact. wm_config: the

@@ -34,7 +34,8 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   [
     'forget',
     3,
-    () => `select loci.prj_forget(set_config('loci.instance', '${INSTANCE}', true), 'd', '\\x${mac('2347')}', 0, 500)`,
+    () =>
+      `select loci.prj_forget(set_config('loci.instance', '${INSTANCE}', true), 'd', '\\x${mac('2347')}', 0, 500, null)`,
   ],
   ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500, 'wait')`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],

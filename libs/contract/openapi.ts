@@ -106,9 +106,13 @@ function accessOf({ class: name, operation, secondOperation, domains = [], effec
   }
 }
 
-/** `GET /v1/kv/entries/{key}` is `getV1KvEntriesByKey`: stable, unique, and readable in a generated client. */
+/**
+ * `GET /v1/kv/entries/{key}` is `getV1KvEntriesByKey`: stable, unique, and readable in a generated client. A path that
+ * ends with a slash is another one than without it.
+ */
 function operationId({ method, path }: RouteDescription): string {
   const words = path
+    .replace(/(?<=.)\/$/, '/index')
     .split(/[/:.]/)
     .filter(Boolean)
     .map((part) => (part.startsWith('{') ? `by-${part.slice(1, -1)}` : part))

@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: x
+-- functions: bf839e191b91c93c1fb2e55a3afde6b97394e7a524325f89899ec8d24683fc89
 
 -- chain: 'platform', or the id of an organization.
 -- include: ../../libs/acts/audit/tables.sql
