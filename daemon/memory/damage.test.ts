@@ -175,7 +175,8 @@ test('a record that ended and cannot be read hides no other of a recall, which s
        return loci.real_${name}(r${values});
      end $$`
   await daemon.sql(failing('record_digest', '', 'bytea', ''))
-  await daemon.sql(failing('record_holds', ', p_at timestamptz, p_now timestamptz', 'boolean', ', p_at, p_now'))
+  await daemon.sql(failing('record_holds', ', p_now timestamptz', 'boolean', ', p_now'))
+  await daemon.sql(failing('record_held', ', p_at timestamptz, p_now timestamptz', 'boolean', ', p_at, p_now'))
   const damaged = [{ ref: null, reason: 'page_unreadable' }]
   try {
     assert.deepEqual(await ask({}), { lit: contents([0, 3, 4]), damaged, incomplete: true })
@@ -183,7 +184,7 @@ test('a record that ended and cannot be read hides no other of a recall, which s
     const then = await ask({ asOf })
     assert.deepEqual([then.lit, then.incomplete], [contents([0, 2, 3, 4]), true])
   } finally {
-    for (const name of ['record_digest', 'record_holds'])
+    for (const name of ['record_digest', 'record_holds', 'record_held'])
       await daemon.sql(`drop function loci.${name}; alter function loci.real_${name} rename to ${name}`)
   }
 })

@@ -163,7 +163,11 @@ begin
   if p_body like '%"dueAt":"%' then
     record.due_at := (p_body::json ->> 'dueAt')::timestamptz;
   end if;
+  -- Where the clock was set back it holds from when the former one began, and not beside those that ended then.
   if v_former.id is not null then
+    if p_occurred is null then
+      record.valid_from := greatest(p_now, v_former.valid_from);
+    end if;
     head := loci.mem_close(head, v_former, record.valid_from);
     events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, head.seq, p_id);
   end if;
@@ -171,6 +175,9 @@ begin
     for v_former in select * from loci.records r where r.instance_id = p_head.instance_id and r.database = p_head.name
       and r.key = p_key and r.valid_to is null
     loop
+      if p_occurred is null and v_former.valid_from > record.valid_from and loci.record_is_intact(v_former, p_head.instance_id, p_head.name) then
+        record.valid_from := v_former.valid_from;
+      end if;
       head := loci.mem_close(head, v_former, record.valid_from);
       events := events || loci.mem_event(p_head.name, 'superseded', v_former.id, head.seq, p_id);
     end loop;
@@ -250,7 +257,7 @@ declare
 begin
   foreach v_id in array p_ids loop
     if not exists (select from loci.records r where r.instance_id = p_instance and r.database = p_database and r.id = v_id
-        and loci.record_holds(r, clock_timestamp(), clock_timestamp()) and loci.record_is_intact(r, p_instance, p_database)) then
+        and loci.record_holds(r, clock_timestamp()) and loci.record_is_intact(r, p_instance, p_database)) then
       return false;
     end if;
   end loop;

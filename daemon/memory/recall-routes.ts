@@ -91,7 +91,7 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
         read.rows += rowsOfWork(work)
       },
     })
-    const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), weights })
+    const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), seq: state.seq, weights })
     // Those of the tail are named too: nobody can say whether they would have been an answer.
     const damaged: StoredRecord[] = unread.length === 0 ? [] : await findNumbered(pool, instance.id, database, unread)
     for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {

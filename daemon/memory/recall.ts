@@ -63,11 +63,18 @@ export interface Selection {
   answer(): Recalled
 }
 
-/** `now`: the moment that is asked about. */
+interface SelectionOptions {
+  /** The moment that is asked about. */
+  now: number
+  /** The database's number when the index was read. */
+  seq: number
+  weights: Weights
+}
+
 export function selectFrom(
   ranked: Ranked[],
   request: RecallRequest,
-  { now, weights }: { now: number; weights: Weights },
+  { now, seq, weights }: SelectionOptions,
 ): Selection {
   const { limit, minScore = Number.NEGATIVE_INFINITY } = request
   // Who says how much is enough has decided.
@@ -103,7 +110,7 @@ export function selectFrom(
       const before = hits.length
       for (const row of rows) {
         const one = reading.get(row.seq)
-        const isHeld = holds(row, now)
+        const isHeld = request.asOf === undefined ? holds(row, seq) : held(row, now)
         if (!isHeld) fallen += 1
         const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
         if (!one || !body || !isAsked(body, request)) continue
@@ -128,7 +135,12 @@ export function selectFrom(
   }
 }
 
-function holds({ validFrom, validTo, archivedAt }: Intact, now: number): boolean {
+/** What was ended since the index was read still holds; by number, because a clock may have been set back. */
+function holds({ version, validTo, archivedAt }: Intact, seq: number): boolean {
+  return version > seq || (validTo === null && archivedAt === null)
+}
+
+function held({ validFrom, validTo, archivedAt }: Intact, now: number): boolean {
   const isOver = (time: Date | null) => time !== null && time.getTime() <= now
   return validFrom.getTime() <= now && !isOver(validTo) && !isOver(archivedAt)
 }

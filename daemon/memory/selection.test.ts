@@ -39,7 +39,7 @@ function candidates(chance: Chance, count: number): { ranked: Ranked[]; rows: Ma
 
 function answered(ranked: Ranked[], rows: Map<number, Row>, request: object) {
   const asked = recallRequest.parse({ query: 'x', ...request })
-  const selection = selectFrom(ranked, asked, { now: NOW, weights: WEIGHTS })
+  const selection = selectFrom(ranked, asked, { now: NOW, seq: ranked.length, weights: WEIGHTS })
   let read = 0
   for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {
     assert.ok(seqs.length <= 64, `${seqs.length} are read at once`)
@@ -89,4 +89,18 @@ test('as of a time, an answer that does not say it may be incomplete is that of 
     else assert.equal(part.answer, whole.answer, `seed ${seed}`)
   }
   assert.ok(cut > 0 && cut < 60, `${cut} of 60 may be incomplete`)
+})
+
+// Mutants: holds() without `version > seq`: the first is missing; holds() that is true: the second is there too.
+test('what was ended since the index was read is answered, and what was ended before is not, whatever its time', () => {
+  const { ranked, rows } = candidates(new Chance(1), 2)
+  const ended = (seq: number, version: number, validTo: number) =>
+    rows.set(seq, { ...(rows.get(seq) as Row), version, validTo: new Date(validTo) })
+  ended(0, 10, NOW - 1)
+  ended(1, 2, NOW + DAY_MS)
+  const { answer } = answered(ranked, rows, { minScore: -1_000 })
+  assert.deepEqual(
+    (JSON.parse(answer) as [[number, number][], boolean])[0].map(([seq]) => seq),
+    [0],
+  )
 })

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 8ddb88b39244ba04ace1aa9fc8bb3de3bc6a62a174376b69bd8d646292c615ba
+-- functions: 8c9230a7f6354b1474b82ad8ab426383d82739e9b3b88a62275950b205787581
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

@@ -97,7 +97,7 @@ function reportSecondStage(indexed: readonly Indexed[]): boolean {
   const found = measure(sets, (set, question) => {
     const now = (set.records.at(-1)?.occurredAt ?? 0) + 86_400_000
     const request = recallRequest.parse({ query: question.text, limit: DEPTH, minScore: Number.MIN_SAFE_INTEGER })
-    const selection = selectFrom(search(set, question), request, { now, weights })
+    const selection = selectFrom(search(set, question), request, { now, seq: set.records.length, weights })
     for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next())
       selection.take(seqs.flatMap((seq) => rows.get(set.id)?.get(seq) ?? []))
     return selection.answer().hits.map(({ row, score }) => ({ seq: row.seq, score }))

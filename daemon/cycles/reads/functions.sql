@@ -35,17 +35,17 @@ begin
     -- A value may stand in as many records as there are, each with a large body: a few are looked at.
     v_equal := (select loci.cycle_record_text(e.r) from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database
         and r.value_mac = p_value and r.valid_to is null and (p_context is null or r.context = v_context.number) limit 64) e
-      where starts_with((e.r).body, p_same) and loci.record_holds(e.r, p_now, p_now) and loci.record_is_intact(e.r, p_instance, p_database)
+      where starts_with((e.r).body, p_same) and loci.record_holds(e.r, p_now) and loci.record_is_intact(e.r, p_instance, p_database)
       order by (e.r).seq desc limit 1);
   end if;
   if p_key is not null then
     v_current := (select '[' || string_agg(loci.cycle_record_text(r), ',' order by r.seq desc) || ']' from loci.records r where r.instance_id = p_instance
-      and r.database = p_database and r.key = p_key and r.valid_to is null and loci.record_holds(r, p_now, p_now)
+      and r.database = p_database and r.key = p_key and r.valid_to is null and loci.record_holds(r, p_now)
       and loci.record_is_intact(r, p_instance, p_database));
   end if;
   if p_supersedes is not null then
     v_superseded := (select loci.cycle_record_text(r) from loci.records r where r.instance_id = p_instance
-      and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now, p_now) and loci.record_is_intact(r, p_instance, p_database));
+      and r.database = p_database and r.id = p_supersedes and loci.record_holds(r, p_now) and loci.record_is_intact(r, p_instance, p_database));
   end if;
   return '{"isDuplicate":' || v_is_duplicate || ',"isForgotten":' || v_is_forgotten || ',"equal":' || coalesce(v_equal, 'null')
     || ',"current":' || coalesce(v_current, 'null') || ',"superseded":' || coalesce(v_superseded, 'null')
@@ -98,7 +98,7 @@ begin
   -- reads the whole database for each slot. The id is cut out of the text: to parse it costs more than the lookup. In a
   -- string of JSON each quote has a backslash before it, so what is looked for stands in none.
   record_seqs := array(select coalesce((select f.seq from (select * from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.id = m.id offset 0) f where loci.record_holds(f, cycle_read.at, cycle_read.at)), 0)
+      and r.id = m.id offset 0) f where loci.record_holds(f, cycle_read.at)), 0)
     from (select split_part(split_part(s.meta, '"record":{"id":"', 2), '"', 1) as id, s.n from unnest(metas) with ordinality as s(meta, n) offset 0) m
     order by m.n);
   -- The head knows whether a configuration was put: mostly none was.
@@ -130,7 +130,7 @@ begin
         select d.seq, d.due_at, octet_length(d.body) as size from loci.records d where d.instance_id = p_instance and d.database = p_database
           and d.valid_to is null and d.due_at between v_due_from and v_due_to order by d.due_at limit p_due_max) w) f
       join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = f.seq
-      where f.before < p_bytes_max and loci.record_holds(r, cycle_read.at, cycle_read.at) and loci.record_is_intact(r, p_instance, p_database);
+      where f.before < p_bytes_max and loci.record_holds(r, cycle_read.at) and loci.record_is_intact(r, p_instance, p_database);
   end if;
 end
 $$;
@@ -151,7 +151,7 @@ begin
           where i.instance_id = p_instance and i.database = p_database and i.seq = q.asked offset 0) s) f,
       lateral (select row(f.instance_id, f.database, f.seq, f.id, f.changed_seq, f.key, f.source_event_id, f.context, f.position, f.value_mac,
         f.body, f.created_at, f.valid_from, f.valid_to, f.archived_at, f.expires_at, f.digest, f.presented, f.due_at)::loci.records as r) c
-    where f.before < p_bytes_max and (f.changed_seq > p_read or loci.record_holds(c.r, p_now, p_now))
+    where f.before < p_bytes_max and (f.changed_seq > p_read or loci.record_holds(c.r, p_now))
       and loci.record_is_intact(c.r, p_instance, p_database)
     order by f.n), ',') || ']';
 end

@@ -185,7 +185,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   return (select '[' || coalesce(string_agg(case when r.intact then loci.mem_text(r.record) else '[' || r.seq || ',"0"]' end, ',' order by r.seq), '') || ']'
     from loci.mem_rows(p_instance, p_database, p_from, p_through, 4096, false) r
-    where r.intact is not true or loci.record_holds(r.record, clock_timestamp(), clock_timestamp()));
+    where r.intact is not true or loci.record_holds(r.record, clock_timestamp()));
 end
 $$;
 
@@ -204,7 +204,7 @@ begin
   perform set_config('loci.instance', p_instance, true);
   begin
     v_seqs := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.changed_seq between p_from and p_through and r.changed_seq <> r.seq and r.seq <= p_indexed_through and not loci.record_holds(r, v_now, v_now));
+      and r.changed_seq between p_from and p_through and r.changed_seq <> r.seq and r.seq <= p_indexed_through and not loci.record_holds(r, v_now));
   exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file or program_limit_exceeded then
     if p_from >= p_through then
       return query select null::bigint;
@@ -233,7 +233,7 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   begin
-    v_texts := array(select case when (c.r).valid_from <= p_as_of and loci.record_holds(c.r, p_as_of, v_now)
+    v_texts := array(select case when loci.record_held(c.r, p_as_of, v_now)
         and loci.record_is_intact(c.r, p_instance, p_database) then loci.mem_text(c.r) else '' end
       from (select r from loci.records r where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_after and r.valid_to <= p_until
         order by r.valid_to limit p_limit) c);

@@ -17,11 +17,18 @@ create or replace function loci.segment_listed(s loci.segments) returns json lan
   select json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format, encode(substr(s.digest, 1, 12), 'hex'))
 $$;
 
--- May a record be recalled as of p_at? Expiry is by the clock alone.
-create or replace function loci.record_holds(r loci.records, p_at timestamptz, p_now timestamptz) returns boolean
+-- May a record be recalled? One that was ended holds no longer, whatever time stands there: a clock that was set back
+-- leaves times in the future. Expiry is by the clock alone.
+create or replace function loci.record_holds(r loci.records, p_now timestamptz) returns boolean
 language sql immutable parallel safe as $$
-  select (r.expires_at is null or r.expires_at > p_now)
-    and (r.valid_to is null or r.valid_to > p_at) and (r.archived_at is null or r.archived_at > p_at)
+  select r.valid_to is null and r.archived_at is null and (r.expires_at is null or r.expires_at > p_now)
+$$;
+
+-- May a record be recalled as of p_at?
+create or replace function loci.record_held(r loci.records, p_at timestamptz, p_now timestamptz) returns boolean
+language sql immutable parallel safe as $$
+  select r.valid_from <= p_at and (r.valid_to is null or r.valid_to > p_at) and (r.archived_at is null or r.archived_at > p_at)
+    and (r.expires_at is null or r.expires_at > p_now)
 $$;
 
 -- All that a recall needs before it searches, of one moment: the list of segments (as JSON), the numbers of the tail
@@ -57,19 +64,19 @@ begin
     from loci.segments s where s.instance_id = p_instance and s.database = p_database;
   select count(*), max(t.seq), coalesce(array_agg(t.seq order by t.seq) filter (where t.holds), '{}'),
       coalesce(bit_xor(t.mark) filter (where t.holds and t.seq <= p_have), 0)::text into tail_rows, tail_through, tail, tail_mark
-    from (select r.seq, loci.record_mark(r) as mark, loci.record_holds(r, v_now, v_now) as holds from loci.records r where r.instance_id = p_instance and r.database = p_database
+    from (select r.seq, loci.record_mark(r) as mark, loci.record_holds(r, v_now) as holds from loci.records r where r.instance_id = p_instance and r.database = p_database
       and r.seq > through order by r.seq limit p_tail_max) t;
   texts := '[]';
   if tail_through > p_have then
     select '[' || coalesce(string_agg(case when loci.record_is_intact(r, p_instance, p_database) then loci.mem_text(r)
         else '[' || r.seq || ',"' || loci.record_mark(r) || '"]' end, ',' order by r.seq), '') || ']' into texts from loci.records r
       where r.instance_id = p_instance and r.database = p_database and r.seq > greatest(through, p_have) and r.seq <= tail_through
-        and loci.record_holds(r, v_now, v_now);
+        and loci.record_holds(r, v_now);
   end if;
   changed := '{}';
   if p_tail_max > 0 then
     changed := array(select r.seq from loci.records r where r.instance_id = p_instance and r.database = p_database
-      and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now, v_now));
+      and r.changed_seq > indexed_at and r.changed_seq <> r.seq and r.seq <= through and not loci.record_holds(r, v_now));
   end if;
   closed := '[]'; is_closed_cut := false;
   if p_as_of is not null and p_tail_max > 0 then
@@ -79,7 +86,7 @@ begin
         where r.instance_id = p_instance and r.database = p_database and r.valid_to > p_as_of order by r.valid_to limit 4096) w) f;
     select '[' || coalesce(string_agg(loci.mem_text(r), ',' order by r.seq), '') || ']' into closed
       from unnest(v_closed) c join loci.records r on r.instance_id = p_instance and r.database = p_database and r.seq = c
-      where r.valid_from <= p_as_of and loci.record_holds(r, p_as_of, v_now) and loci.record_is_intact(r, p_instance, p_database);
+      where loci.record_held(r, p_as_of, v_now) and loci.record_is_intact(r, p_instance, p_database);
   end if;
   -- The head knows whether a configuration was put: mostly none was.
   config_intact := true;
@@ -98,7 +105,7 @@ language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as 
 begin
   perform set_config('loci.instance', p_instance, true);
   return (select '[' || coalesce(string_agg(loci.mem_text(r), ',' order by r.seq), '') || ']' from loci.records r where r.instance_id = p_instance
-    and r.database = p_database and r.seq between p_from and p_through and loci.record_holds(r, clock_timestamp(), clock_timestamp())
+    and r.database = p_database and r.seq between p_from and p_through and loci.record_holds(r, clock_timestamp())
     and loci.record_is_intact(r, p_instance, p_database));
 end
 $$;
