@@ -11,12 +11,16 @@ export type Published = (headers: Record<string, string | string[] | undefined>)
 
 /** `make` is called once, with the first request. */
 export function publish(make: () => Reply): Published {
-  let known: { plain: Reply; small: Reply; tags: ReadonlySet<string> } | undefined
+  let known: { plain: Reply; small: Reply } | undefined
   return (headers) => {
     known ??= formsOf(make())
     const form = acceptsGzip(String(headers['accept-encoding'] ?? '')) ? known.small : known.plain
-    if (!isKnownTo(headers['if-none-match'], known.tags)) return form
-    const { etag, vary, 'cache-control': cacheControl } = form.headers as Record<string, string>
+    const {
+      etag,
+      vary,
+      'cache-control': cacheControl,
+    } = form.headers as Record<'etag' | 'vary' | 'cache-control', string>
+    if (!isKnownTo(headers['if-none-match'], etag)) return form
     return reply(304, '', { etag, vary, 'cache-control': cacheControl } as HeaderValues)
   }
 }
@@ -31,7 +35,6 @@ function formsOf({ status, body, headers }: Reply) {
   return {
     plain: reply(status, plain, { ...common, etag: tag }),
     small: reply(status, small, { ...common, etag: smallTag, 'content-encoding': 'gzip' }),
-    tags: new Set([tag, smallTag]),
   }
 }
 
@@ -47,11 +50,11 @@ function acceptsGzip(accepted: string): boolean {
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
 }
 
-/** A client that has either form has the text. The comparison is the weak one (RFC 9110, 13.1.2). */
-function isKnownTo(sent: string | string[] | undefined, tags: ReadonlySet<string>): boolean {
+/** The tag of the other form does not count: a 304 would name bytes that the client lacks. Weak (RFC 9110, 13.1.2). */
+function isKnownTo(sent: string | string[] | undefined, etag: string): boolean {
   if (sent === undefined) return false
   return String(sent)
     .split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tags.has(tag))
+    .some((tag) => tag === '*' || tag === etag)
 }

@@ -159,7 +159,7 @@ export interface RouteSpec<Caller, Params extends z.ZodType, Query extends z.Zod
   /**
    * Parameters in braces, as in OpenAPI: `/v1/kv/entries/{key}`. The last may be a tail, which takes the rest of the
    * path with its slashes: `/console/{path...}`. Its segments are decoded, and none is empty, `.`, `..` or has a slash
-   * in it.
+   * in it; it may end in one slash.
    */
   path: string
   access: Access<Caller>

@@ -104,7 +104,7 @@ test('two routes for one method and path cannot be registered', () => {
 })
 
 // Mutants: decode the tail as a whole (a%2Fb becomes a path of two); let `..` pass; look at the tail before the
-// parameter.
+// parameter; let every segment be empty.
 test('a tail takes the rest of a path, decoded segment by segment, and nothing that climbs', () => {
   const { find } = createRouter([
     at('GET', '/files/{path...}'),
@@ -121,9 +121,10 @@ test('a tail takes the rest of a path, decoded segment by segment, and nothing t
   assert.deepEqual(match('PUT', '/files/a'), ['/files/{path...}', { path: 'a' }])
   assert.deepEqual(match('GET', '/files/a/about'), ['/files/{name}/about', { name: 'a' }])
   assert.deepEqual(match('GET', '/files/a/b%20c/d.txt'), ['/files/{path...}', { path: 'a/b c/d.txt' }])
+  assert.deepEqual(match('GET', '/files/a/b/'), ['/files/{path...}', { path: 'a/b/' }])
   assert.deepEqual(match('HEAD', '/files/a/b'), ['/files/{path...}', { path: 'a/b' }])
   assert.deepEqual(match('GET', '/acme/docs/x/y'), ['/{org}/docs/{path...}', { org: 'acme', path: 'x/y' }])
-  for (const bad of ['a/../b', 'a/..', './a', 'a//b', 'a/', 'a/%2e%2e/b', 'a%2Fb/c', 'a%5Cb/c', 'a%00/b', 'a/%ff'])
+  for (const bad of ['a/../b', 'a/..', './a', 'a//b', 'a//', 'a/%2e%2e/b', 'a%2Fb/c', 'a%5Cb/c', 'a%00/b', 'a/%ff'])
     assert.equal(match('GET', `/files/${bad}`), 'malformed', bad)
   assert.deepEqual(match('POST', '/files/a/b'), ['GET', 'HEAD', 'PUT'])
   assert.deepEqual(match('GET', '/files/'), [])

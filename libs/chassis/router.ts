@@ -165,7 +165,8 @@ function paramsOf({ names, segments, hasTail }: Served, path: string): Record<st
 /** Decoded segment by segment, so that nothing that was no slash in the path is one in the parameter. */
 function tailOf(text: string): string | undefined {
   const segments = text.split('/').map(decoded)
-  const isPlain = segments.every((segment) => segment !== undefined && !/^\.{0,2}$|[/\\\0]/.test(segment))
+  const named = segments.at(-1) === '' ? segments.slice(0, -1) : segments
+  const isPlain = named.every((segment) => segment !== undefined && !/^\.{0,2}$|[/\\\0]/.test(segment))
   return isPlain ? segments.join('/') : undefined
 }
 

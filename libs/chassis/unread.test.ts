@@ -53,12 +53,40 @@ test('beyond 64 MiB of everybody the oldest go, whoever they belong to', () => {
   assert.match(lines.join(), /over 64 MiB of answers/)
 })
 
-// Mutant: ofAddress left out of requireRead().
-test('nothing more is begun for an address with twice its bytes unread', () => {
-  const { unread, answer, inFlight } = world()
-  for (let i = 0; i < 17; i += 1) answer('a')
-  assert.throws(() => unread.requireRead({ network: 'a' }), { code: 'OVERLOADED' })
-  unread.requireRead({ network: 'b' })
+// Mutant: the second cutThose() left out.
+test('beyond 64 MiB an address with more than its 8 MiB goes first, however young its answers are', () => {
+  const { clock, inFlight, answer, cut } = world()
+  const others = [answer('b'), answer('c')]
+  clock.ms += 60_000
+  for (let i = 0; i < 70; i += 1) answer('a')
+  assert.equal(cut(), 8)
+  assert.ok(others.every((one) => inFlight.has(one)))
+})
+
+// Mutants: bytesOf() left out of requireRead(); no look at their age; at their age alone, whatever the total.
+test('nothing more is begun for an address with twice its bytes unread for long, or with young ones beyond 64 MiB', () => {
+  const { clock, unread, answer, inFlight } = world()
+  const isRefused = (network: string) => {
+    try {
+      unread.requireRead({ network })
+      return false
+    } catch (error) {
+      return (error as { code: string }).code === 'OVERLOADED'
+    }
+  }
+  // A back end that reads many large pages at once.
+  for (let i = 0; i < 60; i += 1) {
+    answer('a')
+    assert.equal(isRefused('a'), false, `${i}`)
+  }
+  for (let i = 0; i < 4; i += 1) answer('a')
+  assert.equal(isRefused('a'), false)
+  answer('a')
+  assert.deepEqual([isRefused('a'), isRefused('b')], [true, false])
+  for (const one of [...inFlight].slice(17)) one.destroy()
+  assert.equal(isRefused('a'), false)
+  clock.ms += 3_000
+  assert.deepEqual([isRefused('a'), isRefused('b')], [true, false])
   for (const one of [...inFlight]) one.destroy()
-  unread.requireRead({ network: 'a' })
+  assert.equal(isRefused('a'), false)
 })

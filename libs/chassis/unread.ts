@@ -1,7 +1,8 @@
 // Answers that are written and not read yet. A slot of the limiter does not wait for them, so they have bounds of their
-// own: 8 MiB for an address, counting what has lain for three seconds, then 64 MiB for all. Whoever has let an answer
-// lie longest goes first: refusing newcomers instead would let a few slow readers shut everyone out. Beyond twice a
-// bound nothing more is begun.
+// own: of an address with more than 8 MiB, those that have lain for three seconds are cut; then 64 MiB for all. Whoever
+// has let an answer lie longest goes first: refusing newcomers instead would let a few slow readers shut everyone out.
+// Beyond 64 MiB in all the addresses with more than 8 MiB go before the others, however young their answers are. Beyond
+// twice a bound nothing more is begun; younger answers of an address count for that only while there are 64 MiB in all.
 
 import { ApiError } from './api-error.ts'
 import type { Log } from './log.ts'
@@ -15,9 +16,11 @@ export interface UnreadAnswer {
   destroy(): void
 }
 
+type UnreadPart = Pick<UnreadAnswer, 'network' | 'unreadBytes' | 'answeredAt'>
+
 export interface UnreadAnswers {
   /** `bytes` is negative when the answer is read, or its client gone. */
-  add(answer: Pick<UnreadAnswer, 'network'>, bytes: number): void
+  add(answer: UnreadPart, bytes: number): void
   /** Throws OVERLOADED where too many bytes of everybody, or of this address, wait to be read. */
   requireRead(next: Pick<UnreadAnswer, 'network'>): void
   /** Closes the connections of who is over a bound. */
@@ -32,8 +35,15 @@ const SLOW_MS = 3_000
 const LARGE_BYTES = 64 * 1024
 
 export function createUnreadAnswers(now: () => number = () => performance.now()): UnreadAnswers {
-  const byNetwork = new Map<string, number>()
+  const byNetwork = new Map<string, Set<UnreadPart>>()
   let total = 0
+
+  function bytesOf(network: string, answeredUntil = Number.POSITIVE_INFINITY): number {
+    let bytes = 0
+    for (const { answeredAt, unreadBytes } of byNetwork.get(network) ?? [])
+      if (answeredAt <= answeredUntil) bytes += unreadBytes
+    return bytes
+  }
 
   function cutOf(answer: UnreadAnswer, log: Log, bound: string): void {
     log.warn(
@@ -48,32 +58,37 @@ export function createUnreadAnswers(now: () => number = () => performance.now())
       total += bytes
       if (Math.abs(bytes) <= LARGE_BYTES) return
       const { network } = answer
-      const left = (byNetwork.get(network) ?? 0) + bytes
-      if (left > 0) byNetwork.set(network, left)
-      else byNetwork.delete(network)
+      const answers = byNetwork.get(network) ?? new Set()
+      if (bytes > 0) byNetwork.set(network, answers.add(answer))
+      else if (answers.delete(answer) && answers.size === 0) byNetwork.delete(network)
     },
     requireRead(next) {
-      const ofAddress = byNetwork.size === 0 ? 0 : (byNetwork.get(next.network) ?? 0)
-      if (total > 2 * BYTES_MAX || ofAddress > 2 * ADDRESS_BYTES_MAX)
+      if (total <= 2 * ADDRESS_BYTES_MAX) return
+      const answeredUntil = total > BYTES_MAX ? undefined : now() - SLOW_MS
+      if (total > 2 * BYTES_MAX || bytesOf(next.network, answeredUntil) > 2 * ADDRESS_BYTES_MAX)
         throw new ApiError('OVERLOADED', 'Too many answers wait to be read. Nothing was done; try again.')
     },
     cut(inFlight, log) {
-      const slowSince = now() - SLOW_MS
-      const excesses = new Map<string, number>()
-      for (const [network, bytes] of byNetwork)
-        if (bytes > ADDRESS_BYTES_MAX) excesses.set(network, bytes - ADDRESS_BYTES_MAX)
       let excess = total - BYTES_MAX
-      if (excesses.size === 0 && excess <= 0) return
-      for (const answer of inFlight) {
-        const { unreadBytes, network, answeredAt } = answer
-        if (unreadBytes === 0) continue
-        const ofAddress = excesses.get(network) ?? 0
-        const isOver = ofAddress > 0 && answeredAt <= slowSince
-        if (!isOver && excess <= 0) continue
-        excess -= unreadBytes
-        excesses.set(network, ofAddress - unreadBytes)
-        cutOf(answer, log, isOver ? '8 MiB of one address' : '64 MiB')
+      const excesses = new Map<string, number>()
+      for (const network of byNetwork.keys()) excesses.set(network, bytesOf(network) - ADDRESS_BYTES_MAX)
+      const isHeavy = ({ network }: UnreadAnswer) => (excesses.get(network) ?? 0) > 0
+      if (excess <= 0 && ![...excesses.values()].some((bytes) => bytes > 0)) return
+      const waiting = new Set([...inFlight].filter(({ unreadBytes }) => unreadBytes > 0))
+      const cutThose = (isDue: (answer: UnreadAnswer) => boolean, bound: string) => {
+        for (const answer of waiting) {
+          if (!isDue(answer)) continue
+          const { network, unreadBytes } = answer
+          excess -= unreadBytes
+          excesses.set(network, (excesses.get(network) ?? 0) - unreadBytes)
+          waiting.delete(answer)
+          cutOf(answer, log, bound)
+        }
       }
+      const slowSince = now() - SLOW_MS
+      cutThose((answer) => isHeavy(answer) && answer.answeredAt <= slowSince, '8 MiB of one address')
+      cutThose((answer) => excess > 0 && isHeavy(answer), '64 MiB')
+      cutThose(() => excess > 0, '64 MiB')
     },
   }
 }

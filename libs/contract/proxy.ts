@@ -3,7 +3,10 @@
 import { z } from 'zod'
 import { pathId } from './wire.ts'
 
-export const proxyParams = z.object({ id: pathId, path: z.string().max(4_000) })
+export const proxyParams = z.object({
+  id: pathId,
+  path: z.string().max(4_000).regex(/[^/]$/, 'must not end in a slash'),
+})
 /** As the daemon takes it. */
 export const proxyQuery = z.record(z.string(), z.string())
 export const proxyBody = z.unknown().meta({ description: 'JSON, as the daemon takes it.' })

@@ -71,6 +71,7 @@ export function requireFreshSignIn({ signedInAt }: Pick<Caller, 'signedInAt'>, p
     'FORBIDDEN',
     `This needs a sign-in of the last ${FRESH_MS / 60_000} minutes. Sign in again (${url}), then repeat the request.`,
     {
+      hint: `Open ${url} in a browser, sign in, then repeat the request.`,
       details: {
         reason: 'sign_in_too_old',
         signed_in_at: signedInAt.toISOString(),

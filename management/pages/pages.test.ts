@@ -58,7 +58,14 @@ async function startWorld() {
 
 const linkIn = ({ text }: TestAnswer) => /href="(\/[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') as string
 
-const DASHBOARD = ['/', '/dashboard', '/dashboard/', '/dashboard/services', '/dashboard/services/a/b']
+const DASHBOARD = [
+  '/',
+  '/dashboard',
+  '/dashboard/',
+  '/dashboard/services',
+  '/dashboard/services/',
+  '/dashboard/services/a/b',
+]
 
 // Mutant: the paths lead to sign-in whoever asks.
 // specification 220
@@ -108,11 +115,12 @@ test('a sign-in that this browser did not begin signs nobody in, and a return ad
   }
 })
 
+// Mutant: errorHeadersOf() left out of problemPage().
 test('what goes wrong is a page too, with the request’s id and without what was sent', async () => {
   await using world = await startWorld()
   world.provider.fault = 'stopped'
   const away = await createBrowser(world.management).go('/sign-in/start')
-  assert.equal(away.status, 503)
+  assert.deepEqual([away.status, away.headers['retry-after']], [503, '5'])
   assert.ok(away.text.includes(String(away.headers['x-request-id'])))
   const forged = await createBrowser(world.management).go('/signed-in?state=%3Cscript%3E&code=x')
   assert.equal(forged.status, 403)

@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto'
 import { html } from '@loci/chassis/pages.ts'
-import type { Reply } from '@loci/chassis/route.ts'
+import type { HeaderValues, Reply } from '@loci/chassis/route.ts'
 
 /** The colours are the reader's own, light or dark; those of the one button that leads on have a contrast of 7 to 1. */
 const STYLE = `:root{color-scheme:light dark;background:Canvas;color:CanvasText;font:1.0625rem/1.5 system-ui,sans-serif}body{margin:0;padding:1rem}
@@ -16,7 +16,11 @@ input[name=user_code]{font:1.5rem ui-monospace,monospace;letter-spacing:.1em;wid
 const STYLE_POLICY = { 'style-src': `'sha256-${hash('sha256', STYLE, 'base64')}'` }
 
 /** `body` is HTML: what came from outside has gone through escapeHtml(). */
-export function page(title: string, body: string, { status = 200, hasForm = false } = {}): Reply {
+export function page(
+  title: string,
+  body: string,
+  { status = 200, hasForm = false, headers = {} }: { status?: number; hasForm?: boolean; headers?: HeaderValues } = {},
+): Reply {
   const text = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(title)} · loci</title><style>${STYLE}</style></head>
@@ -25,7 +29,7 @@ ${body}
 </main></body>
 </html>
 `
-  return html(text, { ...STYLE_POLICY, ...(hasForm ? { 'form-action': `'self'` } : {}) }, {}, status)
+  return html(text, { ...STYLE_POLICY, ...(hasForm ? { 'form-action': `'self'` } : {}) }, headers, status)
 }
 
 export function escapeHtml(text: string): string {

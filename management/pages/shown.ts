@@ -1,6 +1,6 @@
 // What every page has in common: what the documents say of its answers, and that a refusal is a page too.
 
-import { type ApiError, toApiError } from '@loci/chassis/api-error.ts'
+import { type ApiError, errorHeadersOf, toApiError } from '@loci/chassis/api-error.ts'
 import type { Call, Reply } from '@loci/chassis/route.ts'
 import { escapeHtml, page } from './pages.ts'
 
@@ -11,7 +11,7 @@ const REFUSAL = {
   contentType: ['text/html', 'application/json'],
   description: 'A page for browsers, an error for others.',
 }
-const REFUSALS = { 400: REFUSAL, 401: REFUSAL, 403: REFUSAL, 404: REFUSAL, 409: REFUSAL, 503: REFUSAL }
+const REFUSALS = { 400: REFUSAL, 401: REFUSAL, 403: REFUSAL, 404: REFUSAL, 409: REFUSAL, 429: REFUSAL, 503: REFUSAL }
 export const PAGES = { 200: HTML, 303: ELSEWHERE, ...REFUSALS }
 export const FORM_BYTES_MAX = 4 * 1024
 
@@ -34,9 +34,10 @@ export function shown<Query = unknown, Caller = unknown>(handle: (call: PageCall
   }
 }
 
-function problemPage({ status, message }: ApiError, requestId: string): Reply {
+function problemPage(refusal: ApiError, requestId: string): Reply {
+  const { status, message } = refusal
   const body = `<p role="alert">${escapeHtml(message)}</p>
 <p><a class="go" href="/sign-in">Go to sign-in</a></p>
 <p class="q">Request <code>${escapeHtml(requestId)}</code></p>`
-  return page('That did not work', body, { status })
+  return page('That did not work', body, { status, headers: errorHeadersOf(refusal) })
 }

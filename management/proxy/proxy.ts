@@ -13,7 +13,10 @@ const OPEN = new Set([
   ...['kv', 'working-memory', 'cognitive', 'memory', 'advice', 'events', 'databases', 'audit', 'system', 'conductor'],
 ])
 
-/** `tail` is decoded, and none of its segments is empty, a dot or has a slash in it: the router has seen to that. */
+/**
+ * `tail` is decoded, and none of its segments is empty, a dot or has a slash in it: the router has seen to that, and
+ * the contract to its end.
+ */
 export function pathOf(tail: string): string {
   const segments = tail.split('/')
   if (segments[0] !== 'v1' || !OPEN.has(segments[1] ?? ''))

@@ -131,6 +131,7 @@ test('a session whose person signed in more than ten minutes ago makes no key an
   ]) {
     assert.deepEqual(outcome(refused), [403, 'FORBIDDEN'])
     assert.match(refused.error.message, /sign-in of the last 10 minutes/)
+    assert.match(String(refused.error.hint), /\/sign-in\/start\?fresh=true in a browser/)
     const { reason, sign_in_url: url } = refused.error.details as Record<string, string>
     assert.deepEqual([reason, new URL(String(url)).search], ['sign_in_too_old', '?fresh=true'])
   }
