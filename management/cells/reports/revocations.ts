@@ -10,7 +10,14 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { findOwner } from '../../access/store.ts'
 import { lockCell } from '../../acts/locks/store.ts'
 import { latestEnd, publishRevocation } from '../../tokens/revocations/revocations.ts'
-import { type CellRevocation, countRecent, countTokens, hasPlaced, saveCellRevocation } from '../revocations/store.ts'
+import {
+  type CellRevocation,
+  countRecent,
+  countTokens,
+  hasPlaced,
+  listTokens,
+  saveCellRevocation,
+} from '../revocations/store.ts'
 import { listPlaced } from './store.ts'
 
 type Row = Report['revocations'][number]
@@ -42,8 +49,9 @@ export async function takeRevocations(sql: Sql, cellId: string, rows: Row[], now
   await lockCell(sql, cellId)
   const alarms: string[] = []
   const taken: CellRevocation[] = []
+  const room = await roomFor(sql, cellId, rows)
   for (const row of rows) {
-    const judged = await judge(sql, cellId, row, now)
+    const judged = await judge(sql, cellId, row, room, now)
     if ('refused' in judged) {
       alarms.push(`a revocation of ${row.kind} ${row.value} was refused: ${judged.refused}`)
       continue
@@ -52,19 +60,46 @@ export async function takeRevocations(sql: Sql, cellId: string, rows: Row[], now
     const { isChanged, isWithdrawn } = await saveCellRevocation(sql, revocation)
     if (isChanged || isWithdrawn) await publishRevocation(sql, cellId, revocation)
     if (isChanged) taken.push(revocation)
+    if (isChanged && row.kind === 'jti') room.take(row)
   }
   const recent = taken.length > 0 ? await countRecent(sql, cellId) : 0
   if (recent > A_MINUTE_MAX) alarms.push(`${recent} revocations in a minute`)
   return { alarms, taken }
 }
 
+interface Room {
+  has(row: Row): boolean
+  take(row: Row): void
+}
+
+/** What is in force already, and what was withdrawn and is only told again, needs none. */
+async function roomFor(sql: Sql, cellId: string, rows: Row[]): Promise<Room> {
+  const jtis = rows.flatMap(({ kind, value }) => (kind === 'jti' ? [value] : []))
+  if (jtis.length === 0) return { has: () => true, take: () => {} }
+  let left = TOKENS_MAX - (await countTokens(sql, cellId))
+  const known = new Map((await listTokens(sql, cellId, jtis)).map((one) => [one.jti, one]))
+  const needsNone = ({ value, audit_id }: Row) => {
+    const one = known.get(value)
+    return one !== undefined && (!one.isWithdrawn || one.auditId === audit_id)
+  }
+  return {
+    has: (row) => left > 0 || needsNone(row),
+    take(row) {
+      if (!needsNone(row)) left -= 1
+      known.set(row.value, { jti: row.value, auditId: row.audit_id, isWithdrawn: false })
+    },
+  }
+}
+
 /** Whose it is, null where nobody knows the token; or why it is not taken. */
 async function judge(
   sql: Sql,
   cellId: string,
-  { kind, value, not_before }: Row,
+  row: Row,
+  room: Room,
   now: Date,
 ): Promise<{ organizationId: string | null } | { refused: string }> {
+  const { kind, value, not_before } = row
   if (not_before !== null && Date.parse(not_before) > now.getTime() + AHEAD_MS_MAX)
     return { refused: 'it would hit tokens that are not issued yet' }
   const elsewhere = { refused: 'nothing of it is placed in this cell' }
@@ -80,7 +115,7 @@ async function judge(
   }
   if (owner && owner.cellId !== cellId) return elsewhere
   // One that a holder has narrowed is known to nobody but who sees it.
-  if ((await countTokens(sql, cellId)) >= TOKENS_MAX) return { refused: `the cell has ${TOKENS_MAX} by jti` }
+  if (!room.has(row)) return { refused: `the cell has ${TOKENS_MAX} by jti` }
   return { organizationId: owner?.organizationId ?? null }
 }
 

@@ -54,14 +54,30 @@ export async function countRecent(sql: Sql, cellId: string): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** By jti. */
+/** By jti, without those that were withdrawn. */
 export async function countTokens(sql: Sql, cellId: string): Promise<number> {
   const { rows } = await sql.query<{ count: number }>({
     name: 'cell_revocations_tokens',
-    text: `select count(*)::int as count from loci.revocations where cell_id = $1 and kind = 'jti'`,
+    text: `select count(*)::int as count from loci.revocations where cell_id = $1 and kind = 'jti' and withdrawn_at is null`,
     values: [cellId],
   })
   return rows[0]?.count ?? 0
+}
+
+export interface KnownToken {
+  jti: string
+  auditId: string | null
+  isWithdrawn: boolean
+}
+
+export async function listTokens(sql: Sql, cellId: string, jtis: string[]): Promise<KnownToken[]> {
+  const { rows } = await sql.query<KnownToken>({
+    name: 'cell_revocations_known',
+    text: `select value as jti, audit_id as "auditId", withdrawn_at is not null as "isWithdrawn" from loci.revocations
+      where cell_id = $1 and kind = 'jti' and svc = '*' and value = any($2)`,
+    values: [cellId, jtis],
+  })
+  return rows
 }
 
 /** Whether an organization, or one of its tenants, has an instance in the cell. */
