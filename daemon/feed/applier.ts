@@ -4,7 +4,8 @@
 //
 //   without the lease: try to take it every second.
 //   with it: pull (long poll) → apply under the fence → pull …; a lost fence means another replica took over: start
-//   again. In parallel: reports to management (reports/) and the erasure of deleted instances (purge/).
+//   again. In parallel: reports to management (reports/) and the erasure of deleted instances (purge/); in a restored
+//   database only after the ledger was replayed.
 //   every ten minutes a full resync, and at once when the database has changed (a restore, a fail-over): until it is
 //   done no replica serves. An error backs off up to 10 s and is logged when its reason changes, and every minute.
 
@@ -15,7 +16,7 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, headlineOf, type Management, RefusedByManagement } from './management.ts'
 import { createPurger } from './purge/purger.ts'
 import { createReporter, type ReporterOptions } from './reports/reporter.ts'
-import { applyPage, eraseByLedger, finishReplay, type Lease, leaveLease, takeLease } from './store.ts'
+import { applyPage, eraseByLedger, finishReplay, type Lease, leaveLease, saveReplayed, takeLease } from './store.ts'
 
 export interface ApplierOptions extends Management {
   pool: Pool
@@ -92,7 +93,15 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
     resyncAt = 0
     polling.abort()
   }
-  const reporter = createReporter(options)
+  const reporter = createReporter({
+    ...options,
+    async onBehind() {
+      log.warn({ component: 'feed' }, BEHIND)
+      polling.abort()
+      leading.abort()
+      await options.onApplied()
+    },
+  })
   const purger = createPurger({
     pool,
     log,
@@ -103,12 +112,14 @@ async function lead(options: ApplierOptions, lease: Lease, signal: AbortSignal):
       await options.onApplied()
     },
   })
-  const beside = [renewal, reporter.job, purger.job].map((job) => runJob(job, log, either))
+  const beside = [runJob(renewal, log, either)]
   try {
     let { epoch, after } = lease
     // Never behind `after`: keys and revocations come first in every page.
     let urgent = after
     if (isAfresh) await replayLedger(options, lease, either)
+    // Not before: a report adds rows to the ledger, behind those that are still to be replayed.
+    for (const job of [reporter.job, purger.job]) beside.push(runJob(job, log, either))
     let isResync = false
     let wait = 0
     while (!either.aborted) {
@@ -190,6 +201,8 @@ async function replayLedger(options: ApplierOptions, lease: Lease, signal: Abort
     if (values > 0) log.warn({ component: 'feed', count: values }, VALUES_AGAIN)
     after = page.next
     more = page.more
+    // An interrupted replay goes on here. Numbers of another epoch mean nothing to the next try: it begins again.
+    if (more && page.epoch === lastEpoch) await saveReplayed(pool, fence, after)
   }
   if (!signal.aborted)
     await finishReplay(pool, { fence, acked: after, isOtherEpoch: isOtherEpoch && lastEpoch !== null })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '@loci/chassis/testing/request.ts'
+import { DATABASE_LIFE } from '@loci/postgres/life.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { copyDatabase, type TestDatabase, testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
@@ -8,6 +9,7 @@ import { type TestInstance, testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { type TestFeed, testFeed } from '../testing/feed.ts'
 import { tracesOf } from '../testing/traces.ts'
+import { finishReport } from './reports/store.ts'
 
 const OPS = ['memory:read', 'memory:write', 'memory:delete', 'cycles:run', 'wm:read', 'wm:write']
 const SECRET = 'The launch code is tulipsecret'
@@ -166,6 +168,106 @@ test('a database that was put back under the same identity is known by the rows 
     })
     await eventually(async () => (await ask('GET /v1/memory/records')).status === 200)
   })
+})
+
+// Mutant: finishReport() that takes management's number, in ledger_acked and ledger_sent, without `$1 > ledger_sent`.
+test('a database that was put back is known by the answer to its own report', async () => {
+  await using lives = await cellLives()
+  const { feed } = lives
+  await lives.run(async (ask, daemon) => {
+    await erase(ask, await stored(ask, SECRET))
+    await eventually(isReported(feed, daemon, 1))
+    // As in a snapshot of the moment before: the record is there, and neither its tombstone nor its row of the ledger.
+    await daemon.sql('delete from loci.tombstones')
+    await daemon.sql('delete from loci.deletions')
+    const id = await stored(ask, SECRET)
+    const other = await stored(ask, 'The pad is orange')
+    Object.assign(feed.ledger[0] as object, { database_seq: 1_000, at: new Date().toISOString() })
+    await daemon.sql('update loci.cell set ledger_acked = 0, ledger_sent = 0')
+
+    await erase(ask, other)
+
+    await eventually(async () => {
+      const [cell] = await daemon.sql('select ledger_acked as acked, ledger_sent as sent from loci.cell')
+      return feed.ledger.length === 2 && Number(cell?.acked) === 2 && Number(cell?.sent) === 2
+    })
+    await eventually(async () => (await ask('GET /v1/memory/records')).status === 200)
+    assert.equal((await ask(`GET /v1/memory/records/${id}`)).status, 404)
+    assert.deepEqual(await tracesOf(daemon, 'lipsecret'), [])
+    await daemon.logged(({ message }) => /put back to an earlier moment/.test(String(message)))
+  })
+})
+
+// Mutants: the reporter started before replayLedger(); saveReplayed() of `after + 1`.
+test('a replay that is interrupted goes on where it was, and no report hides the rest of it', async () => {
+  await using lives = await cellLives()
+  const { feed } = lives
+  const ids: string[] = []
+  await lives.run(async (ask, daemon) => {
+    for (const name of ['one', 'two', 'three', 'four']) ids.push(await stored(ask, `${SECRET} ${name}`))
+    await erase(ask, ids[0] as string)
+    await eventually(isReported(feed, daemon, 1))
+    feed.pagesLeft = 0
+    await erase(ask, ids[1] as string)
+  })
+  // It has a row that was never reported.
+  await using backup = await copyDatabase(lives.database)
+  feed.pagesLeft = Number.POSITIVE_INFINITY
+  await lives.run(async (ask, daemon) => {
+    await eventually(isReported(feed, daemon, 2))
+    for (const [at, id] of ids.slice(2).entries()) {
+      await erase(ask, id)
+      await eventually(isReported(feed, daemon, at + 3))
+    }
+  })
+
+  feed.pageItemsMax = 1
+  feed.ledgerEnd = 3
+  const [sentBefore, unansweredBefore] = [feed.sent.length, feed.unanswered]
+  await using restored = await testDaemon({ database: backup, settings: feed.settings })
+  await eventually(() => feed.unanswered > unansweredBefore + 3)
+  const [replaying] = await restored.sql('select ledger_acked::int as acked from loci.cell')
+  assert.deepEqual([feed.sent.length - sentBefore, replaying], [0, { acked: 3 }])
+  assert.equal((await restored.get('/health/ready')).status, 503)
+
+  feed.ledgerEnd = undefined
+  await eventually(async () => (await restored.get('/health/ready')).status === 200)
+  await eventually(() => feed.sent.length > sentBefore)
+  assert.deepEqual(await tracesOf(restored, 'lipsecret'), [])
+})
+
+// Mutants: report_ledger_acked without IS_RESTORED; without the epoch.
+test('a report that ends in a restored database, or under another epoch, leaves the place from which it is replayed', async () => {
+  await using database = await testDatabase({ schema: SCHEMA })
+  const [pool, owner] = [database.appUrl, database.adminUrl].map((url) =>
+    openPool({ url, applicationName: 'loci-test', connectionsMax: 1, onError: () => {} }),
+  ) as [ReturnType<typeof openPool>, ReturnType<typeof openPool>]
+  try {
+    const row = {
+      svc: 'svc_1',
+      database: 'd',
+      valueMac: '00',
+      isOverride: false,
+      generation: 1,
+      seq: 1,
+      at: new Date(),
+    }
+    const rows = { observed: [], usage: [], revocations: [], deletions: [row], uses: [] }
+    const ackedIn = async (life: string, epoch: string) => {
+      const text = `update loci.cell set life = ${life}, feed_epoch = $1, ledger_acked = 100, ledger_sent = 600`
+      await owner.query({ text, values: [epoch] })
+      await finishReport(pool, rows, { ledger: 501, epoch: 'epoch-1', isSettled: false })
+      return (await owner.query<{ acked: number }>({ text: 'select ledger_acked as acked from loci.cell' })).rows[0]
+        ?.acked
+    }
+    const own = `(select ${DATABASE_LIFE})`
+    assert.deepEqual(
+      [await ackedIn(own, 'epoch-1'), await ackedIn(`'1.1.1'`, 'epoch-1'), await ackedIn(own, 'epoch-2')],
+      [501, 100, 100],
+    )
+  } finally {
+    await Promise.all([pool.close(), owner.close()])
+  }
 })
 
 // Mutants: is_other always false in applyPage(); the second half of report_deletions left out.

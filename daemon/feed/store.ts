@@ -10,6 +10,9 @@ import { transaction } from '@loci/postgres/transaction.ts'
 import { IS_RESTORED } from '../access/store.ts'
 import { cellRow, instanceRow, serviceDue } from '../databases/locks.ts'
 
+/** Instead of the life of a database whose rows management's ledger does not fit: it counts as restored. */
+export const BEHIND_LIFE = 'behind the ledger'
+
 export interface Lease {
   fence: number
   /** Null: everything must be read again, because the cell is new or its database was restored. */
@@ -79,7 +82,7 @@ export async function applyPage(pool: Pool, page: FeedPage): Promise<Applied | f
     const { rows } = await sql.query<{ changeSeq: number; isBehind: boolean }>({
       name: 'feed_fence',
       text: `update loci.cell c set feed_epoch = $2, feed_after = $3, feed_heard_at = clock_timestamp(), change_seq = change_seq + $4,
-          life = case when is_behind then 'behind the ledger' when $5 then ${DATABASE_LIFE} else life end,
+          life = case when is_behind then '${BEHIND_LIFE}' when $5 then ${DATABASE_LIFE} else life end,
           ledger_acked = case when is_other then 0 else ledger_acked end, ledger_sent = case when is_other then $6 else ledger_sent end,
           ledger_again = case when is_other then clock_timestamp() else ledger_again end
         from (select feed_epoch is not null and feed_epoch <> $2 as is_other, feed_epoch = $2 and $6 > ledger_sent and not $7 as is_behind
@@ -219,6 +222,16 @@ export async function eraseByLedger(
       locks: () => instanceRows(whole),
     })
     return rowCount
+  })
+}
+
+/** Of a replay that goes on: the restored database has what management's ledger has up to this number. */
+export async function saveReplayed(sql: Sql, fence: number, acked: number): Promise<void> {
+  await sql.query({
+    name: 'ledger_replaying',
+    text: 'update loci.cell set ledger_acked = $2 where lease_fence = $1',
+    values: [fence, acked],
+    locks: () => [cellRow()],
   })
 }
 

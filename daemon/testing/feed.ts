@@ -36,6 +36,8 @@ export interface TestFeed {
   unreadable: Set<string>
   /** What the cell has reported as erased; its numbers are places in this list, from 1. */
   ledger: (Pick<Report['deletions'][number], 'svc'> & Partial<Report['deletions'][number]>)[]
+  /** While set, a page of the ledger after this number is 503. */
+  ledgerEnd: number | undefined
   /** While set, every call of the cell is 401 with these details. `date` is that of the answer. */
   refusal: { details: object; date?: string } | undefined
   /** Everything that was taken, with the moment (performance.now()) at which it came. */
@@ -124,6 +126,11 @@ export async function testFeed(): Promise<TestFeed> {
       return
     }
     if (pathname === '/cell/v1/deletions') {
+      if (feed.ledgerEnd !== undefined && Number(searchParams.get('after')) >= feed.ledgerEnd) {
+        unanswered += 1
+        response.writeHead(503).end()
+        return
+      }
       response.writeHead(200).end(JSON.stringify(readLedger(Number(searchParams.get('after')))))
       return
     }
@@ -149,6 +156,7 @@ export async function testFeed(): Promise<TestFeed> {
 
   const feed: TestFeed = {
     refusal: undefined,
+    ledgerEnd: undefined,
     settings: {
       managementUrl: `http://127.0.0.1:${port}`,
       cellId: newId('cell'),

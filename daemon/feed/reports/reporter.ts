@@ -18,6 +18,8 @@ export interface ReporterOptions extends Management {
   log: Log
   /** What each of the instances holds now; one that is missing holds nothing. */
   readTotals(instanceIds: string[]): Promise<Map<string, Totals>>
+  /** Management's ledger has rows that this database never sent. */
+  onBehind(): Promise<void>
 }
 
 export interface Reporter {
@@ -60,7 +62,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
       sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described })
-      if (sent.deletions.length > 0) await noteSent(pool, sent.deletions.length)
+      const epoch = sent.deletions.length > 0 ? await noteSent(pool, sent.deletions.length) : null
       const answer = await callManagement(options, 'POST /cell/v1/reports', {
         body: { report_id: randomUUID(), ...sent },
         signal,
@@ -74,7 +76,8 @@ export function createReporter(options: ReporterOptions): Reporter {
       const refused = new Set(named)
       const isSettled = performance.now() - unansweredAt > SETTLED_MS
       const taken = { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) }
-      await finishReport(pool, taken, ledger === undefined ? undefined : { ledger, isSettled })
+      const isBehind = await finishReport(pool, taken, ledger === undefined ? undefined : { ledger, epoch, isSettled })
+      if (isBehind) await options.onBehind()
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
       for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)

@@ -2,7 +2,9 @@
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import { IS_RESTORED } from '../../access/store.ts'
 import { cellRow } from '../../databases/locks.ts'
+import { BEHIND_LIFE } from '../store.ts'
 
 export interface ReportRows {
   observed: { svc: string; generation: number; state: string; changeSeq: number }[]
@@ -100,37 +102,40 @@ export interface InstanceDescription {
   state: string
 }
 
-/** Before rows of the ledger are sent: management may have numbered them although it was not heard. */
-export async function noteSent(sql: Sql, count: number): Promise<void> {
-  await sql.query({
+/**
+ * Before rows of the ledger are sent: management may have numbered them although it was not heard. Answers the epoch
+ * that the numbers belong to.
+ */
+export async function noteSent(sql: Sql, count: number): Promise<string | null> {
+  const { rows } = await sql.query<{ epoch: string | null }>({
     name: 'report_ledger_sent',
-    text: 'update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1',
+    text: 'update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1 returning feed_epoch as epoch',
     values: [count],
     locks: () => [cellRow()],
   })
+  return rows[0]?.epoch ?? null
 }
 
 export interface Acknowledged {
   /** The last number of management's ledger. */
   ledger: number
+  /** The epoch in which it was sent. */
+  epoch: string | null
   /** No report without an answer can be on its way any more. */
   isSettled: boolean
 }
 
-/** After management accepted the report: marks its rows as reported, and deletes expired revocations. */
+/**
+ * After management accepted the report: marks its rows as reported, and deletes expired revocations. True where
+ * management's ledger has more rows than this database can have sent: it was put back, and is not served any more.
+ */
 export async function finishReport(
   pool: Pool,
   { usage, revocations, deletions, uses }: ReportRows,
   acknowledged?: Acknowledged,
-): Promise<void> {
-  await transaction(pool, async (sql) => {
-    if (acknowledged && deletions.length > 0)
-      await sql.query({
-        name: 'report_ledger_acked',
-        text: `update loci.cell set ledger_acked = $1, ledger_sent = case when $2 then $1 else greatest(ledger_sent, $1) end`,
-        values: [acknowledged.ledger, acknowledged.isSettled],
-        locks: () => [cellRow()],
-      })
+): Promise<boolean> {
+  return transaction(pool, async (sql) => {
+    const isBehind = acknowledged && deletions.length > 0 ? await acknowledge(sql, acknowledged) : false
     await sql.query({
       name: 'report_usage_done',
       text: `delete from loci.usage_minutes u using jsonb_to_recordset($1::jsonb) as d(svc text, minute timestamptz, replica text) where u.instance_id = d.svc and u.minute = d.minute and u.replica = d.replica`,
@@ -164,7 +169,25 @@ export async function finishReport(
       name: 'revocations_prune',
       text: `delete from loci.revocations where expires_at < clock_timestamp() - interval '1 hour' and (origin = 'management' or reported_at is not null)`,
     })
+    return isBehind
   })
+}
+
+/**
+ * A database that is to be replayed keeps its number: the rows from there on have not been erased again. Nor does it
+ * take a number that it cannot have sent: rows of a life that it does not know are in between.
+ */
+async function acknowledge(sql: Sql, { ledger, epoch, isSettled }: Acknowledged): Promise<boolean> {
+  const { rows } = await sql.query<{ isBehind: boolean }>({
+    name: 'report_ledger_acked',
+    text: `update loci.cell set life = case when $1 > ledger_sent then '${BEHIND_LIFE}' else life end,
+        ledger_acked = case when $1 > ledger_sent then ledger_acked else $1 end,
+        ledger_sent = case when $2 then least(ledger_sent, $1) else ledger_sent end
+      where not ${IS_RESTORED} and feed_epoch = $3 returning life = '${BEHIND_LIFE}' as "isBehind"`,
+    values: [ledger, isSettled, epoch],
+    locks: () => [cellRow()],
+  })
+  return rows[0]?.isBehind ?? false
 }
 
 /** Uses the database's clock, like everything that replicas compare. */
