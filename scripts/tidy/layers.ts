@@ -164,8 +164,11 @@ export function roomEdges(sources: Sources, program: string): Map<string, Set<st
   return edges
 }
 
-/** More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it. */
-const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 61, management: 114 }
+/**
+ * More arrows than this, and a program cannot be drawn on a page any more. A new feature that needs more raises it; the
+ * worked feature of CONTRIBUTING.md takes three.
+ */
+const ROOM_EDGES_MAX: Readonly<Record<string, number>> = { daemon: 64, management: 114 }
 
 export function checkRoomEdges(sources: Sources, maxima = ROOM_EDGES_MAX): Problem[] {
   return Object.entries(maxima).flatMap(([program, max]) => {
