@@ -606,7 +606,7 @@ export type DaemonOperations = {
       200: SlotsCleared
     }
   }
-  /** Undo a clear by its token, or write a former version of a slot again. */
+  /** Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or written more than 30 days ago). */
   'POST /v1/working-memory/slots/restore': {
     given: {
       headers?: {
@@ -1679,6 +1679,7 @@ export type SlotsRestored = {
     version: number
     redacted: true
   })[]
+  missing: string[]
   evicted: ({
     key: string
     reasonCode: string

@@ -16,6 +16,8 @@ import type { Totals } from './store.ts'
 export interface Quota {
   /** Throws 403 QUOTA_EXCEEDED when nothing more may be put. */
   requireRoom(instance: Instance, more: Totals, sql: Sql): Promise<void>
+  /** Throws it when what the transaction of `sql` has written does not fit; for an act that locks heads first. */
+  requireFit(instance: Instance, sql: Sql): Promise<void>
   /** Throws it when as much was left behind today as the plan has; whoever holds too much is let in. */
   requireTraces(instance: Instance, sql: Sql): Promise<void>
 }
@@ -58,16 +60,23 @@ export function createQuota(read: ReadUsage): Quota {
     return usage
   }
 
+  async function requireRoom(instance: Instance, more: Totals, sql: Sql): Promise<void> {
+    const { limits } = instance
+    const usage = await usageOf(instance, more, sql)
+    if (usage.bytes + more.bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
+    if (usage.records + more.records > limits.records) throw exceeded('records', limits.records)
+    requireTraces(usage, limits)
+    // What is admitted counts at once, until the next reading knows it.
+    usage.bytes += more.bytes
+    usage.records += more.records
+  }
+
   return {
-    async requireRoom(instance, more, sql) {
-      const { limits } = instance
-      const usage = await usageOf(instance, more, sql)
-      if (usage.bytes + more.bytes > limits.bytes) throw exceeded('bytes', limits.bytes)
-      if (usage.records + more.records > limits.records) throw exceeded('records', limits.records)
-      requireTraces(usage, limits)
-      // What is admitted counts at once, until the next reading knows it.
-      usage.bytes += more.bytes
-      usage.records += more.records
+    requireRoom,
+    async requireFit(instance, sql) {
+      // Always read: what is remembered knows nothing of this transaction.
+      known.drop(instance.id)
+      await requireRoom(instance, { records: 0, bytes: 0 }, sql)
     },
     async requireTraces(instance, sql) {
       requireTraces(await usageOf(instance, { records: 0, bytes: 0 }, sql), instance.limits)

@@ -19,7 +19,7 @@ import type { Quota } from '../databases/quota.ts'
 import { appendEvents } from '../events/store.ts'
 import { configDamaged, writePlanned, writtenOf } from './commits.ts'
 import type { Plan, Write } from './document.ts'
-import { roomOf, SHARED, sourceOf } from './routes.ts'
+import { SHARED, sourceOf } from './routes.ts'
 import { bodyOf, type Source } from './slots.ts'
 import { findVersions, insertClear, useClear } from './store.ts'
 
@@ -107,7 +107,8 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         method: 'POST',
         path: '/v1/working-memory/slots/restore',
         access: access.capability('wm:write', { also: 'wm:read' }),
-        summary: 'Undo a clear by its token, or write a former version of a slot again.',
+        summary:
+          'Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or written more than 30 days ago).',
         body: slotRestore,
         answers: { 200: slotsRestored },
         errors: [
@@ -123,7 +124,9 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
           const isUndo = 'undoToken' in body
           const pairs = isUndo ? await pairsOf(sql, caller, instanceKey.key, body.undoToken) : [body]
           const writes = await writesOf(sql, caller, pairs, source, isUndo)
-          return restore(sql, whereOf(caller, instanceKey), caller, writes, isUndo)
+          const found = new Set(writes.map(({ key }) => key))
+          const missing = pairs.flatMap(({ key }) => (found.has(key) ? [] : [key]))
+          return restore(sql, whereOf(caller, instanceKey), caller, { writes, missing, isUndo })
         }
         return act(call, work, { fill: (sql, kept) => refilled(sql, caller, kept as Kept) })
       },
@@ -134,8 +137,7 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
     sql: Sql,
     where: Where,
     caller: Caller,
-    writes: Extract<Write, { op: 'put' }>[],
-    isUndo: boolean,
+    { writes, missing, isUndo }: { writes: Extract<Write, { op: 'put' }>[]; missing: string[]; isUndo: boolean },
   ) {
     const { result, plan, committed, events } = await writePlanned(sql, where, [], (fresh, { configIntact }) => {
       if (!configIntact) throw configDamaged()
@@ -150,8 +152,9 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         )
       return writes.map((write) => fresh.apply(write))
     })
-    // Behind the write: the first look of a day locks the row of the instance, which comes after the head.
-    await quota.requireRoom(caller.instance, roomOf(writes), sql)
+    // Behind the write, whose bytes are counted by then: the first look of a day locks the row of the instance, which
+    // comes after the head.
+    await quota.requireFit(caller.instance, sql)
     const written = result.map((applied) => writtenOf(applied, plan.steps, committed))
     const evicted = written.flatMap((one) => one.evicted)
     const pairs = written.map(({ version }, at) => ({ key: writes[at]?.key as string, version: version as number }))
@@ -161,9 +164,10 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         ok: true,
         restored: writes.length,
         slots: written.map(({ text }) => JSON.parse(text as string)),
+        missing,
         evicted,
       },
-      kept: { restored: writes.length, pairs, evicted } satisfies Kept,
+      kept: { restored: writes.length, pairs, missing, evicted } satisfies Kept,
       last: (last: Sql) => appendEvents(last, caller.instance.id, events),
     }
   }
@@ -173,17 +177,18 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
 interface Kept {
   restored: number
   pairs: { key: string; version: number }[]
+  missing: string[]
   evicted: object[]
 }
 
-async function refilled(sql: Sql, caller: Caller, { restored, pairs, evicted }: Kept): Promise<object> {
+async function refilled(sql: Sql, caller: Caller, { restored, pairs, missing, evicted }: Kept): Promise<object> {
   const rows = await findVersions(sql, placeOf(caller), pairs)
   const texts = new Map(rows.map(({ key, version, text, intact }) => [`${version} ${key}`, intact ? text : undefined]))
   const slots = pairs.map(({ key, version }) => {
     const text = texts.get(`${version} ${key}`)
     return text === undefined ? { key, version, redacted: true } : JSON.parse(text)
   })
-  return { ok: true, restored, slots, evicted }
+  return { ok: true, restored, slots, missing, evicted }
 }
 
 async function pairsOf(sql: Sql, caller: Caller, instanceKey: Buffer, token: string) {
@@ -201,7 +206,8 @@ async function writesOf(
   isUndo: boolean,
 ): Promise<Extract<Write, { op: 'put' }>[]> {
   const rows = await findVersions(sql, placeOf(caller), pairs)
-  // What is missing of a clear of the last 24 hours was erased since, with its memory.
+  // A clear is undone without what was erased since, or was written so long ago that its version is dropped: the answer
+  // names it.
   if (!isUndo && rows.length < pairs.length)
     throw new ApiError('NOT_FOUND', 'There is no such version, or it is older than 30 days.')
   return rows.map(({ key, text, intact }) => {

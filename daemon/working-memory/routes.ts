@@ -299,7 +299,7 @@ export function sourceOf({
 const SLOT_OVERHEAD_BYTES = 1_200
 
 /** What the puts may add at most: each to the document and to the history. Slots are bytes, not records. */
-export function roomOf(puts: { key: string; body: SlotWrite }[]): { records: number; bytes: number } {
+function roomOf(puts: { key: string; body: SlotWrite }[]): { records: number; bytes: number } {
   const bytes = puts.reduce(
     (sum, { key, body }) => sum + Buffer.byteLength(key) + sizeOf(body) + SLOT_OVERHEAD_BYTES,
     0,

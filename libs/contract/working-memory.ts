@@ -185,6 +185,9 @@ export const slotsRestored = z
     ok: z.literal(true),
     restored: z.int(),
     slots: z.array(z.union([slot, z.object({ key: z.string(), version: z.int(), redacted: z.literal(true) })])),
+    missing: z.array(z.string()).meta({
+      description: 'Keys of a clear that were not restored: erased since, or written more than 30 days ago.',
+    }),
     evicted,
   })
   .meta({ id: 'SlotsRestored' })
