@@ -187,7 +187,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const sweepRecords = sweepingRecords(background, index)
   const tails = createTails()
-  const parts = createParts(pool, index)
+  const parts = createParts(pool, index, log)
   const cycles = createCycles({ pool, index, parts, tails, keys, quota, listEvents })
   const runDueCycle = dueCycles({
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },

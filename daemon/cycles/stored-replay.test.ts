@@ -152,7 +152,7 @@ async function decidedAgain(
   const { cycle: config } = cycleConfig(layersOf(state.slotConfig), layersOf(state))
   const perceived = perceive(inputOf(state, config, incoming, { seed, focus, unstorable: new Set() }))
   const answer = await recallFor(
-    { index, parts: createParts(pool, index) },
+    { index, parts: createParts(pool, index, testLog().log) },
     place,
     { state, texts },
     perceived.ask,

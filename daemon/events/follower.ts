@@ -2,7 +2,7 @@
 // what this process itself has written is read at once. Reads follow one another, so a tail only ever moves forward.
 
 import { createCache } from '@loci/chassis/cache.ts'
-import { type StreamPage, truncatedText } from '@loci/chassis/event-stream.ts'
+import { type StreamPage, type StreamPositions, truncatedText } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import { createWaiting, type Waiting } from '@loci/chassis/waiting.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
@@ -14,7 +14,7 @@ export interface Follower extends Pick<Waiting, 'wait'> {
   /** Where a stream that is opened now begins. */
   readEnd(instanceId: string): Promise<number>
   /** A reader for one stream: what its keyspaces cover after a position, and notices, which every stream gets. */
-  reader(instanceId: string, ks: readonly string[]): (after: number) => Promise<StreamPage>
+  reader(instanceId: string, ks: readonly string[], positions: StreamPositions): (after: number) => Promise<StreamPage>
   /** After a commit of this process that appended events. */
   wake(instanceId: string): void
   /** Sends a notice to every stream of this process. */
@@ -93,13 +93,18 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
     for (const id of ids) waiting.wake(id)
   }
 
-  async function read(instanceId: string, ks: readonly string[], after: number): Promise<StreamPage> {
+  async function read(
+    instanceId: string,
+    ks: readonly string[],
+    positions: StreamPositions,
+    after: number,
+  ): Promise<StreamPage> {
     const tail = tails.find(instanceId)
     const bytes = tail && pageOf(tail, ks, after)
     if (tail && bytes) return { bytes, next: tail.end, more: false }
     const page = await readEvents(shares.of(instanceId), instanceId, after)
-    if (!page) return { bytes: Buffer.alloc(0), next: after, more: false }
-    const notice = page.truncated ? truncatedText(page.events[0]?.seq ?? page.next + 1) : ''
+    if (!page) return { bytes: Buffer.alloc(0), next: Math.max(0, after), more: false }
+    const notice = page.truncated ? truncatedText(page.events[0]?.seq ?? page.next + 1, positions) : ''
     return {
       bytes: Buffer.from(notice + textFor(ks, page.events.map(shownOf))),
       next: page.next,
@@ -113,10 +118,10 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
       await refresh([instanceId])
       return tails.find(instanceId)?.end ?? 0
     },
-    reader(instanceId, ks) {
+    reader(instanceId, ks, positions) {
       let sent = notices.before + notices.texts.length
       return async (after) => {
-        const page = await read(instanceId, ks, after)
+        const page = await read(instanceId, ks, positions, after)
         const unsent = notices.texts.slice(Math.max(0, sent - notices.before))
         sent = notices.before + notices.texts.length
         return unsent.length === 0

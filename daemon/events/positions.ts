@@ -9,6 +9,10 @@ import { DOMAINS } from '@loci/contract/operations.ts'
 
 /** Of every number, so that the length tells nothing. */
 const DIGITS = 15
+/** Its name of a key, and as many bytes as every sealed number has: 12 before, 16 behind. */
+const SEALED = new RegExp(`^[^.]+\\.[\\w-]{${Math.ceil(((12 + DIGITS + 16) * 4) / 3)}}$`)
+/** Before every event: the answer is `truncated`, and what is kept. */
+const TOO_OLD = -1
 
 export function positionsOf(
   sealer: Sealer,
@@ -23,13 +27,13 @@ export function positionsOf(
       return `${sealedWith}.${sealed}`
     },
     read(text) {
-      const at = text.lastIndexOf('.')
-      if (at < 0) return undefined
+      if (!SEALED.test(text)) return undefined
+      const at = text.indexOf('.')
       try {
         return Number(sealer.open(text.slice(at + 1), text.slice(0, at), context))
       } catch {
-        // Not sealed by us, or of another instance: the caller is told that it is no position.
-        return undefined
+        // Its key was taken away, or it is of another instance. A client that was refused would repeat it for ever.
+        return TOO_OLD
       }
     },
   }

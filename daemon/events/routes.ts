@@ -54,13 +54,14 @@ export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEn
         const isAllowed = async () => isEnabled() && (await access.isStillValid(call.headers, 'events:read'))
         if (!(await isAllowed()))
           throw new ApiError('CAPABILITY_EXPIRED', 'The capability has expired. Ask for a new one.')
+        const positions = positionsOf(sealer, { instanceId: instance.id, ks })
         return streams.open(call, {
           owner: instance.id,
-          positions: positionsOf(sealer, { instanceId: instance.id, ks }),
+          positions,
           max: instance.limits.streams,
           tooMany: `The plan has ${instance.limits.streams} event streams of an instance at a time, on each replica. Close one.`,
           readEnd: () => follower.readEnd(instance.id),
-          read: follower.reader(instance.id, ks),
+          read: follower.reader(instance.id, ks, positions),
           wait: (seq, ms, over) => follower.wait(instance.id, seq, ms, over),
           isAllowed,
         })

@@ -90,6 +90,30 @@ test('a resync without news raises no row’s change_seq', async () => {
   assert.deepEqual(await seqs(), before)
 })
 
+// Management was restored to before a change: each resync sends what it knew. Mutant: `feed_config_due` without the
+// generation.
+test('a resync with a former configuration makes nothing due', async () => {
+  const own = await authority.addInstance()
+  const former = { org: own.org, ten: own.ten, svc: own.svc, service_type: 'memory' as const, plan: 'pro' }
+  const body = {
+    ...former,
+    state: 'active' as const,
+    state_reason: null,
+    limits: own.limits,
+    generation: 1,
+    config: {},
+  }
+  const due = () => daemon.sql(`select at from loci.due where instance_id = $1 and kind = 'config'`, [own.svc])
+  await own.change({ config: { cognitive: { schedule: { intervalMs: 60_000 } } } })
+  await eventually(async () => (await due()).length === 0)
+  // No worker takes it, unless the feed puts it forward.
+  await daemon.sql(`insert into loci.due (instance_id, database, kind, at) values ($1, '', 'config', '2100-01-01')`, [
+    own.svc,
+  ])
+  await authority.publish({ kind: 'instance', body })
+  assert.deepEqual(await due(), [{ at: new Date('2100-01-01') }])
+})
+
 test('the feed cannot move an instance to another organization or tenant', async () => {
   const own = await authority.addInstance()
   await own.change({ org: newId('org'), ten: newId('ten') })

@@ -144,7 +144,7 @@ export async function applyInstances(sql: Sql, instances: BodyOf<'instance'>[], 
     name: 'feed_config_due',
     text: `insert into loci.due (instance_id, database, kind, at)
       select distinct old.id, '', 'config', now() from jsonb_array_elements($1::jsonb) as i(body) join loci.instances old on old.id = i.body->>'svc'
-      where old.state <> 'deleted' and i.body->>'state' <> 'deleted'
+      where old.state <> 'deleted' and i.body->>'state' <> 'deleted' and (i.body->>'generation')::bigint >= old.generation
         and old.config->'cognitive' is distinct from i.body->'config'->'cognitive'
       on conflict (instance_id, database, kind) do update set at = excluded.at, after = excluded.after`,
     values: [items],

@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 8c9230a7f6354b1474b82ad8ab426383d82739e9b3b88a62275950b205787581
+-- functions: 50f1071b50d5204be9571b936c2ca6dee76d8383139dab7b4ff7b4d51f357db2
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

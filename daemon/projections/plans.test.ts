@@ -37,7 +37,8 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
     () =>
       `select loci.prj_forget(set_config('loci.instance', '${INSTANCE}', true), 'd', '\\x${mac('2347')}', 0, 500, null)`,
   ],
-  ['erase what is over', 1, () => `select loci.prj_expire('${INSTANCE}', 'd', 500, 'wait')`],
+  // One leaves, with its weight; one takes back what is there, and stays.
+  ['erase what is over', 9, () => `select loci.prj_expire('${INSTANCE}', 'd', 500, 'wait')`],
   ['verify', 10, () => `select rows from loci.prj_verify('${INSTANCE}', 'd', 2000, 10)`],
   // The last one that is known; of ten the lengths, then the content; and the mark of the last. One of the first takes
   // another back: its length, then it itself, and what it had added.
@@ -47,9 +48,9 @@ const CALLS: [name: string, rows: number, text: (n: number) => string][] = [
   ['evidence', 150, () => evidence],
 ]
 
-// Mutants: an equality in place of a range in order in prj_insert() (by key), prj_replace(), advice_projection() and
-// advice_tail() (both marks, the length of what is taken back); clock_timestamp() in the loop of prj_expire(); no index
-// projections_by_record or projections_by_said.
+// Mutants: an equality in place of a range in order in prj_insert() (by key), prj_replace(), prj_let_go(),
+// prj_is_needed(), prj_pass(), advice_projection() and advice_tail() (both marks, the length of what is taken back);
+// clock_timestamp() in the loop of prj_expire(); no index projections_by_record or projections_by_said.
 test('a plan that was made while nothing was told finds one projection among many without reading the others', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const options = {
@@ -95,10 +96,12 @@ test('a plan that was made while nothing was told finds one projection among man
 async function fill(admin: (text: string) => Promise<unknown>, from: number): Promise<void> {
   const numbers = `generate_series(${from}, ${from + PIECE - 1}) g`
   await admin(`insert into loci.projections (instance_id, database, seq, partner, id, class, key_mac, content_mac, task_class, body, is_pending,
-      created_at, expires_at, takes_back, record_id, said_mac, digest)
+      created_at, expires_at, leaves_at, takes_back, record_id, said_mac, digest)
     select '${INSTANCE}', 'd', g, 'crm', 'told ' || g, case when g % 2 = 1 then 'event' else 'tool_outcome' end,
-      decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex'), '\\x${mac('content')}', 'support', '{"evidence_refs":["a"]}',
+      decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex'), '\\x${mac('content')}', 'support',
+      case when g not in (${ROWS - 2}, ${ROWS - 4}) then '{"evidence_refs":["a"]}' end,
       g % 2 = 1 and g > ${ROWS - 20}, now(), case when g % 200 = 0 then now() + interval '1 day' end,
+      case when g in (${ROWS - 2}, ${ROWS - 4}) then now() - interval '1 second' end,
       case when g = ${ROWS - 2} then 100 end, case when g % 2 = 1 and g <= ${ROWS - 20} then 'mem_1' end,
       case when g % 2 = 1 then decode(rpad(encode(g::text::bytea, 'hex'), 32, '0'), 'hex') end, '\\x00' from ${numbers}`)
   await admin(

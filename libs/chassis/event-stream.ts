@@ -30,7 +30,7 @@ export interface StreamPage {
 /** How a client is told a position, and what it sends back. */
 export interface StreamPositions {
   show(seq: number): string
-  /** Undefined for what show() has not made: then it must be a plain number. */
+  /** Undefined for what show() has not made: then it must be a plain number. Below 0: too old to be known. */
   read(text: string): number | undefined
 }
 
@@ -194,8 +194,8 @@ export function textOf(events: readonly { seq: number; type: string }[], truncat
 }
 
 /** The id takes a client that was ahead of us back to where we are. */
-export function truncatedText(firstSeq: number): string {
-  return `id: ${firstSeq - 1}\nevent: truncated\ndata: {}\n\n`
+export function truncatedText(firstSeq: number, { show } = PLAIN): string {
+  return `id: ${show(firstSeq - 1)}\nevent: truncated\ndata: {}\n\n`
 }
 
 /** `json` has no line breaks, so one `data:` line holds it. */

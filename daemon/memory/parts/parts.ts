@@ -3,6 +3,7 @@
 // not make it anew; and the index is made due, so that it is stored soon.
 
 import { createCache } from '@loci/chassis/cache.ts'
+import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Due } from '../../databases/store.ts'
 import type { Language } from '../analysis/item.ts'
@@ -35,14 +36,26 @@ export interface Parts {
 const ASK_AGAIN_MS = 60_000
 const ASKED_MAX = 20_000
 
-export function createParts(pool: Pool, index: RecallIndex): Parts {
+export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn'>): Parts {
   const asked = createCache<number>(ASKED_MAX)
+  let isAsking = false
+  let isFailing = false
 
+  /** One at a time, beside the read: that goes on while nothing can be written, or while a writer holds the head. */
   async function requestBuild(place: Due): Promise<void> {
     const name = `${place.instanceId}/${place.database}`
-    if (performance.now() - (asked.find(name) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS) return
+    if (isAsking || performance.now() - (asked.find(name) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS) return
     asked.keep(name, performance.now())
-    await putIndexDue(pool, place)
+    isAsking = true
+    try {
+      await putIndexDue(pool, place)
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) log.warn({ error, component: 'memory' }, 'index not made due; recalls go on and ask again')
+      isFailing = true
+    } finally {
+      isAsking = false
+    }
   }
 
   return {
@@ -51,7 +64,7 @@ export function createParts(pool: Pool, index: RecallIndex): Parts {
       const parts = partsOf(state, format)
       const unusable = parts.filter((part) => !part.isUsable)
       const marks = unusable.length === 0 ? [] : await readMarks(pool, place, unusable)
-      if (unusable.some(({ isNewer }) => !isNewer)) await requestBuild(place)
+      if (unusable.some(({ isNewer }) => !isNewer)) void requestBuild(place)
       const markOf = (part: Part) => marks[unusable.indexOf(part as (typeof unusable)[number])] ?? state.seq
       const read = readingSegments(pool, place)
       return parts.map((part) => ({

@@ -1,7 +1,7 @@
 // All SQL of the parts of an index that no stored segment covers.
 
 import type { Sql } from '@loci/postgres/pool.ts'
-import { dueOf } from '../../databases/locks.ts'
+import { enteringLocks } from '../../databases/locks.ts'
 import type { Due } from '../../databases/store.ts'
 import { readAround } from '../store.ts'
 
@@ -24,13 +24,12 @@ export async function readMarks(
   )
 }
 
-/** Segments of another language or release are built again from the records, soon. */
+/** Segments of another language or release are built again from the records, soon; of a database that is there. */
 export async function putIndexDue(sql: Sql, { instanceId, database }: Due): Promise<void> {
   await sql.query({
     name: 'index_due',
-    text: `insert into loci.due as d (instance_id, database, kind, at) values ($1, $2, 'index', now())
-      on conflict (instance_id, database, kind) do update set at = least(d.at, excluded.at)`,
+    text: `select loci.put_due($1, $2, 'index', now()) from loci.enter_database($1, array[$2], '{}', 0) e where e.outcome = 'open'`,
     values: [instanceId, database],
-    locks: () => [dueOf(instanceId, database)],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
 }

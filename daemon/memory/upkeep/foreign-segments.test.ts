@@ -11,6 +11,7 @@ import { memoryOf, type TestMemory } from '../../testing/records.ts'
 import { addTenant, type TestTenant } from '../../testing/tenant.ts'
 import { createRecallIndex } from '../index/recall-index.ts'
 import { createParts } from '../parts/parts.ts'
+import { putIndexDue } from '../parts/store.ts'
 import { readIndex } from './store.ts'
 
 let daemon: TestDaemon
@@ -99,9 +100,10 @@ test('what is built in the place of a segment is known by its records: a write e
   const { memory } = await indexed('built')
   await daemon.sql(`update loci.segments set format = format + $1 where database = 'built'`, [RELEASE])
   const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 2, onError: () => {} })
-  const index = createRecallIndex({ bytesMax: 1e6, log: createLog({ level: 'silent', program: 'test' }) })
+  const log = createLog({ level: 'silent', program: 'test' })
+  const index = createRecallIndex({ bytesMax: 1e6, log })
   try {
-    const parts = createParts(pool, index)
+    const parts = createParts(pool, index, log)
     const place = { instanceId: tenant.instanceId, database: 'built' }
     const ids = async (language: 'auto' | 'en' = 'auto') => {
       const state = await readIndex(pool, place.instanceId, place.database, {})
@@ -121,6 +123,21 @@ test('what is built in the place of a segment is known by its records: a write e
     assert.notDeepEqual(await ids(), before)
   } finally {
     await index.close()
+    await pool.close()
+  }
+})
+
+// Mutant: putIndexDue() that enters no database.
+test('no index is made due of an instance that is gone', async () => {
+  const pool = openPool({ url: daemon.database.appUrl, applicationName: 't', connectionsMax: 1, onError: () => {} })
+  try {
+    const gone = await addTenant(daemon)
+    await memoryOf(gone, 'gone').storeAll(facts(1, 1))
+    await daemon.sql('delete from loci.due where instance_id = $1', [gone.instanceId])
+    await daemon.sql(`update loci.instances set state = 'deleted' where id = $1`, [gone.instanceId])
+    for (const instanceId of [gone.instanceId, 'svc_never']) await putIndexDue(pool, { instanceId, database: 'gone' })
+    assert.deepEqual(await daemon.sql(`select from loci.due where database = 'gone'`), [])
+  } finally {
     await pool.close()
   }
 })

@@ -172,7 +172,9 @@ begin
       v_head := loci.prj_replace(v_head, v_old, v_new);
       continue;
     end if;
-    delete from loci.projections p where p.instance_id = v_old.instance_id and p.database = v_old.database and p.seq = v_old.seq;
+    -- By a range in order: see advice_projection. prj_expire has sorting and the like off.
+    delete from loci.projections p where p.ctid = (select o.ctid from loci.projections o where o.instance_id = v_old.instance_id
+      and o.database = v_old.database and o.seq >= v_old.seq and o.seq <= v_old.seq order by o.seq limit 1);
     v_head := loci.prj_count(v_head, v_old, -1);
     v_head.prj_awaited := v_head.prj_awaited - loci.prj_is_awaiting(v_old)::int + (select count(*) from loci.projections p
       where p.instance_id = v_old.instance_id and p.database = v_old.database and p.partner = v_old.partner and p.target = v_old.id
@@ -191,11 +193,12 @@ $$;
 comment on function loci.prj_let_go is 'without enter_database: called by functions that have entered';
 
 -- Is there something of which this projection is to be known: its record, or what it takes back? Called by prj_let_go.
--- Cost: two reads by primary keys.
+-- Cost: two reads by primary keys, of projections by a range in order (see advice_projection).
 create or replace function loci.prj_is_needed(p loci.projections) returns boolean language plpgsql stable as $$
 begin
   return exists (select from loci.records r where r.instance_id = p.instance_id and r.database = p.database and r.id = p.record_id)
-    or exists (select from loci.projections t where t.instance_id = p.instance_id and t.database = p.database and t.seq = p.takes_back);
+    or (select t.seq from loci.projections t where t.instance_id = p.instance_id and t.database = p.database and t.seq >= p.takes_back
+      and t.seq <= p.takes_back order by t.seq limit 1) is not null;
 end
 $$;
 
@@ -209,24 +212,34 @@ $$;
 
 -- Removes what was stored of outcomes that leave. They add nothing any more; the time that they took, and that there is
 -- such a tool, stays in one row for each tool, so that a state that is folded from the beginning is the same. Called by
--- prj_let_go. Locks: rows, totals. Cost: one write for each weight and each tool.
+-- prj_let_go. Locks: rows, totals. Cost: one write for each weight and each tool; weights are found by ranges in order
+-- (see advice_projection).
 create or replace function loci.prj_pass(p_instance text, p_database text, p_seqs bigint[]) returns void language plpgsql as $$
 declare
-  v_gone bigint;
+  v_gone record;
+  v_tools text[] := '{}';
+  v_seqs bigint[] := '{}';
+  v_ts bigint[] := '{}';
+  v_us bigint[] := '{}';
   v_new bigint;
 begin
-  with gone as (
-    delete from loci.advice_weights w where w.instance_id = p_instance and w.database = p_database and w.seq = any (p_seqs)
-      returning w.tool, w.seq, w.t, w.u
-  ), passed as (
+  -- One by one: of a list of places a plan made while the table is small reads every weight of the database.
+  for v_gone in select w.* from unnest(p_seqs) s, lateral (select i.ctid as place_of, i.tool, i.seq, i.t, i.u from loci.advice_weights i
+    where i.instance_id = p_instance and i.database = p_database and i.seq >= s and i.seq <= s order by i.seq, i.place) w
+  loop
+    delete from loci.advice_weights w where w.ctid = v_gone.place_of;
+    v_tools := v_tools || v_gone.tool; v_seqs := v_seqs || v_gone.seq; v_ts := v_ts || v_gone.t; v_us := v_us || v_gone.u;
+  end loop;
+  with passed as (
     insert into loci.advice_passed as a (instance_id, database, tool, first_seq, last_seq, t, u)
-      select p_instance, p_database, g.tool, min(g.seq), max(g.seq), max(g.t), max(g.u) from gone g group by g.tool
+      select p_instance, p_database, g.tool, min(g.seq), max(g.seq), max(g.t), max(g.u) from unnest(v_tools, v_seqs, v_ts, v_us) g(tool, seq, t, u)
+      group by g.tool
       on conflict (instance_id, database, tool) do update set first_seq = least(a.first_seq, excluded.first_seq),
         last_seq = greatest(a.last_seq, excluded.last_seq), t = greatest(a.t, excluded.t), u = greatest(a.u, excluded.u)
       returning case when a.xmax = 0 then octet_length(a.tool) + 100 else 0 end as bytes
   )
-  select (select count(*) from gone), (select coalesce(sum(bytes), 0) from passed) into v_gone, v_new;
-  perform loci.add_totals(p_instance, 0, v_new - v_gone * 200);
+  select coalesce(sum(bytes), 0) into v_new from passed;
+  perform loci.add_totals(p_instance, 0, v_new - cardinality(v_tools) * 200);
 end
 $$;
 comment on function loci.prj_pass is 'without enter_database: called by functions that have entered';
