@@ -1251,7 +1251,7 @@ export type Cell = {
   feed_seq: number
   lag: number
   alarm: {
-    kind: 'two_addresses' | 'generation' | 'unknown' | 'foreign' | 'erased' | 'revocations' | Other
+    kind: 'two_addresses' | 'generation' | 'unknown' | 'foreign' | 'erased' | 'revocations' | 'deletions' | Other
     at: string
     detail: string
   } | null

@@ -41,9 +41,9 @@ export const cellChange = z
  * `two_addresses`: two addresses act as the cell in turns. `generation`: a report is far ahead of what was published.
  * `unknown`: an instance that management does not know and no restore explains. `foreign`: an instance of another cell.
  * `erased`: one that was not deleted here. `revocations`: more of them in a minute than an administrator makes, or one
- * that was refused.
+ * that was refused. `deletions`: erasures of the future, with an impossible number, or 100,000 in a minute.
  */
-const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased', 'revocations'] as const
+const CELL_ALARMS = ['two_addresses', 'generation', 'unknown', 'foreign', 'erased', 'revocations', 'deletions'] as const
 export type CellAlarm = (typeof CELL_ALARMS)[number]
 
 export const cellResponse = z

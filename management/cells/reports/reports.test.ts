@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@loci/chassis/testing/request.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { mintPartnerCredential } from '../../partner-credentials/partner-credentials.ts'
 import { ACTOR, testManagement } from '../../testing/management.ts'
@@ -102,6 +103,55 @@ test('the ledger is numbered, told back page by page, and has the generation tha
   assert.deepEqual([next, more], [3, false])
   assert.deepEqual((await ask(cell, 2)).deletions.length, 1)
   assert.deepEqual((await ask(other, 0)).deletions, [])
+})
+
+// Mutants: AHEAD_MS_MAX of a day; DATABASE_SEQ_MAX of 2 ** 53; listedAt() never asked for; no alarm of these kinds.
+test('an erasure of the future is taken as of now, one with an impossible number is left out, and a flood is an alarm', async () => {
+  await using management = await testManagement()
+  const cell = await management.cell()
+  const service = await management.instance(cell.id)
+  const row = (value: string, database_seq: number, aheadMs = 0) => ({
+    ...{ svc: service.id, database: 'notes', value_mac: value.repeat(32), database_seq },
+    at: new Date(Date.now() + aheadMs).toISOString(),
+  })
+  const alarm = async () =>
+    (
+      await management.sql<{ kind?: string; detail?: string }>(
+        `select alarm->>'kind' as kind, alarm->>'detail' as detail from loci.cells`,
+      )
+    )[0]
+  const alarms = async () =>
+    Number(
+      /loci_cell_alarms_total\{.*kind="deletions".*\} (\d+)/.exec((await management.get('/metrics')).text)?.[1] ?? 0,
+    )
+
+  assert.equal((await cell.report({ deletions: [row('a', 2 ** 48), row('b', 1, 30_000)] })).body.ledger, 2)
+  assert.equal((await alarm())?.kind, null)
+  const { status, body } = await cell.report({ deletions: [row('c', 2 ** 48 + 1)] })
+  assert.deepEqual([status, body], [200, { accepted: true, refused: [] }])
+  const { kind, detail } = (await alarm()) ?? {}
+  assert.deepEqual([kind, /impossible number/.test(String(detail))], ['deletions', true])
+  assert.equal((await cell.report({ deletions: [row('d', 2, 3_600_000), row('e', 2 ** 53 - 1)] })).body.ledger, 3)
+  const kept = await management.sql(
+    `select left(encode(value_mac, 'hex'), 1) as value, at < now() + interval '1 minute' as "isPast" from loci.deletions order by 1`,
+  )
+  assert.deepEqual(kept, [
+    { value: 'a', isPast: true },
+    { value: 'b', isPast: true },
+    { value: 'd', isPast: true },
+  ])
+  await eventually(async () => (await alarms()) === 3)
+
+  await management.sql(
+    `insert into loci.deletions (cell_id, service_id, database, value_mac, at, database_seq, seq, received_at)
+      select $1, $2, 'notes', decode(lpad(to_hex(g), 32, '0'), 'hex'), now(), g, 3 + g, now() from generate_series(1, 100000) g`,
+    [cell.id, service.id],
+  )
+  await management.sql(`update loci.deletions set received_at = now() - interval '61 seconds' where seq <= 4`)
+  await management.sql(`update loci.cells set deletion_seq = 100003`)
+  assert.equal((await cell.report({ deletions: [row('f', 3)] })).body.ledger, 100_004)
+  assert.equal((await cell.report({ deletions: [row('1', 3)] })).body.ledger, 100_005)
+  await eventually(async () => (await alarms()) === 4)
 })
 
 // Mutants: the key of saveDeletions without value_mac or is_override; database_seq that falls; forgetCovered() without

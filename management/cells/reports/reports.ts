@@ -12,8 +12,9 @@ import { adopt, quarantineForeign } from '../../provisioning/adoption.ts'
 import { takeObserved } from '../../provisioning/provisioning.ts'
 import { deleteSettled } from '../../provisioning/quarantine/store.ts'
 import { listNews } from '../../provisioning/store.ts'
+import { takeDeletions } from './deletions.ts'
 import { auditRevocations, takeRevocations } from './revocations.ts'
-import { listPlaced, saveDeletions, saveLastUsed, saveUsage, takeReportId } from './store.ts'
+import { listPlaced, saveLastUsed, saveUsage, takeReportId } from './store.ts'
 
 export interface ReportRules {
   alarm(cellId: string, kind: CellAlarm, detail: string): Promise<void>
@@ -44,7 +45,7 @@ export async function takeReport(
   const { cellId } = caller
   const accounts = await transaction(pool, (sql) => takeAccounts(sql, caller, report, now))
   const { placed, foreign, ledger } = accounts
-  for (const detail of accounts.alarms) await alarm(cellId, 'revocations', detail)
+  for (const { kind, detail } of accounts.alarms) await alarm(cellId, kind, detail)
   const reported = new Map(report.observed.map((one) => [one.svc, one]))
   for (const organizationId of new Set(placed.values())) {
     const observed = report.observed.filter(({ svc }) => placed.get(svc) === organizationId)
@@ -96,8 +97,7 @@ interface Accounts {
   placed: Map<string, string>
   foreign: string[]
   ledger: number | undefined
-  /** About revocations. */
-  alarms: string[]
+  alarms: { kind: CellAlarm; detail: string }[]
 }
 
 async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Report, now: Date): Promise<Accounts> {
@@ -108,9 +108,8 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
   const isOwn = ({ svc }: { svc: string }) => placed.has(svc)
 
   // First what locks the cell's row: every other change of a feed begins with it, and two orders would deadlock.
-  const deletions = report.deletions.filter(isOwn)
-  const { alarms, taken } = await takeRevocations(sql, cellId, report.revocations, now)
-  const ledger = deletions.length > 0 ? await saveDeletions(sql, cellId, deletions) : undefined
+  const { alarms: ofRevocations, taken } = await takeRevocations(sql, cellId, report.revocations, now)
+  const deletions = await takeDeletions(sql, cellId, report.deletions.filter(isOwn), now)
   await deleteSettled(sql, cellId, report.observed.filter(isOwn))
   for (const organizationId of [...new Set(placed.values())].sort()) {
     const usage = report.usage.filter(
@@ -128,5 +127,9 @@ async function takeAccounts(sql: Sql, { cellId, jti }: CellCaller, report: Repor
     await saveLastUsed(sql, credential, at)
   }
   await auditRevocations(sql, cellId, taken)
-  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)), ledger, alarms }
+  const alarms = [
+    ...ofRevocations.map((detail) => ({ kind: 'revocations' as const, detail })),
+    ...deletions.alarms.map((detail) => ({ kind: 'deletions' as const, detail })),
+  ]
+  return { placed, foreign: [...named].filter((svc) => !placed.has(svc)), ledger: deletions.ledger, alarms }
 }

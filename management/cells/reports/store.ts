@@ -98,6 +98,17 @@ export async function saveDeletions(sql: Sql, cellId: string, deletions: Report[
   return rows[0]?.ledger ?? 0
 }
 
+/** When the last row up to this number came. */
+export async function listedAt(sql: Sql, cellId: string, seq: number): Promise<Date | undefined> {
+  const { rows } = await sql.query<{ receivedAt: Date }>({
+    name: 'reports_listed_at',
+    text: `select received_at as "receivedAt" from loci.deletions
+      where cell_id = $1 and seq <= $2 and received_at is not null order by seq desc limit 1`,
+    values: [cellId, seq],
+  })
+  return rows[0]?.receivedAt
+}
+
 const FORGOTTEN_MAX = 5_000
 
 /** What an instance erased before it was itself erased: its own row says more. The key of its HMACs went with it. */
