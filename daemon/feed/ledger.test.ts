@@ -270,6 +270,29 @@ test('a report that ends in a restored database, or under another epoch, leaves 
   }
 })
 
+// Mutant: `taken` with every row that was read, and not only those that management could read.
+test('a row of the ledger that management cannot read is kept, and sent again after a start', async () => {
+  await using lives = await cellLives()
+  const { feed, svc } = lives
+  await lives.run(async (ask, daemon) => {
+    const id = await stored(ask, SECRET)
+    feed.unreadable.add(svc)
+    await erase(ask, id)
+    await daemon.logged(({ message }) => /rejected this row of the deletion ledger/.test(String(message)))
+    await using authority = await testAuthority(daemon, feed)
+    for (let times = 0; times < 2; times += 1) {
+      const other = await authority.addInstance()
+      await eventually(() => feed.reports.some(({ observed }) => observed.some((one) => one.svc === other.svc)))
+    }
+    assert.equal((await daemon.sql('select from loci.deletions where reported_at is null')).length, 1)
+  })
+  assert.deepEqual(feed.ledger, [])
+  feed.unreadable.clear()
+  await lives.run(async (_ask, daemon) => {
+    await eventually(isReported(feed, daemon, 1))
+  })
+})
+
 // Mutants: is_other always false in applyPage(); the second half of report_deletions left out.
 test('a management that was restored is sent the whole ledger again', async () => {
   await using lives = await cellLives()

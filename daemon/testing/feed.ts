@@ -85,6 +85,9 @@ export async function testFeed(): Promise<TestFeed> {
     const details = report.observed.flatMap(({ svc }, at) =>
       unreadable.has(svc) ? [{ field: `body.observed.${at}.generation`, problem: 'Too big' }] : [],
     )
+    report.deletions.forEach(({ svc }, at) => {
+      if (unreadable.has(svc)) details.push({ field: `body.deletions.${at}.at`, problem: 'Invalid' })
+    })
     if (details.length > 0) return [400, { error: { code: 'VALIDATION_ERROR', details } }]
     const named = [...report.observed, ...report.usage, ...report.deletions].map(({ svc }) => svc)
     const refused = [...new Set(named)].filter((svc) => unknown.has(svc))

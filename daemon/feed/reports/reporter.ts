@@ -6,7 +6,7 @@ import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
-import { describeInstances, finishReport, noteSent, type ReportRows, readReport } from './store.ts'
+import { describeInstances, finishReport, type LedgerRow, noteSent, type ReportRows, readReport } from './store.ts'
 
 export interface Totals {
   records: number
@@ -38,6 +38,10 @@ const UNREADABLE_MAX = 1_000
 /** Management gives up on a request long before. */
 const SETTLED_MS = 60_000
 
+const DROPPED = 'management rejected this row of a report; it is dropped for good'
+const KEPT =
+  'management rejected this row of the deletion ledger; the cell keeps it and sends it again after its next start. A restore before that brings back what was erased: compare the releases of daemon and management'
+
 type List = 'observed' | 'unknown' | 'usage' | 'revocations' | 'deletions' | 'last_used'
 type ReportBody = Record<List, object[]>
 
@@ -56,7 +60,10 @@ export function createReporter(options: ReporterOptions): Reporter {
 
   async function report(signal: AbortSignal): Promise<boolean> {
     const roundBefore = round
-    const rows = await readReport(pool, observedSince, [...unknown.keys()])
+    const { more, ...read } = await readReport(pool, observedSince, [...unknown.keys()])
+    // Not marked as reported: a restore of the cell would bring back what they have erased, and nothing would know it.
+    const isReadable = (row: LedgerRow) => !unreadable.has(textOf('deletions', deletionOf(row)))
+    const rows = { ...read, deletions: read.deletions.filter(isReadable) }
     const described = await describeInstances(pool, undescribedOf(unknown))
     const { observed, usage, revocations, deletions, uses } = rows
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
@@ -81,9 +88,9 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)
       for (const svc of refused) if (!unknown.has(svc)) unknown.set(svc, false)
-      if (undescribedOf(unknown).some((svc) => refused.has(svc))) return true
+      return more || undescribedOf(unknown).some((svc) => refused.has(svc))
     }
-    return rows.more
+    return false
   }
 
   /** Leaves out the rows that the error names. True if a retry without them makes sense. */
@@ -95,10 +102,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (row === undefined || unreadable.size >= UNREADABLE_MAX) continue
       unreadable.add(textOf(list as string, row))
       const { svc: reason } = row as { svc?: string }
-      log.error(
-        { component: 'reports', reason: `${field} ${reason ?? ''}` },
-        'management rejected this row of a report; it is dropped for good',
-      )
+      log.error({ component: 'reports', reason: `${field} ${reason ?? ''}` }, list === 'deletions' ? KEPT : DROPPED)
     }
     return unreadable.size > before
   }
@@ -113,7 +117,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       if (!leaveOut(error.fields) && named.length === 0) throw error
       log.warn(
         { component: 'reports', reason: error.message },
-        'management refused a report; it is sent again without the rows or instances it named. Rows in the error lines above are not reported again: compare the releases of daemon and management',
+        'management refused a report; it is sent again without the rows or instances it named. The error lines above name rows: compare the releases of daemon and management',
       )
       return 'again'
     }
@@ -191,13 +195,17 @@ function reportOf(
       expires_at: expires_at.toISOString(),
       audit_id,
     })),
-    deletions: deletions.map(({ svc, database, valueMac, isOverride, generation, seq, at }) => ({
-      svc,
-      ...(database === '' ? { generation } : { database }),
-      ...(valueMac === '' ? {} : { value_mac: valueMac, database_seq: seq }),
-      ...(isOverride ? { override: true } : {}),
-      at: at.toISOString(),
-    })),
+    deletions: deletions.map(deletionOf),
     last_used: uses.map(({ credential, at }) => ({ credential, at: at.toISOString() })),
+  }
+}
+
+function deletionOf({ svc, database, valueMac, isOverride, generation, seq, at }: LedgerRow): object {
+  return {
+    svc,
+    ...(database === '' ? { generation } : { database }),
+    ...(valueMac === '' ? {} : { value_mac: valueMac, database_seq: seq }),
+    ...(isOverride ? { override: true } : {}),
+    at: at.toISOString(),
   }
 }

@@ -22,7 +22,7 @@ export interface ReportRows {
 }
 
 /** A row of the deletion ledger. `valueMac` is hex, empty for a whole database or instance. */
-interface LedgerRow {
+export interface LedgerRow {
   svc: string
   database: string
   valueMac: string
