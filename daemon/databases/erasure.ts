@@ -31,6 +31,7 @@ export type Forget = (sql: Sql, forgotten: Forgotten) => Promise<{ checked: Chec
 
 /**
  * Erases what a feature holds of a value in transactions of its own until little is left, so that the transaction of
- * the erasure is short. Called before it; the record itself is still there, so a DELETE that fails is repeated.
+ * the erasure is short. Called before it; the record itself is still there, so a DELETE that fails is repeated. `count`
+ * is told what each transaction erased.
  */
-export type Thin = (pool: Pool, place: Due, mac: Buffer) => Promise<Checked>
+export type Thin = (pool: Pool, place: Due, mac: Buffer, count: (erased: Checked) => void) => Promise<void>

@@ -49,16 +49,14 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         const { instance, database, actor } = caller
         const place = { instanceId: instance.id, database }
         const macs = macsOf(await keys.of(instance.id))
-        /** Erased before the transaction, told with it. */
-        const thinned: Checked[] = []
         const entry = { actor, requestId, subject: id }
-        const finish = erasingEverywhere({ place, macs, forgets, entry, thinned })
+        const finish = erasingEverywhere({ place, macs, forgets, entry })
         // A few of an instance at once: what an erasure costs is known when it is done.
         const done = await shares.inTurn(instance.id, () => {
           requireRate()
           const onWritten = (bytes: number) => countRead(WRITTEN_BYTES * bytes)
-          const thin = async (mac: Buffer) => {
-            for (const one of thins) thinned.push(await one(pool, place, mac))
+          const thin = async (mac: Buffer, count: (erased: Checked) => void) => {
+            for (const one of thins) await one(pool, place, mac, count)
           }
           return erase(pool, index, place, { id }, finish, { onWritten, thin }).catch((error) => {
             throw isUnreadable(error) ? recordDamaged(id, error) : error

@@ -16,8 +16,6 @@ export interface Erasure {
   forgets: Forget[]
   /** Of the audit. */
   entry: { actor: string; requestId?: string; subject: string }
-  /** What features erased before the transaction is told with it, once. */
-  thinned?: Checked[]
   /** When it is replayed. */
   value?: ErasedValue
 }
@@ -28,9 +26,9 @@ export interface ErasedEverywhere extends Erased {
   receipt: string | null
 }
 
-/** To be run in the transaction that has erased the records. */
-export function erasingEverywhere({ place, macs, forgets, entry, thinned = [], value }: Erasure) {
-  return async (sql: Sql, erased: Erased): Promise<ErasedEverywhere> => {
+/** To be run in the transaction that has erased the records. `thinned`: what features erased before it. */
+export function erasingEverywhere({ place, macs, forgets, entry, value }: Erasure) {
+  return async (sql: Sql, erased: Erased, thinned: readonly Checked[]): Promise<ErasedEverywhere> => {
     const forgotten = forgottenOf(place, erased, macs, value)
     const checked = [
       { place: 'records', found: erased.erased, erased: erased.erased },
@@ -42,7 +40,7 @@ export function erasingEverywhere({ place, macs, forgets, entry, thinned = [], v
       checked.push(...done.checked)
       events.push(...done.events)
     }
-    for (const { place: name, found, erased: count } of thinned.splice(0))
+    for (const { place: name, found, erased: count } of thinned)
       for (const one of checked.filter((line) => line.place === name)) {
         one.found += found
         one.erased += count

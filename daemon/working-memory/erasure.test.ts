@@ -4,7 +4,7 @@ import { openPool, type Sql } from '@loci/postgres/pool.ts'
 import { PATIENT, testDatabase } from '@loci/postgres/testing/database.ts'
 import { SCHEMA } from '../schema.ts'
 import { cyclesOf } from '../testing/cycles.ts'
-import { testDaemon } from '../testing/daemon.ts'
+import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant } from '../testing/tenant.ts'
 
 const INSTANCE = 'svc_1'
@@ -131,4 +131,61 @@ test('a value that a slot was given thousands of times is erased from each versi
   )
   assert.deepEqual(await daemon.sql('select from loci.slot_versions'), [])
   assert.equal((await get<{ slots: unknown[] }>('/v1/working-memory/slots')).slots.length, 0)
+})
+
+/** A slot that was given the value of a record so often that an erasure takes transactions of its own for it. */
+async function saidOften(daemon: TestDaemon, versions: number) {
+  const { call } = cyclesOf(await addTenant(daemon), 'often')
+  await call('PUT /v1/working-memory/slots/state', { value: 'idle', ephemeral: true })
+  const stored = await call('POST /v1/memory/records', { content: 'Idle' })
+  await daemon.sql(`insert into loci.slot_versions select instance_id, database, key, version + g, at, text, meta, expires, digest, value_mac
+    from loci.slot_versions, generate_series(1, ${versions - 1}) g`)
+  const { id } = stored.json<{ id: string }>()
+  return { erase: () => call(`DELETE /v1/memory/records/${id}`) }
+}
+
+/** Makes the audit entry of an erasure fail, as long as a number of the sequence is asked for. */
+async function failErasures(daemon: TestDaemon, state: string, times: number): Promise<void> {
+  await daemon.sql(`create sequence loci.tries; grant all on loci.tries to loci_app;
+    create function loci.fail_erasure() returns trigger language plpgsql as $$ begin
+      if new.action = 'memory.erase' and nextval('loci.tries') <= ${times} then raise exception using errcode = '${state}'; end if;
+      return new; end $$;
+    create trigger failing before insert on loci.audit for each row execute function loci.fail_erasure()`)
+}
+
+// Mutant: erasingEverywhere() that takes the lines out of `thinned` where it reads them.
+test('the receipt counts every version, also when the transaction of the erasure was repeated', async () => {
+  await using daemon = await testDaemon()
+  const { erase } = await saidOften(daemon, 2_500)
+  await failErasures(daemon, '40001', 1)
+
+  const erased = await erase()
+
+  assert.equal(erased.status, 200, erased.text)
+  const { checked } = erased.json<{ checked: { place: string; erased: number }[] }>()
+  assert.equal(checked.find(({ place }) => place === 'slot_versions')?.erased, 2_500)
+  const [entry] = await daemon.sql(
+    `select detail->>'slot_versions' as versions from loci.audit where action = 'memory.erase'`,
+  )
+  assert.deepEqual(entry, { versions: '2500' })
+})
+
+// Mutants: erase() that throws the cause, whatever was erased before; erase() that never throws it.
+test('a DELETE that fails after it has erased versions does not say that nothing was done', async () => {
+  for (const [versions, told] of [
+    [3, [503, 'STORE_UNAVAILABLE']],
+    [2_500, [500, 'OUTCOME_UNKNOWN']],
+  ] as const) {
+    await using daemon = await testDaemon()
+    const { erase } = await saidOften(daemon, versions)
+    await failErasures(daemon, '53100', 1)
+
+    const failed = await erase()
+
+    assert.deepEqual([failed.status, failed.error.code], told, failed.text)
+    const [left] = await daemon.sql('select count(*)::int as versions from loci.slot_versions')
+    assert.equal(left?.versions === versions, told[0] === 503)
+    assert.equal((await erase()).status, 200)
+    assert.deepEqual(await daemon.sql('select from loci.slot_versions'), [])
+  }
 })

@@ -3,9 +3,11 @@
 // from; who is overtaken begins again.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { CommitUnknownError } from '@loci/contract/outcomes.ts'
 import { sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
+import type { Checked } from '../../databases/erasure.ts'
 import { type Due, postponeDue } from '../../databases/store.ts'
 import { appendEvents } from '../../events/store.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
@@ -149,20 +151,28 @@ async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Pro
 }
 
 /** What is done in the transaction of the erasure; it appends the events, last. */
-export type Finish<Result> = (sql: Sql, erased: Erased) => Promise<Result>
+export type Finish<Result> = (sql: Sql, erased: Erased, thinned: readonly Checked[]) => Promise<Result>
 
 interface EraseOptions {
   /** Told the bytes of the segments that are written anew: what an erasure costs. */
   onWritten?: (bytes: number) => void
-  /** Told the HMAC of the value before the transaction: makes short what the features do in it. */
-  thin?: (mac: Buffer) => Promise<void>
+  /** Told the HMAC of the value before the transaction; shortens what the features do in it. Tells what it did. */
+  thin?: (mac: Buffer, count: (erased: Checked) => void) => Promise<void>
+}
+
+/** What has been committed so far. */
+interface Progress<Result> {
+  results: Result[]
+  /** By features, before the transaction that tells it. */
+  thinned: Checked[]
 }
 
 /**
  * Erases a record and all that say the same, or those that have a value, or without either those whose time is over:
  * the records and, in the same transaction, the segments that have them. What `finish` answered: nothing when there is
  * none, several times where more than EQUAL_MAX say the same. The record itself leaves with the last of them. For a
- * value `finish` runs also when no record has it: something else may.
+ * value `finish` runs also when no record has it: something else may. A DELETE that fails
+ * after a part of it was erased says so: it must not promise that nothing was done.
  */
 export async function erase<Result>(
   pool: Pool,
@@ -170,17 +180,36 @@ export async function erase<Result>(
   due: Due,
   wanted: { id: string } | { value: ErasedValue } | { limit: number },
   finish: Finish<Result>,
-  { onWritten, thin }: EraseOptions = {},
+  options: EraseOptions = {},
 ): Promise<Result[]> {
+  const progress: Progress<Result> = { results: [], thinned: [] }
+  try {
+    await eraseInRounds(pool, index, due, wanted, finish, { ...options, progress })
+    return progress.results
+  } catch (cause) {
+    const isPartlyDone = progress.results.length > 0 || progress.thinned.length > 0
+    if (!('id' in wanted) || !isPartlyDone) throw cause
+    throw new CommitUnknownError('an erasure failed after a part of it: repeat it', { cause })
+  }
+}
+
+async function eraseInRounds<Result>(
+  pool: Pool,
+  index: RecallIndex,
+  due: Due,
+  wanted: { id: string } | { value: ErasedValue } | { limit: number },
+  finish: Finish<Result>,
+  { onWritten, thin, progress }: EraseOptions & { progress: Progress<Result> },
+): Promise<void> {
   const why = 'id' in wanted ? 'erased' : 'value' in wanted ? 'replayed' : 'expired'
-  const results: Result[] = []
+  const { results, thinned } = progress
   for (let overtaken = 0; overtaken < OVERTAKEN_MAX; overtaken += 1) {
     const found = await findPlaces(pool, due, { limit: EQUAL_MAX, ...wanted })
     const isLast = why === 'expired' || found.seqs.length < (why === 'erased' ? EQUAL_MAX + 1 : EQUAL_MAX)
     const seqs = isLast || why === 'replayed' ? found.seqs : found.seqs.slice(1)
     const segments = found.segments.filter(({ from, through }) => seqs.some((seq) => seq >= from && seq <= through))
-    if (seqs.length === 0 && why !== 'replayed') return results
-    if (found.mac) await thin?.(found.mac)
+    if (seqs.length === 0 && why !== 'replayed') return
+    if (found.mac) await thin?.(found.mac, (erased) => thinned.push(erased))
     const replacement = {
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
@@ -189,14 +218,15 @@ export async function erase<Result>(
     const done = await transaction(pool, async (sql) => {
       const erased = await eraseRecords(sql, due, { seqs, read: found.read, why, ...replacement })
       const isDone = erased.outcome === 'done' && (erased.erased > 0 || why === 'replayed')
-      return { outcome: erased.outcome, results: isDone ? [await finish(sql, erased)] : [] }
+      return { outcome: erased.outcome, results: isDone ? [await finish(sql, erased, thinned)] : [] }
     })
     results.push(...done.results)
     if (done.results.length > 0) {
+      thinned.length = 0
       index.forget(due.instanceId, keysOf(segments, replacement.replaced))
-      if (isLast) return results
+      if (isLast) return
       overtaken = -1
-    } else if (done.outcome !== 'moved') return results
+    } else if (done.outcome !== 'moved') return
   }
   throw new ApiError(
     'OVERLOADED',

@@ -26,10 +26,11 @@ export const forgetSlots: Forget = async (sql, forgotten) => {
 }
 
 /** A value that a slot was given a million times is erased a page at a time; others write in between. */
-export const thinSlots: Thin = async (pool, place, mac) => {
-  let versions = 0
-  for (let last = PAGE; last === PAGE; versions += last) last = await thinVersions(pool, place, { mac, limit: PAGE })
-  return { place: 'slot_versions', found: versions, erased: versions }
+export const thinSlots: Thin = async (pool, place, mac, count) => {
+  for (let last = PAGE; last === PAGE; ) {
+    last = await thinVersions(pool, place, { mac, limit: PAGE })
+    if (last > 0) count({ place: 'slot_versions', found: last, erased: last })
+  }
 }
 
 /** Also one that is damaged, as far as it can be read. */
