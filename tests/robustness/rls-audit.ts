@@ -133,7 +133,9 @@ async function ensureRow(adminUrl: string, table: string, column: string, owner:
   if (n > 0) return
   const columns = await runSql<{ name: string; type: string }>(
     adminUrl,
-    `select attname as name, format_type(atttypid, null) as type from pg_attribute where attrelid = 'loci.${table}'::regclass and attnum > 0 and attnotnull and not attisdropped`,
+    `select attname as name, format_type(atttypid, null) as type from pg_attribute where attrelid = 'loci.${table}'::regclass and attnum > 0
+       and (attnotnull or attname = any($1)) and not attisdropped`,
+    [await eitherFilled(adminUrl, table)],
   )
   const allowed = await allowedValues(adminUrl, table)
   const values = columns.map(({ name, type }) => {
@@ -148,12 +150,22 @@ async function ensureRow(adminUrl: string, table: string, column: string, owner:
   )
 }
 
-/** Of columns that a check holds to a list: the first of it. */
-async function allowedValues(adminUrl: string, table: string): Promise<Map<string, string>> {
-  const checks = await runSql<{ text: string }>(
+/** Where a check wants one of two columns, the first of them. */
+async function eitherFilled(adminUrl: string, table: string): Promise<string[]> {
+  const checks = await checksOf(adminUrl, table)
+  return checks.flatMap(({ text }) => /\((\w+) IS NULL\) = \(\w+ IS NOT NULL\)/.exec(text)?.[1] ?? [])
+}
+
+function checksOf(adminUrl: string, table: string): Promise<{ text: string }[]> {
+  return runSql(
     adminUrl,
     `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'loci.${table}'::regclass and contype = 'c'`,
   )
+}
+
+/** Of columns that a check holds to a list: the first of it. */
+async function allowedValues(adminUrl: string, table: string): Promise<Map<string, string>> {
+  const checks = await checksOf(adminUrl, table)
   return new Map(
     checks.flatMap(({ text }) => {
       const [, name, value] = /\((\w+) = ANY \(ARRAY\['([^']+)'/.exec(text) ?? []
