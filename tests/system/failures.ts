@@ -95,6 +95,16 @@ function isLater(date: unknown): boolean {
   return Date.parse(String(date)) - Date.now() > 24 * 3_600_000
 }
 
+/**
+ * Whether management was heard since the clock moved. Until then a replica may still write by the age that it read
+ * before, and refuse a moment later: one write that is done says nothing of the next.
+ */
+async function isHeardLater({ postgres }: World): Promise<boolean> {
+  const text = 'select feed_heard_at as "heardAt" from loci.cell'
+  const [cell] = await runSql<{ heardAt: Date | null }>(postgres.adminUrl('loci_cell'), text)
+  return isLater(cell?.heardAt)
+}
+
 /** Undefined when it was answered as the table says. */
 function problemOf({ alive }: Scene, request: DeadRequest, accident: Accident, outcome: Outcome): string | undefined {
   const reviewed = DEAD[request.program][request.row]?.[accident]
@@ -366,13 +376,14 @@ async function aDayPassed(report: Report, clock: MovableClock): Promise<void> {
     const startedAt = performance.now()
     const headers = { 'x-loci-capability': token }
     await until(async () => {
+      const isHeard = await isHeardLater(scene.world)
       const answers = await Promise.all([
         ask(urlOf(scene.world, 'daemon'), 'PUT /v1/working-memory/slots/a', { headers, body: { value: 1 } }),
         ask(urlOf(scene.world, 'daemon'), 'POST /v1/memory/records', { headers, body: { content: 'a day' } }),
         ask(urlOf(scene.world, 'daemon'), 'GET /v1/audit', { headers }),
       ])
       for (const { status, error } of answers) first.add(status < 300 ? 'done' : `${status} ${error.code}`)
-      return answers.every(({ status, headers }) => status === 200 && isLater(headers.date))
+      return isHeard && answers.every(({ status, headers }) => status === 200 && isLater(headers.date))
     }, 'a slot and a memory are written')
     const ms = performance.now() - startedAt
     report.promise(
