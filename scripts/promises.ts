@@ -42,7 +42,7 @@ function systemTests(files: ReadonlyMap<string, string>, ci: string): string[] {
     const name = /^tests\/system\/([\w-]+)\.ts$/.exec(source.path)?.[1]
     if (!name) return []
     const parts = [...partsOf(source, sources)]
-    const inCi = new RegExp(`test:system -- ${name}(?= |$)`, 'm').test(ci) ? ' · *CI*' : ''
+    const inCi = new RegExp(`^ *system ${name}(?= |$)`, 'm').test(ci) ? ' · *CI*' : ''
     return [`**${name}**${inCi}: ${firstSentence(source)}\n\n${list(parts.flatMap((part) => namesIn(part, PROMISE)))}`]
   })
 }
