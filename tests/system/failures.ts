@@ -95,14 +95,10 @@ function isLater(date: unknown): boolean {
   return Date.parse(String(date)) - Date.now() > 24 * 3_600_000
 }
 
-/**
- * Whether management was heard since the clock moved. Until then a replica may still write by the age that it read
- * before, and refuse a moment later: one write that is done says nothing of the next.
- */
+/** Whether management was heard since the clock moved. Until then a replica may write by an age that it read before. */
 async function isHeardLater({ postgres }: World): Promise<boolean> {
-  const text = 'select feed_heard_at as "heardAt" from loci.cell'
-  const [cell] = await runSql<{ heardAt: Date | null }>(postgres.adminUrl('loci_cell'), text)
-  return isLater(cell?.heardAt)
+  const [cell] = await runSql(postgres.adminUrl('loci_cell'), 'select feed_heard_at from loci.cell')
+  return isLater(cell?.feed_heard_at)
 }
 
 /** Undefined when it was answered as the table says. */
