@@ -270,7 +270,7 @@ test('a report that ends in a restored database, or under another epoch, leaves 
   }
 })
 
-// Mutant: `taken` with every row that was read, and not only those that management could read.
+// Mutants: `taken` with every row that was read, not only those that management could read; isUntaken() always false.
 test('a row of the ledger that management cannot read is kept, and sent again after a start', async () => {
   await using lives = await cellLives()
   const { feed, svc } = lives
@@ -285,6 +285,8 @@ test('a row of the ledger that management cannot read is kept, and sent again af
       await eventually(() => feed.reports.some(({ observed }) => observed.some((one) => one.svc === other.svc)))
     }
     assert.equal((await daemon.sql('select from loci.deletions where reported_at is null')).length, 1)
+    // What was refused is not taken for sent: the numbers of management would else have to pass it first.
+    assert.deepEqual(await daemon.sql('select ledger_sent::int as sent from loci.cell'), [{ sent: 0 }])
   })
   assert.deepEqual(feed.ledger, [])
   feed.unreadable.clear()

@@ -44,6 +44,15 @@ export class ManagementSilent extends Error {
   }
 }
 
+/** Refused, or never sent: management has certainly not done what was asked. */
+export function isUntaken(error: unknown): boolean {
+  if (error instanceof RefusedByManagement) return error.status < 500
+  const { code } = ((error as Error).cause as { cause?: { code?: string } } | undefined)?.cause ?? {}
+  return error instanceof ManagementSilent && UNCONNECTED.includes(code ?? '')
+}
+
+const UNCONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
+
 export async function callManagement(
   management: Management,
   line: string,

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
-import { callManagement, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
+import { callManagement, isUntaken, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
 import { describeInstances, finishReport, type LedgerRow, noteSent, type ReportRows, readReport } from './store.ts'
 
 export interface Totals {
@@ -74,8 +74,9 @@ export function createReporter(options: ReporterOptions): Reporter {
         body: { report_id: randomUUID(), ...sent },
         signal,
         timeoutMs: OUTBOUND_MS,
-      }).catch((error) => {
+      }).catch(async (error) => {
         unansweredAt = performance.now()
+        if (isUntaken(error) && sent) await noteSent(pool, -sent.deletions.length)
         throw error
       })
       // The previous release of management refuses the whole report instead, and names them in its error.

@@ -103,13 +103,14 @@ export interface InstanceDescription {
 }
 
 /**
- * Before rows of the ledger are sent: management may have numbered them although it was not heard. Answers the epoch
- * that the numbers belong to.
+ * Before rows of the ledger are sent: management may have numbered them although it was not heard. Taken back (a
+ * negative count) once it is certain that it did not: each try would else hide one row that a database put back has
+ * never sent. Answers the epoch that the numbers belong to.
  */
 export async function noteSent(sql: Sql, count: number): Promise<string | null> {
   const { rows } = await sql.query<{ epoch: string | null }>({
     name: 'report_ledger_sent',
-    text: 'update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1 returning feed_epoch as epoch',
+    text: 'update loci.cell set ledger_sent = greatest(ledger_acked, ledger_sent + $1, ledger_acked + $1) returning feed_epoch as epoch',
     values: [count],
     locks: () => [cellRow()],
   })
