@@ -2,6 +2,7 @@
 
 import { evaluateAdvice } from './advice/advice.ts'
 import { evaluateDay } from './day/evaluate.ts'
+import { evaluateFirstQuestions } from './first-questions/first-questions.ts'
 import { evaluateRecall } from './recall/recall.ts'
 import { refit } from './recall/refit.ts'
 
@@ -10,6 +11,7 @@ type Evaluation = { says: string; run: (args: string[]) => Promise<void> }
 const EVALUATIONS: Readonly<Record<string, Evaluation>> = {
   advice: { says: "MetaTool and a world that drifts through the daemon's tool advice", run: evaluateAdvice },
   day: { says: 'a scripted day, days made from it and LoCoMo through the cognitive cycle', run: evaluateDay },
+  'first-questions': { says: 'what a newcomer asks of 1 to 200 records, over HTTP', run: evaluateFirstQuestions },
   recall: { says: "LoCoMo and our own questions through the daemon's recall", run: evaluateRecall },
   refit: { says: '--file <records and questions>: weights for your own data', run: refit },
 }
@@ -27,6 +29,6 @@ if (name === undefined) {
 }
 
 function list(): string {
-  const lines = Object.entries(EVALUATIONS).map(([each, { says }]) => `  ${each.padEnd(10)} ${says}`)
+  const lines = Object.entries(EVALUATIONS).map(([each, { says }]) => `  ${each.padEnd(16)} ${says}`)
   return lines.join('\n')
 }
