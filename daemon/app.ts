@@ -72,6 +72,8 @@ import { createKvWalker } from './kv/reports/store.ts'
 import { kvRoutes } from './kv/routes.ts'
 import { expireEntries, readUsage } from './kv/store.ts'
 import { mcpRoutes } from './mcp/routes.ts'
+import { createEncoder } from './memory/encoder/encoder.ts'
+import { encoderCheck } from './memory/encoder/health.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
 import { createParts } from './memory/parts/parts.ts'
@@ -179,6 +181,7 @@ export async function createDaemon(options: DaemonOptions) {
   const act = createInstanceActs(pool, shares, keys)
   const quota = createQuota(readUsage)
   const damage = createKnownDamage()
+  const encoder = createEncoder({ folder: settings.encoder, log, metrics })
   const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
   const advice = createAdviceStates()
   // Beside the start and no condition of it: a thread that cannot start fails large recalls and nothing else.
@@ -208,7 +211,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const routes: Route[] = [
     ...probeRoutes({ lifecycle, metrics, prefixes: ['', '/v1'], parts: states.all }),
-    ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: states.checks }),
+    ...healthRoutes({ lifecycle, inFlight: chassis.inFlight, checks: { ...states.checks, ...encoderCheck(encoder) } }),
     ...conductorRoutes({
       systemRead: access.capability('system:read', { knownSuffices: true }),
       version,
@@ -245,10 +248,10 @@ export async function createDaemon(options: DaemonOptions) {
     routes,
     subservices: switches,
     pools: [pool, background, beat, following, replaying],
-    threads: [index],
+    threads: [index, encoder],
     prepare: (waiting) => prepareDatabase({ program: 'daemon', ...database, ...waiting }),
     async warm(signal) {
-      await keepPartitions()
+      await Promise.all([keepPartitions(), encoder.start()])
       switches.accept(await listSwitches(background))
       await catchUp()
       await join?.ask(signal)

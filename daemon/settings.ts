@@ -81,6 +81,11 @@ const SETTINGS = {
     fallback: '67108864',
     parse: integer(1_048_576, 999_999_999),
   }),
+  encoder: optionalSetting({
+    env: 'LOCI_ENCODER',
+    doc: 'The folder of an encoder, made by `npm run encoder`: recall then also finds what is said in other words. Takes about 180 MB of memory, and 400 bytes more of the index per record.',
+    parse: nonEmpty,
+  }),
   legacyJwtPublicKey: optionalSetting({
     env: 'LOCI_LEGACY_JWT_PUBLIC_KEY',
     doc: 'PEM of a public key (Ed25519, P-256, or RSA of 2048 bits or more): every capability route then also needs a JWT signed with it in Authorization.',

@@ -144,6 +144,7 @@ async function describeDaemon(): Promise<OpenapiDocument> {
     cellKey: undefined,
     feedStaleS: 86_400,
     indexBytesMax: 64 * 1024 * 1024,
+    encoder: undefined,
     legacyJwtPublicKey: undefined,
     legacyJwtIssuer: undefined,
     legacyJwtAudience: undefined,

@@ -110,6 +110,7 @@ export function testSettings(databaseUrl: string, adminToken: string): DaemonSet
     feedStaleS: 86_400,
     indexBytesMax: 64 * 1024 * 1024,
     unauthenticatedPerMinute: 1_000_000,
+    encoder: undefined,
     legacyJwtPublicKey: undefined,
     legacyJwtIssuer: undefined,
     legacyJwtAudience: undefined,
