@@ -330,3 +330,29 @@ test('a capability that covers a part is not told how much others write, and goe
     resumed.close()
   }
 })
+
+// Mutants: paidBy() that never waits; that charges nothing.
+test('a replay is charged page by page and waits for its rate; what is new is not held up', async () => {
+  const { limits } = await authority.addInstance()
+  const own = await authority.addInstance({ limits: { ...limits, requests_per_second: 5, burst: 5 } })
+  await put(own, 'first')
+  const append = (keys: string[]) => {
+    const events = keys.map((key) => ({
+      type: 'slot.written',
+      database: 'default',
+      domain: 'working-memory',
+      data: { key },
+    }))
+    return daemon.sql('select loci.append_events($1, $2)', [own.svc, JSON.stringify(events)])
+  }
+  await append(Array.from({ length: 2_400 }, (_, n) => `old-${n}`))
+  const startedAt = performance.now()
+  const stream = await openEvents(daemon, own.root(EVERYTHING), { 'last-event-id': '1' })
+  await stream.until(({ data }) => data.data.key === 'old-2399')
+  // Four pages of 500 are 20 units, of which the burst pays 5, before the last one is read.
+  assert.ok(performance.now() - startedAt >= 2_800, `${performance.now() - startedAt} ms`)
+  assert.equal(stream.events.length, 2_400)
+  await append(['new'])
+  await stream.until(({ data }) => data.data.key === 'new')
+  stream.close()
+})

@@ -14,12 +14,15 @@ export interface Follower extends Pick<Waiting, 'wait'> {
   /** Where a stream that is opened now begins. */
   readEnd(instanceId: string): Promise<number>
   /** A reader for one stream: what its keyspaces cover after a position, and notices, which every stream gets. */
-  reader(instanceId: string, ks: readonly string[], positions: StreamPositions): (after: number) => Promise<StreamPage>
+  reader(instanceId: string, ks: readonly string[], positions: StreamPositions): (after: number) => Promise<ReadPage>
   /** After a commit of this process that appended events. */
   wake(instanceId: string): void
   /** Sends a notice to every stream of this process. */
   notify(type: string, at: Date, data: object): void
 }
+
+/** `replayed`: how many events were read from the table for it, and not from what all streams share. */
+export type ReadPage = StreamPage & { replayed: number }
 
 interface FollowerOptions {
   /** For the poll alone, so that it waits for no other query. */
@@ -98,17 +101,18 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
     ks: readonly string[],
     positions: StreamPositions,
     after: number,
-  ): Promise<StreamPage> {
+  ): Promise<ReadPage> {
     const tail = tails.find(instanceId)
     const bytes = tail && pageOf(tail, ks, after)
-    if (tail && bytes) return { bytes, next: tail.end, more: false }
+    if (tail && bytes) return { bytes, next: tail.end, more: false, replayed: 0 }
     const page = await readEvents(shares.of(instanceId), instanceId, after)
-    if (!page) return { bytes: Buffer.alloc(0), next: Math.max(0, after), more: false }
+    if (!page) return { bytes: Buffer.alloc(0), next: Math.max(0, after), more: false, replayed: 0 }
     const notice = page.truncated ? truncatedText(page.events[0]?.seq ?? page.next + 1, positions) : ''
     return {
       bytes: Buffer.from(notice + textFor(ks, page.events.map(shownOf))),
       next: page.next,
       more: page.more,
+      replayed: page.events.length,
     }
   }
 

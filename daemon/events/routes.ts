@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createEventStreams } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
-import { type Route, route } from '@loci/chassis/route.ts'
+import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Sealer } from '@loci/chassis/sealing.ts'
+import { unitsOf } from '@loci/chassis/work.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
-import type { Follower } from './follower.ts'
+import type { Follower, ReadPage } from './follower.ts'
 import { positionsOf } from './positions.ts'
 
 interface EventOptions {
@@ -61,11 +63,47 @@ export function eventRoutes({ access, follower, lifecycle, metrics, sealer, isEn
           max: instance.limits.streams,
           tooMany: `The plan has ${instance.limits.streams} event streams of an instance at a time, on each replica. Close one.`,
           readEnd: () => follower.readEnd(instance.id),
-          read: follower.reader(instance.id, ks, positions),
+          read: paidBy(call, follower.reader(instance.id, ks, positions)),
           wait: (seq, ms, over) => follower.wait(instance.id, seq, ms, over),
           isAllowed,
         })
       },
     ),
   ]
+}
+
+type Payer = Pick<Call<unknown, unknown, unknown, unknown>, 'goOn' | 'signal'>
+
+/**
+ * A replay is charged page by page, and waits while its instance is in debt: a day of events was read for the price of
+ * one request, again and again. What is new comes from what all streams share, and is never held up.
+ */
+function paidBy(call: Payer, read: (after: number) => Promise<ReadPage>): (after: number) => Promise<ReadPage> {
+  let isReplay = false
+  return async (after) => {
+    while (isReplay) isReplay = await waitedForDebt(call)
+    const page = await read(after)
+    if (page.replayed > 0) debtOf(call, Math.max(1, unitsOf(page.replayed, page.bytes.length)))
+    isReplay = page.replayed > 0 && page.more
+    return page
+  }
+}
+
+/** False when there was none, or nobody listens any more. */
+async function waitedForDebt(call: Payer): Promise<boolean> {
+  const ms = debtOf(call, 0)
+  if (ms === 0 || call.signal.aborted) return false
+  await sleep(ms, undefined, { signal: call.signal }).catch(() => undefined)
+  return true
+}
+
+/** Charges, and answers after how many milliseconds the caller may go on. */
+function debtOf(call: Payer, units: number): number {
+  try {
+    call.goOn(units)
+    return 0
+  } catch (error) {
+    if (error instanceof ApiError && error.retryAfterMs !== undefined) return error.retryAfterMs
+    throw error
+  }
 }

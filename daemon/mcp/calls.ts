@@ -49,6 +49,7 @@ export async function callRoute(
       countRows: (rows) => outer.countRows(rows),
       countRead: (bytes) => outer.countRead(bytes),
       requireRate: () => outer.requireRate(),
+      goOn: (units) => outer.goOn(units),
       yieldSlot: () => outer.yieldSlot(),
     })
     return contentOf(answer)

@@ -206,3 +206,29 @@ test('a bad argument, a missing memory and a switched-off sub-service are errors
   assert.ok(!(await use(token, 'working_memory', {}, db)).isError)
   await daemon.admin('POST /admin/services/enable', { services: ['memory'] })
 })
+
+// Mutants: answerOf() that hands the whole batch to answerTo(); refusalToGoOn() that answers undefined.
+test('the messages of a batch are answered one by one, each for the price of a request; what is over the rate is refused', async () => {
+  const listing = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} })
+  const asked = (own: TestInstance, messages: object[]) =>
+    send(messages, { 'x-loci-capability': own.root({ ops: OPS, ks: ['*/*'] }), 'mcp-protocol-version': '2025-03-26' })
+  const batch = (count: number) => Array.from({ length: count }, (_, at) => listing(at + 1))
+  const over = await asked(own, batch(21))
+  assert.deepEqual([over.status, over.error.code], [400, 'VALIDATION_ERROR'])
+  assert.match(over.error.message, /at most 20 messages/)
+
+  const slow = await authority.addInstance({ limits: { ...own.limits, requests_per_second: 1, burst: 8 } })
+  const told = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  const startedAt = performance.now()
+  const answers = (await asked(slow, [told, ...batch(19)])).json<(Message & { id: number })[]>()
+  assert.deepEqual(
+    answers.map(({ id }) => id),
+    batch(19).map(({ id }) => id),
+    'a notification has no answer',
+  )
+  const done = answers.filter(({ result }) => result).length
+  const affordable = 9 + (performance.now() - startedAt) / 1_000
+  assert.ok(done >= 7 && done <= affordable, `${done} of 19 are done with a burst of 8`)
+  assert.ok(answers.slice(0, done).every(({ result }) => result))
+  for (const { error } of answers.slice(done)) assert.equal(error?.code, -32_000)
+})

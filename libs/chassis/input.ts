@@ -153,6 +153,15 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     }
   }
 
+  get goOn(): (units?: number) => void {
+    return (units = 0) => {
+      const { matched, caller } = this.#exchange
+      const charge = matched?.spec.access.charge
+      if (units > 0) charge?.(caller, units, true)
+      charge?.(caller, 0, false)
+    }
+  }
+
   /** A getter, so that a handler may take it out of the call like everything else. */
   get yieldSlot(): () => void {
     return () => this.#exchange.yieldSlot()

@@ -130,6 +130,11 @@ export interface Call<Caller, Params, Query, Body> {
    */
   requireRate(): void
   /**
+   * Between the parts of long work: charges what the last part cost, and throws RATE_LIMITED when the caller is in debt
+   * (this very request counts too). What was done stays done.
+   */
+  goOn(units?: number): void
+  /**
    * A handler that is about to wait, and not to work, makes room: a hundred waiting polls must not look like a hundred
    * at work.
    */
