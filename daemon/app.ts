@@ -59,7 +59,7 @@ import { createFollower } from './events/follower.ts'
 import { eventJobs } from './events/jobs.ts'
 import { eventRoutes } from './events/routes.ts'
 import { keepEventPartitions } from './events/store.ts'
-import { createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
+import { authorityProblem, createCatchUp, feedProblem, RESTORED } from './feed/catch-up.ts'
 import { feedJobs } from './feed/jobs.ts'
 import { createJoin } from './feed/join.ts'
 
@@ -262,6 +262,8 @@ export async function createDaemon(options: DaemonOptions) {
       async also() {
         switches.accept(await readSwitches(beat, log))
         await catchUp()
+        // Here too, not only by the job that finds it stale: or readiness would lag up to a second behind the poll.
+        lifecycle.report('authority', authorityProblem(authority))
         lifecycle.report('feed', feedProblem(authority))
       },
     },
