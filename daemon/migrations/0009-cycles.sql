@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 50f1071b50d5204be9571b936c2ca6dee76d8383139dab7b4ff7b4d51f357db2
+-- functions: 1c804b8a95d03fc85d39468a222c02088069a32f50fd88404b676fd071da828b
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

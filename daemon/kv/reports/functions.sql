@@ -13,9 +13,9 @@ declare
 begin
   perform set_config('loci.instance', p_instance, true);
   for name, keys, bytes, v_is_due in
-    select h.name, h.kv_keys, h.kv_bytes, exists (select from loci.due d where d.instance_id = p_instance
-      and d.database = h.name
-      and d.kind = 'expiry' and d.at <= v_now + interval '5 seconds')
+    -- A value and no `exists`: of that the planner may read what is due of every instance, once, into a hash.
+    select h.name, h.kv_keys, h.kv_bytes, coalesce((select d.at <= v_now + interval '5 seconds' from loci.due d
+      where d.instance_id = p_instance and d.database = h.name and d.kind = 'expiry'), false)
     from loci.databases h where h.instance_id = p_instance order by h.name limit p_limit
   loop
     if v_is_due then
