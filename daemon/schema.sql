@@ -493,7 +493,8 @@ CREATE TABLE loci.instance_totals (
     instance_id text NOT NULL,
     slot integer NOT NULL,
     records bigint NOT NULL,
-    bytes bigint NOT NULL
+    bytes bigint NOT NULL,
+    written bigint NOT NULL
 );
 
 COMMENT ON TABLE loci.instance_totals IS 'without row-level security: counts, no content';
@@ -520,6 +521,7 @@ CREATE TABLE loci.instances (
     traces_on date,
     traces_events bigint DEFAULT 0 NOT NULL,
     traces_acts bigint DEFAULT 0 NOT NULL,
+    traces_written bigint DEFAULT 0 NOT NULL,
     CONSTRAINT instances_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text, 'deleted'::text])))
 );
 

@@ -4,7 +4,8 @@ import type { InstanceLimits } from '@loci/contract/feed.ts'
 import plans from './plans.json' with { type: 'json' }
 
 export type PlanName = keyof typeof plans
-export type Plan = (typeof plans)[PlanName]
+/** Without `bytes_written_per_day` there is no bound. */
+export type Plan = Omit<(typeof plans)[PlanName], 'bytes_written_per_day'> & { bytes_written_per_day?: number }
 
 export const PLANS: Readonly<Record<PlanName, Plan>> = plans
 export const PLAN_NAMES = Object.keys(plans) as PlanName[]
@@ -14,6 +15,9 @@ export const TOKEN_SECONDS_MAX = Math.max(...Object.values(plans).map((plan) => 
 
 /** The limits of an instance, as its cell enforces them. */
 export function limitsOf(plan: PlanName): InstanceLimits {
-  const { databases, records, bytes, requests_per_second, streams } = PLANS[plan]
-  return { databases, records, bytes, requests_per_second, burst: 2 * requests_per_second, streams }
+  const { databases, records, bytes, bytes_written_per_day, requests_per_second, streams } = PLANS[plan]
+  return {
+    ...{ databases, records, bytes, requests_per_second, burst: 2 * requests_per_second, streams },
+    ...(bytes_written_per_day === undefined ? {} : { bytes_written_per_day }),
+  }
 }

@@ -1426,6 +1426,7 @@ export type FeedResponse = {
         databases: number
         records: number
         bytes: number
+        bytes_written_per_day?: number
         requests_per_second: number
         burst: number
         streams: number
@@ -1918,6 +1919,9 @@ export type TenantStatus = {
       limit: number
     }
     bytes: {
+      limit: number
+    }
+    bytes_written_per_day?: {
       limit: number
     }
     requests_per_second: {

@@ -26,6 +26,8 @@ export interface Instance {
     databases: number
     records: number
     bytes: number
+    /** Absent: no bound. */
+    bytes_written_per_day?: number | undefined
     requests_per_second: number
     burst: number
     streams: number

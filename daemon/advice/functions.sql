@@ -161,7 +161,8 @@ begin
     v_bytes := (select coalesce(sum(octet_length(t.body) + octet_length(t.name) + 100), 0) from loci.advice_tools t
       where t.instance_id = p_instance and t.database = p_database);
     -- What weights take is counted once, when they are written: they stay as long as their projection's row (prj_pass).
-    perform loci.add_totals(p_instance, 0, v_bytes + v_weights * 200 - coalesce(v_stored.bytes, 0));
+    perform loci.add_totals(p_instance, 0, v_bytes + v_weights * 200 - coalesce(v_stored.bytes, 0),
+      octet_length(p_bodies) + octet_length(p_head) + v_weights * 200);
     insert into loci.advice_snapshots as s (instance_id, database, seq, erased_at, head, bytes)
       values (p_instance, p_database, p_seq, p_erased_at, p_head, v_bytes)
       on conflict (instance_id, database) do update set seq = excluded.seq, erased_at = excluded.erased_at, head = excluded.head, bytes = excluded.bytes;

@@ -81,6 +81,7 @@ declare
   v_heard text[];
   v_records bigint := 0;
   v_bytes bigint := 0;
+  v_written bigint := 0;
   -- One for each cycle that was done.
   v_cycles int[] := '{}';
   v_made loci.cycles[] := '{}';
@@ -130,7 +131,7 @@ begin
           array_positions(p_step_cycle, ord), p_op, p_key, p_rest, p_meta, p_expires, p_why);
         made := v_done.made;
         v_events := v_events || v_stored.events || v_done.events;
-        v_records := v_records + v_done.records; v_bytes := v_bytes + v_done.bytes;
+        v_records := v_records + v_done.records; v_bytes := v_bytes + v_done.bytes; v_written := v_written + v_done.written;
         v_cycles := v_cycles || ord; v_made := v_made || made;
         v_steps := v_steps || v_done.steps; v_versions := v_versions || v_done.versions;
         v_texts := v_texts || v_done.texts; v_digests := v_digests || v_done.digests;
@@ -157,7 +158,7 @@ begin
       where c.cycle = any (v_cycles)
       having count(*) > 0;
   end if;
-  perform loci.add_totals(p_instance, v_records, v_bytes);
+  perform loci.add_totals(p_instance, v_records, v_bytes, v_written);
   perform loci.append_events(p_instance, v_events);
 end
 $$;
@@ -203,12 +204,12 @@ comment on function loci.cycle_write_records is 'without enter_database: called 
 
 -- The steps of working memory, the cycle, and the head after all of it. p_before: the head as it was entered, p_head as
 -- it is with the records; p_has_taken: events were taken in, and counted in the row. records, bytes: what the instance
--- holds more. made, and the versions of slots, are inserted by cycle_commit, which calls this. Cost: one write of the
--- document, one of the head.
+-- holds more; written: as of wm_apply. made, and the versions of slots, are inserted by cycle_commit, which calls this.
+-- Cost: one write of the document, one of the head.
 create or replace function loci.cycle_append(p_before loci.databases, p_head loci.databases, p_soonest timestamptz, p_doc loci.working_memory, p_read bigint,
   p_started timestamptz, p_id text, p_focus text, p_focus_mac text, p_metadata text, p_salt text, p_body text, p_decisions text, p_interval_ms bigint,
   p_history bigint, p_has_taken boolean, p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[],
-  out made loci.cycles, out events jsonb, out records bigint, out bytes bigint, out steps int[], out versions bigint[], out texts text[],
+  out made loci.cycles, out events jsonb, out records bigint, out bytes bigint, out written bigint, out steps int[], out versions bigint[], out texts text[],
   out digests bytea[])
 language plpgsql as $$
 declare
@@ -221,11 +222,12 @@ begin
   -- The number of the cycle itself: what it touched without writing it has moved too.
   v_head.seq := v_head.seq + 1;
   made.instance_id := p_head.instance_id; made.database := p_head.name; made.seq := v_head.cyc_total + 1; made.id := p_id;
-  made.after_digest := coalesce(p_doc.digest, ''); events := '[]'; bytes := 0;
+  made.after_digest := coalesce(p_doc.digest, ''); events := '[]'; bytes := 0; written := 0;
   if p_steps <> '{}' then
     v_applied := loci.wm_apply(v_head, p_doc, p_doc.version is null or p_doc.digest = loci.wm_digest(p_doc), p_started, p_steps, p_op, p_key, p_rest,
       p_meta, p_expires, p_why, false);
     v_head := v_applied.head; made.after_digest := v_applied.digest; events := to_jsonb(v_applied.events); bytes := v_applied.bytes;
+    written := v_applied.written;
     steps := p_steps; versions := v_applied.versions; texts := v_applied.texts; digests := v_applied.digests;
   end if;
   made.started_at := p_started; made.completed_at := greatest(date_trunc('milliseconds', clock_timestamp()), p_started, p_before.cyc_last_at);
@@ -259,7 +261,8 @@ begin
     where h.instance_id = p_head.instance_id and h.name = p_head.name;
   perform loci.cycle_put_due(p_before, v_head, made, p_soonest, p_interval_ms, p_history, p_before.seq = p_read, p_has_taken);
   records := v_head.mem_records - p_before.mem_records;
-  bytes := bytes + v_head.mem_bytes - p_before.mem_bytes + v_head.mem_index_bytes - p_before.mem_index_bytes + loci.cycle_bytes(made) + v_bytes;
+  v_bytes := v_bytes + loci.cycle_bytes(made) + v_head.mem_bytes - p_before.mem_bytes + v_head.mem_index_bytes - p_before.mem_index_bytes;
+  bytes := bytes + v_bytes; written := written + greatest(v_bytes, 0);
   events := events || jsonb_build_object('type', 'cycle.completed', 'database', p_head.name, 'domain', 'cognitive',
     'data', jsonb_build_object('id', p_id, 'seq', made.seq));
 end

@@ -83,26 +83,41 @@ language sql immutable parallel safe as $$
   select ('x' || encode(substr(p_digest, p_from, 8), 'hex'))::bit(64)::bigint
 $$;
 
--- Adds to what an instance holds over all domains. Called by every function that changes how much a database holds, in
--- the transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one where there is
--- none: it never waits, so it is part of no circle, whatever its callers lock before and after. There are as many rows
--- as transactions of the instance have written at once. Cost: one read and one write by the primary key.
-create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint) returns void
+-- Adds to what an instance holds over all domains, and to what it has written. p_written: null where that is what it
+-- holds more; who overwrites or builds anew says it. Called by every function that changes how much a database holds or
+-- writes content, in the transaction of the change. Locks: one of the instance's rows that nobody holds, and makes one
+-- where there is none: it never waits, so it is part of no circle, whatever its callers lock before and after. There
+-- are as many rows as transactions of the instance have written at once. Cost: one read and one write by the primary
+-- key.
+create or replace function loci.add_totals(p_instance text, p_records bigint, p_bytes bigint, p_written bigint default null) returns void
 language plpgsql as $$
 begin
-  if p_records = 0 and p_bytes = 0 then
+  if p_records = 0 and p_bytes = 0 and coalesce(p_written, 0) = 0 then
     return;
   end if;
-  update loci.instance_totals t set records = t.records + p_records, bytes = t.bytes + p_bytes
+  update loci.instance_totals t set records = t.records + p_records, bytes = t.bytes + p_bytes,
+      written = t.written + coalesce(p_written, greatest(p_bytes, 0))
     where t.instance_id = p_instance and t.slot = (select f.slot from loci.instance_totals f
       where f.instance_id = p_instance order by f.slot limit 1 for update skip locked);
   while not found loop
-    insert into loci.instance_totals (instance_id, slot, records, bytes)
-      values (p_instance, floor(random() * 2147483647), p_records, p_bytes) on conflict do nothing;
+    insert into loci.instance_totals (instance_id, slot, records, bytes, written)
+      values (p_instance, floor(random() * 2147483647), p_records, p_bytes, coalesce(p_written, greatest(p_bytes, 0)))
+      on conflict do nothing;
   end loop;
 end
 $$;
 comment on function loci.add_totals is 'without enter_database: called by functions that have entered';
+
+-- Counts what was written and taken back: a rollback leaves it in the write-ahead log. Called by countWritten(), after
+-- an act of several writes was refused. Locks: the instance, shared, and one row of its totals, without waiting.
+create or replace function loci.count_written(p_instance text, p_written bigint) returns void language plpgsql as $$
+begin
+  if loci.enter_instance(p_instance) then
+    perform loci.add_totals(p_instance, 0, 0, p_written);
+  end if;
+end
+$$;
+comment on function loci.count_written is 'without enter_database: writes a count of the instance, which it enters';
 
 -- Puts what was erased, or allowed again, into the deletion ledger, in the transaction that does it: one row for each
 -- value and kind, with the database's number. Called by mem_erase, mem_store and mem_replay. Locks: that row. Cost: one
@@ -116,27 +131,31 @@ language sql as $$
 $$;
 comment on function loci.ledger_put is 'without enter_database: called by functions that have entered';
 
--- What an instance has left today, by the day of UTC, beside what it holds: events, and acts in its audit. Both are
--- numbered already, so a day is its first numbers, kept in the instance's row when the first quota of the day is read.
--- Called by readUsage(). Locks: that row, once a day, without waiting: who makes a database holds it. Cost: three reads
--- by primary keys.
-create or replace function loci.traces_today(p_instance text, out events bigint, out acts bigint) language plpgsql as $$
+-- What an instance has left today, by the day of UTC, beside what it holds: events, acts in its audit, and bytes that
+-- it has written. All are counted from its beginning, so a day is its first numbers, kept in the instance's row when
+-- the first quota of the day is read. Called by readUsage(). Locks: that row, once a day, without waiting: who makes a
+-- database holds it. Cost: four reads by primary keys.
+create or replace function loci.traces_today(p_instance text, out events bigint, out acts bigint, out written bigint) language plpgsql as $$
 declare
   v_today date := (clock_timestamp() at time zone 'UTC')::date;
   v_from record;
 begin
   events := coalesce((select h.seq from loci.event_heads h where h.instance_id = p_instance), 0);
   acts := coalesce((select c.seq from loci.audit_chains c where c.chain = p_instance), 0);
-  select i.traces_on, i.traces_events, i.traces_acts into v_from from loci.instances i where i.id = p_instance;
+  -- Within what the daemon can count, as in kv_usage_within.
+  written := (select least(coalesce(sum(t.written), 0), 9007199254740991) from loci.instance_totals t where t.instance_id = p_instance);
+  select i.traces_on, i.traces_events, i.traces_acts, i.traces_written into v_from from loci.instances i where i.id = p_instance;
   if v_from.traces_on = v_today then
     events := greatest(events - v_from.traces_events, 0);
     acts := greatest(acts - v_from.traces_acts, 0);
+    written := greatest(written - v_from.traces_written, 0);
     return;
   end if;
-  update loci.instances i set traces_on = v_today, traces_events = events, traces_acts = acts
+  update loci.instances i set traces_on = v_today, traces_events = events, traces_acts = acts, traces_written = written
     where i.id = (select f.id from loci.instances f where f.id = p_instance and f.state <> 'deleted' for update skip locked);
   events := 0;
   acts := 0;
+  written := 0;
 end
 $$;
 comment on function loci.traces_today is 'without enter_database: writes numbers of a day into the row of the instance';

@@ -17,7 +17,7 @@ test('the totals of an instance are read once for all writes that come meanwhile
   const quota = createQuota(async () => {
     reads += 1
     if (reads > 1) await new Promise<void>((resolve) => (goOn = resolve))
-    return { records: 1, bytes: 10, events: 0, acts: 0 }
+    return { records: 1, bytes: 10, events: 0, acts: 0, written: 0 }
   })
   const instance = { id: 'svc_1', limits: { records: 100, bytes: 1_000 } } as Instance
   const write = () => quota.requireRoom(instance, { records: 1, bytes: 10 }, {} as Sql)

@@ -3,8 +3,10 @@
 // way at the same moment. What has expired uses up nothing, also before it is swept: nobody is refused because of it.
 //
 // Some of what an instance does stays behind outside its bytes: events for a day, acts in the audit for 400 days, a
-// tombstone for each value that was deleted, for ever. Their number in a day follows the plan too. Who has used it up
-// writes nothing more until midnight, UTC; deletions go on, because there are only as many as there were writes before.
+// tombstone for each value that was deleted, for ever. Their number in a day follows the plan too, and so do the bytes
+// that are written in it, however few of them stay: they pass through the write-ahead log, and its archive keeps them.
+// Who has used one up writes nothing more until midnight, UTC; deletions go on, because there are only as many as there
+// were writes before.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
@@ -22,12 +24,14 @@ export interface Quota {
   requireTraces(instance: Instance, sql: Sql): Promise<void>
 }
 
-/** What it holds, and what it has left behind today: events, and acts in the audit. */
+/** What it holds, and what it has left behind today: events, acts in the audit, bytes in the write-ahead log. */
 export interface Usage extends Totals {
   events: number
   acts: number
+  written: number
 }
 
+type Limits = Pick<Instance['limits'], 'records' | 'bytes' | 'bytes_written_per_day'>
 type ReadUsage = (sql: Sql, instanceId: string, room: Totals) => Promise<Usage>
 
 /** One event in a day for so many bytes of the plan, and one act for each record: about as much as it may hold. */
@@ -36,6 +40,7 @@ const EVENT_BYTES = 1_000
 const EVENTS_MIN = 10_000
 const ACTS_MIN = 1_000
 
+const DAY_MS = 24 * 60 * 60 * 1_000
 const FRESH_MS = 1_000
 const NEAR = 0.9
 const REMEMBERED_MAX = 20_000
@@ -51,7 +56,8 @@ export function createQuota(read: ReadUsage): Quota {
       (last.usage.bytes + bytes >= limits.bytes * NEAR ||
         last.usage.records + records >= limits.records * NEAR ||
         last.usage.events >= traces.events * NEAR ||
-        last.usage.acts >= traces.acts * NEAR)
+        last.usage.acts >= traces.acts * NEAR ||
+        last.usage.written + bytes >= traces.written * NEAR)
     if (last && !isNear && performance.now() - last.at <= FRESH_MS) return last.usage
     // Who comes meanwhile goes by what is known; near the limit everybody reads.
     if (last) last.at = performance.now()
@@ -69,6 +75,7 @@ export function createQuota(read: ReadUsage): Quota {
     // What is admitted counts at once, until the next reading knows it.
     usage.bytes += more.bytes
     usage.records += more.records
+    usage.written += more.bytes
   }
 
   return {
@@ -84,15 +91,20 @@ export function createQuota(read: ReadUsage): Quota {
   }
 }
 
-function requireTraces({ events, acts }: Usage, limits: Totals): void {
+function requireTraces({ events, acts, written }: Usage, limits: Limits): void {
   const traces = tracesMax(limits)
   if (events >= traces.events) throw usedUp('events', traces.events)
   if (acts >= traces.acts) throw usedUp('audited acts', traces.acts)
+  if (written >= traces.written) throw usedUp('written bytes', traces.written)
 }
 
 /** In a day. */
-function tracesMax({ bytes, records }: Totals): { events: number; acts: number } {
-  return { events: Math.max(EVENTS_MIN, Math.floor(bytes / EVENT_BYTES)), acts: Math.max(ACTS_MIN, records) }
+function tracesMax({ bytes, records, bytes_written_per_day: written }: Limits) {
+  return {
+    events: Math.max(EVENTS_MIN, Math.floor(bytes / EVENT_BYTES)),
+    acts: Math.max(ACTS_MIN, records),
+    written: written ?? Number.POSITIVE_INFINITY,
+  }
 }
 
 function exceeded(what: string, limit: number): ApiError {
@@ -106,7 +118,13 @@ function usedUp(what: string, limit: number): ApiError {
   return new ApiError(
     'QUOTA_EXCEEDED',
     `The instance has used up the ${limit} ${what} that its plan has for a day. Write again after midnight UTC, or choose a larger plan; reads and deletions go on.`,
+    { details: { resetsAt: nextMidnight(Date.now()).toISOString() } },
   )
+}
+
+/** When the next day of UTC begins. */
+function nextMidnight(nowMs: number): Date {
+  return new Date((Math.floor(nowMs / DAY_MS) + 1) * DAY_MS)
 }
 
 /** Why enter_database let nothing be written; undefined for every other outcome. */

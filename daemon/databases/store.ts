@@ -1,7 +1,7 @@
 // All SQL of what every domain stands on: entering an instance, its totals, its boundary, and due work.
 
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
-import { transaction } from '@loci/postgres/transaction.ts'
+import { execute, transaction } from '@loci/postgres/transaction.ts'
 import { dueOf, instanceLock, LOCKS } from './locks.ts'
 
 /** Until the transaction ends it sees the instance's rows, and erasure waits. False: the instance is gone. */
@@ -22,6 +22,18 @@ export function withInstance<T>(
   work: (sql: Sql) => Promise<T>,
 ): Promise<T | undefined> {
   return transaction(pool, async (sql) => ((await enterInstance(sql, instanceId)) ? work(sql) : undefined))
+}
+
+/** Of an act that wrote and was refused: it was taken back, and stands in the write-ahead log all the same. */
+export async function countWritten(pool: Pool, instanceId: string, contents: (string | null)[]): Promise<void> {
+  const written = contents.reduce((bytes, content) => bytes + Buffer.byteLength(content ?? ''), 0)
+  if (written === 0) return
+  await execute(pool, {
+    name: 'count_written',
+    text: 'select loci.count_written($1, $2)',
+    values: [instanceId, written],
+    locks: () => [instanceLock(instanceId)],
+  })
 }
 
 export interface Totals {

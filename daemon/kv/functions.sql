@@ -195,6 +195,7 @@ declare
   v_is_there boolean;
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_soonest timestamptz;
+  v_written bigint := 0;
 begin
   foreach ord in array p_items loop
     created_at := null; updated_at := null; expires_at := null; digest := null;
@@ -239,6 +240,7 @@ begin
         v_head.kv_set_a := v_head.kv_set_a # loci.digest_part(digest, 1);
         v_head.kv_set_b := v_head.kv_set_b # loci.digest_part(digest, 9);
         v_soonest := least(v_soonest, expires_at);
+        v_written := v_written + octet_length(p_key[ord]) + octet_length(p_value[ord]) + 200;
       elsif v_has_old then
         v_head.seq := v_head.seq + 1;
         delete from loci.entries e where e.instance_id = p_head.instance_id and e.database = p_head.name
@@ -247,21 +249,23 @@ begin
     end if;
     return next;
   end loop;
-  perform loci.kv_save_head(p_head, v_head, v_soonest);
+  perform loci.kv_save_head(p_head, v_head, v_soonest, v_written);
 end
 $$;
 comment on function loci.kv_write_open is 'without enter_database: called with the head that kv_write has entered';
 
 -- Writes back the head of a database that kv_write_open has changed, the totals of its instance, and when the first of
--- its new entries expires. Called by kv_write_open. Locks: totals, the due row.
-create or replace function loci.kv_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
+-- its new entries expires. p_written: bytes of what was put, whatever it has replaced. Called by kv_write_open. Locks:
+-- totals, the due row.
+create or replace function loci.kv_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz, p_written bigint)
 returns void language plpgsql as $$
 begin
   if p_head.seq <> p_before.seq then
     update loci.databases h set seq = p_head.seq, kv_keys = p_head.kv_keys, kv_bytes = p_head.kv_bytes,
         kv_set_a = p_head.kv_set_a, kv_set_b = p_head.kv_set_b, kv_unsettled = p_head.kv_unsettled
       where h.instance_id = p_head.instance_id and h.name = p_head.name;
-    perform loci.add_totals(p_head.instance_id, p_head.kv_keys - p_before.kv_keys, p_head.kv_bytes - p_before.kv_bytes);
+    perform loci.add_totals(p_head.instance_id, p_head.kv_keys - p_before.kv_keys, p_head.kv_bytes - p_before.kv_bytes,
+      p_written);
   end if;
   if p_soonest is not null then
     perform loci.put_due(p_head.instance_id, p_head.name, 'expiry', p_soonest);

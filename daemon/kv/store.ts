@@ -301,7 +301,7 @@ export async function digestsOf(
 export async function readUsage(sql: Sql, instanceId: string, room: Totals): Promise<Usage> {
   const { rows } = await sql.query<Usage>({
     name: 'kv_usage_within',
-    text: 'select u.records, u.bytes, t.events, t.acts from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
+    text: 'select u.records, u.bytes, t.events, t.acts, t.written from loci.kv_usage_within($1, $2, $3) u, loci.traces_today($1) t',
     values: [instanceId, room.records, room.bytes],
     // Once a day.
     locks: () => [maybe(instanceRow(instanceId))],

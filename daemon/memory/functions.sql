@@ -325,14 +325,14 @@ $$;
 comment on function loci.mem_put_index is 'without enter_database: called by functions that have entered';
 
 -- Writes back the head of a database whose memory has changed, the totals of its instance, and what is due. Called by
--- every function that writes memory. Locks: the due rows, totals.
-create or replace function loci.mem_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz)
+-- every function that writes memory; p_written: as of add_totals. Locks: the due rows, totals.
+create or replace function loci.mem_save_head(p_before loci.databases, p_head loci.databases, p_soonest timestamptz, p_written bigint default null)
 returns void language plpgsql as $$
 begin
   if p_head is distinct from p_before then
     perform loci.mem_put_head(p_before, p_head, p_soonest);
     perform loci.add_totals(p_head.instance_id, p_head.mem_records - p_before.mem_records,
-      p_head.mem_bytes - p_before.mem_bytes + p_head.mem_index_bytes - p_before.mem_index_bytes);
+      p_head.mem_bytes - p_before.mem_bytes + p_head.mem_index_bytes - p_before.mem_index_bytes, p_written);
   end if;
 end
 $$;

@@ -7,6 +7,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { enteringLocks } from '../databases/locks.ts'
+import { countWritten } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import type { RecordRow } from './records.ts'
@@ -61,8 +62,16 @@ export async function commitRecords(pool: Pool, instanceId: string, acts: StoreA
     wakeEvents(pool, instanceId)
     return done
   } catch (error) {
-    const refused = acts.length === 1 ? refusedOf(error) : undefined
-    if (refused) return [refused]
+    const [act, ...others] = acts
+    const refused = act && others.length === 0 ? refusedOf(error) : undefined
+    if (act && refused) {
+      await countWritten(
+        pool,
+        instanceId,
+        act.records.slice(0, refused.at).map(({ body }) => body),
+      )
+      return [refused]
+    }
     throw isUnreadable(error) ? unreadable(error) : error
   }
 }
@@ -140,7 +149,7 @@ async function storeRest(
 }
 
 /** Of an act that was alone in its call; of several nobody is told, and each is tried alone. */
-function refusedOf(error: unknown): ActOutcome | undefined {
+function refusedOf(error: unknown): Extract<ActOutcome, { outcome: 'refused' }> | undefined {
   const { detail = '' } = error as { detail?: string }
   const [, ord, why] = /^(\d+) (\w+) 0$/.exec(detail) ?? []
   if (sqlState(error) !== 'LC001' || why === undefined) return undefined

@@ -24,10 +24,12 @@ create table loci.instances (
   keyed_since timestamptz,
   -- How many it has; changed under the row's lock.
   databases bigint not null default 0,
-  -- The day, in UTC, and the numbers of its last event and audit entry before it (loci.traces_today).
+  -- The day, in UTC, the numbers of its last event and audit entry before it, and the bytes that were written before it
+  -- (loci.traces_today).
   traces_on date,
   traces_events bigint not null default 0,
-  traces_acts bigint not null default 0
+  traces_acts bigint not null default 0,
+  traces_written bigint not null default 0
 );
 create index instances_changed on loci.instances (change_seq);
 create index instances_to_purge on loci.instances (updated_at) where state = 'deleted' and purged_at is null;
@@ -95,11 +97,13 @@ create index deletions_reported on loci.deletions (reported_at) where reported_a
 comment on table loci.deletions is 'without row-level security: ids, times and HMACs only; kept after erasure: it is the ledger of what was erased';
 
 -- What an instance holds over all domains: the sum of its slots, each of which may be negative (loci.add_totals).
+-- written: bytes that it has written since it was made, also those that were overwritten or deleted since.
 create table loci.instance_totals (
   instance_id text not null,
   slot int not null,
   records bigint not null,
   bytes bigint not null,
+  written bigint not null,
   primary key (instance_id, slot)
 );
 comment on table loci.instance_totals is 'without row-level security: counts, no content';

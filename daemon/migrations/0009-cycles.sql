@@ -1,5 +1,5 @@
 -- serves: 0003
--- functions: 1c804b8a95d03fc85d39468a222c02088069a32f50fd88404b676fd071da828b
+-- functions: c4dea831d98eae68ab536c357c0db4093fdbedde0d6a02bc1006e899875493e4
 
 -- Of a cycle that was claimed and has not run: when it was due first. Every claim moves `at`.
 alter table loci.due add column first_at timestamptz;

@@ -228,6 +228,8 @@ begin
       count(*) filter (where m.class = 'event'), count(*) filter (where m.class = 'tool_outcome')
       into v_rows, v_held, v_bytes, v_a, v_b, pending, folded from made m;
   exception when unique_violation then
+    -- What was taken back with it stays in the write-ahead log.
+    perform loci.add_totals(p_instance, 0, 0, (select sum(octet_length(p_body[n])) from generate_subscripts(p_body, 1) n where p_database[n] = p_name));
     is_done := false;
     return;
   end;

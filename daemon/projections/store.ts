@@ -6,7 +6,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { dueOf, enteringLocks, headOf } from '../databases/locks.ts'
-import type { Due } from '../databases/store.ts'
+import { countWritten, type Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import type { NewProjection } from './projections.ts'
 
@@ -36,8 +36,16 @@ export async function commitProjections(pool: Pool, instanceId: string, acts: In
   try {
     return await storeActs(pool, instanceId, acts)
   } catch (error) {
-    const refused = acts.length === 1 ? refusedOf(error) : undefined
-    if (refused) return [refused]
+    const [act, ...others] = acts
+    const refused = act && others.length === 0 ? refusedOf(error) : undefined
+    if (act && refused) {
+      await countWritten(
+        pool,
+        instanceId,
+        act.projections.slice(0, refused.at).map(({ body }) => body),
+      )
+      return [refused]
+    }
     throw isUnreadable(error) ? unreadable(error) : error
   }
 }
@@ -88,7 +96,7 @@ async function storeActs(pool: Pool, instanceId: string, acts: IngestAct[]): Pro
 }
 
 /** Of an array that was alone in its call; of several nobody is told, and each is tried alone. */
-function refusedOf(error: unknown): ActOutcome | undefined {
+function refusedOf(error: unknown): Extract<ActOutcome, { outcome: 'refused' }> | undefined {
   const { detail = '' } = error as { detail?: string }
   const [, ord, why] = /^(\d+) (\w+) 0$/.exec(detail) ?? []
   if (sqlState(error) !== 'LC001' || why === undefined) return undefined

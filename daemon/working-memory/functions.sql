@@ -117,6 +117,7 @@ declare
   v_is_service_read boolean := false;
   v_service text;
   v_bytes bigint := 0;
+  v_written bigint := 0;
   v_steps int[];
   -- One for each step that was done.
   v_done int[] := '{}';
@@ -158,7 +159,7 @@ begin
         -- A call in an assignment: as a table in a query it costs four times as much.
         v_applied := loci.wm_apply(v_entered.head, v_doc, v_is_whole, p_now[v_n], v_steps, p_op, p_key, p_rest, p_meta, p_expires, p_why, true);
         versions := v_applied.versions; digests := v_applied.digests; digest := v_applied.digest; events := v_applied.events;
-        v_bytes := v_bytes + v_applied.bytes;
+        v_bytes := v_bytes + v_applied.bytes; v_written := v_written + v_applied.written;
         v_done := v_done || v_steps; v_versions := v_versions || versions;
         v_digests := v_digests || digests; v_texts := v_texts || v_applied.texts;
       end if;
@@ -170,7 +171,7 @@ begin
     select p_instance, p_database[p_step_database[s.n]], p_key[s.n], s.version, p_now[p_step_database[s.n]], s.text, p_meta[s.n], p_expires[s.n], s.digest,
       decode(p_value_mac[s.n], 'hex')
     from unnest(v_done, v_versions, v_texts, v_digests) as s(n, version, text, digest) where s.text is not null;
-  perform loci.add_totals(p_instance, 0, v_bytes);
+  perform loci.add_totals(p_instance, 0, v_bytes, v_written);
 end
 $$;
 
@@ -186,13 +187,15 @@ end
 $$;
 
 -- The steps p_steps on one document, whose head is locked; `touch`: what a cycle has seen of a slot that stays, under
--- the version that it has, without history or event. texts: of the steps that put. bytes: what the instance holds more.
+-- the version that it has, without history or event. texts: of the steps that put. bytes: what the instance holds more;
+-- written: the document, which every change writes whole, and what is kept beside it.
 -- p_saves_head: false where the caller writes the head, which it is then handed. Called by wm_write, wm_erase and
 -- cycle_append, which append the versions. Cost: one write of the document and of the head. A cycle with a focus takes
 -- forty steps: what each costs is most of a commit.
 create or replace function loci.wm_apply(p_head loci.databases, p_doc loci.working_memory, p_is_whole boolean, p_now timestamptz,
   p_steps int[], p_op text[], p_key text[], p_rest text[], p_meta text[], p_expires timestamptz[], p_why text[], p_saves_head boolean,
-  out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out events jsonb[], out head loci.databases)
+  out versions bigint[], out digests bytea[], out texts text[], out digest bytea, out bytes bigint, out written bigint, out events jsonb[],
+  out head loci.databases)
 language plpgsql as $$
 declare
   v_head loci.databases := p_head;
@@ -300,7 +303,7 @@ begin
       into v_doc.keys, v_doc.texts, v_doc.versions, v_doc.expires, v_doc.metas, v_doc.digests;
   end if;
   digest := loci.wm_store(v_head, v_doc, p_now, v_history, p_is_whole, p_saves_head);
-  bytes := v_head.wm_bytes - p_head.wm_bytes + v_history;
+  bytes := v_head.wm_bytes - p_head.wm_bytes + v_history; written := v_head.wm_bytes + v_history;
   if not p_saves_head then
     head := v_head;
   end if;

@@ -139,6 +139,9 @@ export const tenantStatus = z
       databases: limit,
       records: limit,
       bytes: limit,
+      bytes_written_per_day: limit
+        .optional()
+        .meta({ description: 'Of each instance in a day of UTC. Absent: no bound.' }),
       requests_per_second: limit,
     }),
     services: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()) }),

@@ -10,6 +10,7 @@ const instanceLimits = z.object({
   databases: z.int(),
   records: z.int(),
   bytes: z.int(),
+  bytes_written_per_day: z.int().optional().meta({ description: 'Of a day of UTC. Absent: no bound.' }),
   requests_per_second: z.int(),
   burst: z.int(),
   streams: z.int(),

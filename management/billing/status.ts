@@ -11,6 +11,7 @@ const RELEASED = new Set(['failed', 'deleting', 'deleted'])
 export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, number>, isBilled: boolean) {
   const covered: PlanName = isBilled ? tenant.plan : 'enterprise'
   const limits = PLANS[covered]
+  const written = limits.bytes_written_per_day
   const counts = [...services]
   const sum = (some: typeof counts) => some.reduce((total, [, count]) => total + count, 0)
   return {
@@ -34,6 +35,7 @@ export function statusJson(tenant: BilledTenant, services: ReadonlyMap<string, n
       databases: { limit: limits.databases },
       records: { limit: limits.records },
       bytes: { limit: limits.bytes },
+      ...(written === undefined ? {} : { bytes_written_per_day: { limit: written } }),
       requests_per_second: { limit: limits.requests_per_second },
     },
     services: { total: sum(counts), by_status: Object.fromEntries(counts) },

@@ -197,7 +197,8 @@ begin
       and r.database = p_database and r.seq > p_new_through)
     + (select count(*) from loci.records r where r.instance_id = p_instance and r.database = p_database and r.changed_seq > p_at
       and r.changed_seq <> r.seq and r.seq <= p_new_through);
-  perform loci.mem_save_head(v_entered.head, v_head, null);
+  -- Segments that were merged are written again.
+  perform loci.mem_save_head(v_entered.head, v_head, null, (select coalesce(sum(octet_length(b)), 0) * 3 / 4 from unnest(p_body) b));
   -- A tail of which nothing was built is what ended in segments of a newer release: it waits for that.
   if (v_head.mem_tail >= loci.mem_tail_max() and cardinality(p_from) > 0) or exists (select from loci.segments s
       where s.instance_id = p_instance and s.database = p_database and s.format = 0) then

@@ -56,6 +56,6 @@ begin
       wm_config = case p_kind when 'working-memory' then config_write.version else h.wm_config end,
       cyc_config = case p_kind when 'cognitive' then config_write.version else h.cyc_config end
     where h.instance_id = p_instance and h.name = p_database;
-  perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100));
+  perform loci.add_totals(p_instance, 0, octet_length(p_sent) - coalesce(octet_length(v_old.sent), -100), octet_length(p_sent) + 100);
 end
 $$;

@@ -97,7 +97,8 @@ begin
     select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_doc.weeks, v_doc.week_bytes
       from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
     perform loci.wm_store(v_head, v_doc, v_now, v_history, v_is_whole, true);
-    perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped);
+    perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped,
+      v_head.wm_bytes + v_history);
   end if;
   select least((select min(e) from unnest(v_doc.expires) e where e > v_now), (select min(loci.week_dropped(d)) from unnest(v_doc.weeks) d))
     into v_next;
