@@ -209,5 +209,6 @@ function textOf({ seq, observation, occurredAt }: Fresh, positions: Map<number, 
     ...{ seq, context, position, actor: write.actor ?? null, occurredAt, content: write.content },
     ...{ media: write.media ?? null, kind: write.kind ?? 'observation', tags: write.tags ?? [] },
     isHinted: (write.salience ?? 0) > 0,
+    hasContextId: write.contextId !== undefined,
   }
 }

@@ -3,7 +3,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import { analyseSurface } from './analysis/analyse.ts'
-import { DIGITS_SHIFT, FLAG } from './analysis/item.ts'
+import { digitsOf, FLAG } from './analysis/item.ts'
 import { SALIENCE_WEIGHTS } from './weights.ts'
 
 const CONTENT_BYTES_MAX = 16 * 1024
@@ -97,7 +97,7 @@ function readSurface({ content }: RecordWrite): number {
   const shown = (flag: number, weight: number) => (flags & flag ? weight : 0)
   return (
     weights.caps * Math.log1p(caps) +
-    weights.digits * ((flags >> DIGITS_SHIFT) / 3) +
+    weights.digits * (digitsOf(flags) / 3) +
     shown(FLAG.question, weights.question) +
     shown(FLAG.first, weights.first) +
     shown(FLAG.time, weights.time) +

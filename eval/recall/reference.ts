@@ -6,7 +6,7 @@ import {
   CAPS_MAX,
   type Cue,
   type CueDate,
-  DIGITS_SHIFT,
+  digitsOf,
   FLAG,
   type IndexItem,
   isNamed,
@@ -133,7 +133,7 @@ export class ReferenceIndex {
       weights.first * (item.flags & FLAG.first ? 1 : 0) +
       weights.caps * Math.log1p(item.caps) +
       weights.time * (item.flags & FLAG.time ? 1 : 0) +
-      weights.digits * ((item.flags >> DIGITS_SHIFT) / 3) +
+      weights.digits * (digitsOf(item.flags) / 3) +
       weights.you * (item.flags & FLAG.you ? 1 : 0)
     )
   }

@@ -216,7 +216,18 @@ export class Mind {
     const expiresAt = write.ttlMs === undefined ? null : now + write.ttlMs
     const stored: Stored = {
       record: { id, seq, key, content, kind, actor, contextId, occurredAt, hint, dueAt, expiresAt, seen: null },
-      text: { seq, ...place, actor, occurredAt, content, media, kind, tags: write.tags ?? [], isHinted: hint > 0 },
+      text: {
+        seq,
+        ...place,
+        actor,
+        occurredAt,
+        content,
+        media,
+        kind,
+        tags: write.tags ?? [],
+        isHinted: hint > 0,
+        hasContextId: contextId !== null,
+      },
       sourceEventId: write.sourceEventId ?? null,
       isClosed: false,
     }

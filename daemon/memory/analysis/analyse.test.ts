@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { analyseCue, analyseItem } from './analyse.ts'
 import { DAY_MS } from './days.ts'
 import { foldName } from './fold.ts'
-import { DIGITS_SHIFT, FLAG, type IndexItem, isNamed, type Language, type RecordText } from './item.ts'
+import { digitsOf, FLAG, type IndexItem, isNamed, type Language, type RecordText } from './item.ts'
 import { actorNames } from './names.ts'
+import { stemEnglish } from './stems/english.ts'
 
 // A Wednesday.
 const AT = Date.UTC(2026, 2, 11, 9, 30)
@@ -88,7 +89,7 @@ test('time words become days counted from the day of the record', () => {
 test('an item shows what its surface shows', () => {
   const asked = itemOf('Did you find 2 tickets to Lisbon?')
   assert.ok(asked.flags & FLAG.question && asked.flags & FLAG.you && asked.flags & FLAG.place)
-  assert.equal(asked.flags >> DIGITS_SHIFT, 1)
+  assert.equal(digitsOf(asked.flags), 1)
   assert.equal(asked.flags & FLAG.first, 0)
   const told = itemOf('I stayed in Porto for two weeks with my sister, we read "The Maias".')
   const wanted = FLAG.first | FLAG.place | FLAG.duration | FLAG.title | FLAG.person | FLAG.time
@@ -144,4 +145,158 @@ test('an actor that the cue names says who is meant and is no word of the cue', 
   assert.deepEqual(read('what does the user want?'), { who: ['user'], terms: ['user', 'want'] })
   assert.ok(isNamed('anna de vries', 'anna') && isNamed('anna de vries', 'anna de vries'))
   assert.ok(!isNamed('annabel', 'anna'))
+})
+
+// Mutant: `named` left out of analyseItem's flags; digitsOf() without its mask reads the flag as digits.
+test('an item knows whether its sender named the context, and its digits stay what they were', () => {
+  const named = analyseItem(record('I have 12 bikes', { hasContextId: true }), 'auto')
+  const open = analyseItem(record('I have 12 bikes'), 'auto')
+  assert.equal(named.flags & FLAG.named, FLAG.named)
+  assert.equal(open.flags & FLAG.named, 0)
+  assert.deepEqual([digitsOf(named.flags), digitsOf(open.flags)], [2, 2])
+})
+
+// Mutants: CAPITAL without its look-behind for the start; NUMBER from two digits on; no exception for German; no
+// exception for months.
+test('a cue shows which of its words are names and numbers', () => {
+  const names = (text: string) => analyseCue(text, 'auto', NOBODY).names
+  assert.deepEqual(names('What does Ada drink?'), ['ada'])
+  assert.deepEqual(names('Which language does Ada Lovelace prefer?'), ['ada', 'lovelac'])
+  assert.deepEqual(names('What is the status of order 4411?'), ['4411'])
+  assert.deepEqual(names('Is TP671 on track? Who owns it?'), ['tp671'])
+  assert.deepEqual(names('Did I say 12 or 7 on the 5th of May, a Monday?'), [])
+  assert.deepEqual(names('where does ada live?'), [])
+  assert.deepEqual(names('Trains are late. Trams as well?'), [])
+  assert.deepEqual(names('Was trinkt Ada zum Frühstück?'), [])
+  assert.deepEqual(names('¿Dónde vive Ana?'), ['ana'])
+  assert.deepEqual(names('今天Ada和Bram住在哪里?'), ['ada', 'bram'])
+  // An actor is `who`, and no name among the words.
+  assert.deepEqual(analyseCue('What does Ada drink?', 'auto', actorNames(['ada'], 'auto')).names, [])
+})
+
+// Mutant: firstAsked of English without `i`.
+test('a cue shows whether it asks about whoever asks', () => {
+  const isFirst = (text: string) => analyseCue(text, 'auto', NOBODY).isFirst
+  const mine = ['where do i live?', 'Who is our dentist?', 'Waar woon ik?', '我住在哪里?', '¿Cuál es mi talla?']
+  for (const text of [
+    ...mine,
+    'Wo wohne ich?',
+    'Où sont mes clés ?',
+    'Qual é o meu tamanho?',
+    'Chi è il mio medico?',
+  ]) {
+    assert.ok(isFirst(text), text)
+  }
+  for (const text of ['Where does Ada live?', 'Wie is de tandarts?', '¿Dónde vive Ana?'])
+    assert.ok(!isFirst(text), text)
+})
+
+// Mutants: NO_VOTE empty ('Ben'); languageOf() that always answers with the tables' language ('Где').
+test('a cue shows its language, and short sentences are enough for that', () => {
+  const language = (text: string) => analyseCue(text, 'auto', NOBODY).language
+  for (const [wanted, ...texts] of [
+    [
+      'en',
+      'Where does Ada live?',
+      'Is Ben married?',
+      'Ben drives a red Volvo.',
+      'See ya, Mia!',
+      "Go get 'em!",
+      'TypeError',
+    ],
+    ['nl', 'Waar woont Anneke?', 'Anneke drinkt graag thee.', 'de fietsen van mijn moeder'],
+    ['es', '¿Dónde vive Ana?', 'Ana vive en Sevilla.', 'Bruno no bebe alcohol.', '¿Qué idioma prefiere Ana?'],
+    ['de', 'Wo wohnt Jonas?', 'Jonas trinkt gerne Tee.', 'Welche Sprache spricht er?'],
+    ['fr', 'Où habite Chloé ?', "Chloé n'aime pas le café.", 'Quelle langue parle-t-elle ?'],
+    ['it', 'Dove abita Chiara?', 'Chiara preferisce il tè.', "Qual è l'indirizzo della nonna?"],
+    ['pt', 'Onde mora a Inês?', 'A Inês não gosta de café.', 'Qual é o nome do cachorro?'],
+    ['zh', '你住在哪里?', 'お茶が好きです'],
+    ['ar', 'أين تسكن؟'],
+    ['other', 'Где живёт Анна?', 'Πού μένει;', 'แอนอยู่ที่ไหน'],
+  ] as const) {
+    for (const text of texts) assert.equal(language(text), wanted, text)
+  }
+})
+
+// Mutant: a language left out of LATIN, so that its small words become terms.
+test('small words of Spanish, German, French, Italian and Portuguese are no terms', () => {
+  for (const [text, terms] of [
+    ['¿Cuál es la ciudad de la que viene Ana?', ['ciudad', 'vien', 'ana']],
+    ['Was ist die Adresse von der Schule?', ['adress', 'schule']],
+    ["Quelle est l'adresse de l'école ?", ['adress', 'ecol']],
+    ["Qual è l'indirizzo della scuola?", ['indirizzo', 'scuola']],
+    ['Qual é a morada da escola?', ['morada', 'escola']],
+  ] as const) {
+    assert.deepEqual(termsOf(text), terms, text)
+  }
+  // The same name is the same term in each of them.
+  assert.deepEqual(termsOf('James wohnt in Wien'), ['jame', 'wohnt', 'wien'])
+  for (const text of [
+    'Wer hat das gesagt?',
+    '¿Quién lo dijo?',
+    'Qui a dit ça ?',
+    'Chi lo ha detto?',
+    'Quem disse isso?',
+  ]) {
+    assert.ok(analyseCue(text, 'auto', NOBODY).asks & FLAG.person, text)
+  }
+  for (const text of [
+    'Wann war das?',
+    '¿Cuándo fue?',
+    "Quand est-ce que c'était ?",
+    'Quando è stato?',
+    'Quando foi?',
+  ]) {
+    assert.ok(analyseCue(text, 'auto', NOBODY).when, text)
+  }
+  assert.deepEqual(itemOf('Gestern war ich beim Arzt').ranges, [[TODAY - 1, TODAY - 1]])
+  assert.deepEqual(itemOf('Lo vi ayer en la calle').ranges, [[TODAY - 1, TODAY - 1]])
+})
+
+// Mutants: `films` taken out of the bases; spellings looked up before stemming ('coloured').
+test('two spellings of an English word, and the plural of another word for it, are one term', () => {
+  for (const [one, other] of [
+    ...[
+      ['favourite', 'favorite'],
+      ['colours', 'color'],
+      ['coloured', 'colored'],
+      ['licence', 'license'],
+    ],
+    ...[
+      ['organisation', 'organization'],
+      ['organised', 'organize'],
+      ['theatres', 'theater'],
+      ['practised', 'practice'],
+    ],
+    ...[
+      ['jewellery', 'jewelry'],
+      ['neighbourhood', 'neighborhood'],
+      ['travelling', 'traveling'],
+      ['grey', 'gray'],
+    ],
+    ...[
+      ['films', 'movies'],
+      ['pictures', 'photo'],
+      ['mothers', 'mom'],
+      ['fathers', 'dad'],
+    ],
+  ]) {
+    assert.deepEqual(termsOf(one ?? '', 'en'), termsOf(other ?? '', 'en'), one)
+  }
+  assert.deepEqual(termsOf('wagens afbeeldingen', 'nl'), termsOf('auto foto', 'nl'))
+  // What only looks like the other spelling stays itself.
+  for (const word of ['special', 'calibrate', 'chilly', 'wise', 'promise', 'exercise', 'hour', 'four']) {
+    assert.deepEqual(termsOf(word, 'en'), [stemEnglish(word)], word)
+  }
+})
+
+// Mutant: NO_PLACES empty.
+test('a language, a month or a weekday after "in" is no place', () => {
+  const isPlace = (text: string) => (itemOf(text).flags & FLAG.place) !== 0
+  for (const text of ['Ada prefers replies in Dutch', 'We met in March', 'from Monday to Friday', 'at Christmas']) {
+    assert.ok(!isPlace(text), text)
+  }
+  for (const text of ['Ada lives in Delft', 'at the Dam', 'from Marseille to Monaco', 'in Germany'])
+    assert.ok(isPlace(text), text)
+  assert.ok(!isPlace('Ze schrijft liever in het Nederlands') && isPlace('Ze woont in het Gooi'))
 })

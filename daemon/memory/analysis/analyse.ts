@@ -20,9 +20,9 @@ import {
   TERM_COUNT_MAX,
   TEXT_LENGTH_MAX,
 } from './item.ts'
-import { tablesFor } from './languages/languages.ts'
+import { languageOf, tablesFor } from './languages/languages.ts'
 import { ASKED, type LanguageTables } from './languages/tables.ts'
-import { findNames } from './names.ts'
+import { findNames, properNames } from './names.ts'
 import { termOf } from './terms.ts'
 import { eachWord, isUnspaced } from './words.ts'
 
@@ -65,7 +65,11 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
     actor: record.actor === null ? '' : foldName(record.actor),
     day: Math.floor(record.occurredAt / DAY_MS),
     labels: JSON.stringify([record.kind ?? '', ...(record.tags ?? []).toSorted()]),
-    flags: flags | (media === '' ? 0 : FLAG.media) | (record.isHinted ? FLAG.hinted : 0),
+    flags:
+      flags |
+      (media === '' ? 0 : FLAG.media) |
+      (record.isHinted ? FLAG.hinted : 0) |
+      (record.hasContextId ? FLAG.named : 0),
     length: Math.min(length, LENGTH_MAX),
     caps,
     past: tables.past === null ? 0 : countOf(folded, tables.past, CAPS_MAX),
@@ -77,7 +81,8 @@ export function analyseItem(record: RecordText, language: Language): IndexItem {
 /** `actors`: the names of the database's actors, from actorNames(). They say who is meant, not what. */
 export function analyseCue(text: string, language: Language, actors: ActorNames): Cue {
   // Cut twice: of one character compatibility forms can make 18.
-  const folded = fold(visible(text.slice(0, CUE_LENGTH_MAX))).slice(0, CUE_LENGTH_MAX)
+  const written = visible(text.slice(0, CUE_LENGTH_MAX)).slice(0, CUE_LENGTH_MAX)
+  const folded = fold(written).slice(0, CUE_LENGTH_MAX)
   const tables = tablesFor(folded, language)
   const { who, rest } = findNames(folded, actors)
   const terms = new Set<string>()
@@ -96,6 +101,9 @@ export function analyseCue(text: string, language: Language, actors: ActorNames)
     when,
     date: dateOf(folded, when, tables),
     asks: ASKED.reduce((asks, each) => (tables.asks[each].test(folded) ? asks | FLAG[each] : asks), 0),
+    names: properNames(written, tables).filter((term) => terms.has(term)),
+    isFirst: tables.firstAsked.test(folded),
+    language: languageOf(folded, tables),
   }
 }
 

@@ -2,11 +2,13 @@
 // made by analyse.ts, which is pure: the same text and language give the same item on every replica.
 
 /** Raise it with any change of terms, flags or ranges: a segment made by another version must be built anew. */
-const ANALYSER_VERSION = 4
+const ANALYSER_VERSION = 5
 
-/** The database's configured language. `auto` decides per text, by script and by stop words. */
-export const LANGUAGES = ['auto', 'en', 'nl', 'zh', 'ar'] as const
+/** The database's configured language. `auto` decides per text, by script and by stop words. New ones go to the end. */
+export const LANGUAGES = ['auto', 'en', 'nl', 'zh', 'ar', 'es', 'de', 'fr', 'it', 'pt'] as const
 export type Language = (typeof LANGUAGES)[number]
+/** A language that has tables. */
+export type KnownLanguage = Exclude<Language, 'auto'>
 
 /** One number for a segment's head: version and language. Another number means the segment must be built anew. */
 export function analyserOf(language: Language): number {
@@ -60,9 +62,11 @@ export interface RecordText {
   tags?: readonly string[]
   /** The sender's hint raises it: a recall must look at it even where its words score less than others'. */
   isHinted?: boolean
+  /** Its sender named the context. Otherwise it merely was stored soon after its neighbours. */
+  hasContextId?: boolean
 }
 
-/** Bits of an item's flags. Above them, from DIGITS_SHIFT on: how many digits the text has, at most 3. */
+/** Bits of an item's flags. The two at DIGITS_SHIFT are no flags: digitsOf(). */
 export const FLAG = {
   question: 1 << 0,
   first: 1 << 1,
@@ -76,8 +80,15 @@ export const FLAG = {
   title: 1 << 9,
   person: 1 << 10,
   hinted: 1 << 11,
+  /** The record has a contextId. */
+  named: 1 << 14,
 } as const
 export const DIGITS_SHIFT = 12
+
+/** How many digits the text has, at most 3. */
+export function digitsOf(flags: number): number {
+  return (flags >> DIGITS_SHIFT) & 3
+}
 
 /** First and last day of a time word, in days since 1970, both included. */
 export type DayRange = readonly [from: number, to: number]
@@ -92,7 +103,7 @@ export interface IndexItem {
   labels: string
   /** Days since 1970, UTC. */
   day: number
-  /** 14 bits: FLAG and digits. */
+  /** 15 bits: FLAG and digits. */
   flags: number
   /** Words that are terms, doubles included, at most 65,535. More than the sum of the counts where those are cut. */
   length: number
@@ -128,6 +139,12 @@ export interface Cue {
   date: CueDate | null
   /** FLAG.place | duration | title | person, as far as the cue asks for one. */
   asks: number
+  /** Those of `terms` that are written as a name or a number: a record without them is about something else. */
+  names: string[]
+  /** Asks about whoever asks: "my", "we". */
+  isFirst: boolean
+  /** `other`: most of its letters are of a script that no tables are for. */
+  language: KnownLanguage | 'other'
 }
 
 /** A longer cue is cut: recall's cost is bounded by counts. */

@@ -1,7 +1,9 @@
-// Actors' names in cues.
+// Names in cues: of actors, and whatever else is written as a name or a number.
 
+import { fold } from './fold.ts'
 import type { ActorNames, Language } from './item.ts'
 import { tablesFor } from './languages/languages.ts'
+import type { LanguageTables } from './languages/tables.ts'
 import { termOf } from './terms.ts'
 import { eachWord, isUnspaced } from './words.ts'
 
@@ -92,4 +94,25 @@ function withoutUnspacedNames(folded: string, actors: ActorNames, who: Set<strin
 
 function isNameAt(text: string, actors: ActorNames): boolean {
   return actors.names.has(text) && isUnspaced(text)
+}
+
+// Not the first letter of the cue or of a sentence: it is a capital anyway. "I" is no name.
+const CAPITAL = /(?<=.)(?<![.!?]\s)(?<![\p{Script=Latin}\p{M}\p{N}])\p{Lu}\p{Ll}+/gu
+/** Orders, versions, years: three digits, or digits among letters. */
+const NUMBER =
+  /(?<![\p{Script=Latin}\p{M}\p{N}])(?:\d{3,}|(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{3,})(?![\p{Script=Latin}\p{M}\p{N}])/giu
+/** The 5th and half past 5pm are read as dates and times. */
+const MOMENT = /^\d{1,2}(?:st|nd|rd|th|am|pm)$/
+
+/** Terms of the words that are written as a name or a number, in a cue as it was written. */
+export function properNames(written: string, tables: LanguageTables): string[] {
+  const names = new Set<string>()
+  const add = (word: string) => eachWord(word, tables.stopCharacters, (each) => names.add(termOf(each, tables)))
+  // German writes every noun with a capital.
+  for (const [word] of tables.language === 'de' ? [] : written.matchAll(CAPITAL)) {
+    const folded = fold(word)
+    if (!tables.months.some((month) => month.test(folded)) && !Object.hasOwn(tables.time.weekdays, folded)) add(folded)
+  }
+  for (const [word] of written.matchAll(NUMBER)) if (!MOMENT.test(fold(word))) add(fold(word))
+  return [...names]
 }

@@ -1,4 +1,4 @@
-// From words to terms: stop words out, irregular forms to their base, stems.
+// From words to terms: stop words out, irregular forms to their base, stems, one spelling of them.
 
 import { TERM_LENGTH_MAX } from './item.ts'
 import { tablesForWord } from './languages/languages.ts'
@@ -24,11 +24,13 @@ export function termOf(word: string, tables: LanguageTables): string {
   return term
 }
 
-function makeTerm(word: string, tables: LanguageTables): string {
+function makeTerm(written: string, tables: LanguageTables): string {
+  const word = tables.elided === null ? written : written.replace(tables.elided, '')
   if (tables.stop.has(word)) return ''
   // Numbers, versions, ids: endings of words mean nothing there.
   if (/[0-9]/.test(word)) return word
-  return tables.stem(tables.bases.get(word) ?? word)
+  const stem = tables.stem(tables.bases.get(word) ?? word)
+  return tables.spellings.get(stem) ?? stem
 }
 
 function cut(word: string): string {

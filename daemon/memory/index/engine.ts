@@ -109,7 +109,8 @@ function cueOf({ query, words = [], language }: EngineRequest, { names }: Databa
       return terms.size < TERMS_MAX
     })
   }
-  return { terms: [...terms], groups: [], who: [], when: false, date: null, asks: 0 }
+  const asksNothing = { groups: [], who: [], when: false, date: null, asks: 0, names: [], isFirst: false }
+  return { ...asksNothing, terms: [...terms], language: 'other' }
 }
 
 export function buildFrom(records: readonly RecordText[], language: Language): Uint8Array {

@@ -1,7 +1,7 @@
 // The fourteen parts of an item's score (weights.ts). Those that neighbours share are spread from the postings; the
 // others are read from the item when it is scored.
 
-import { CAPS_MAX, type Cue, DIGITS_SHIFT, FLAG } from '../analysis/item.ts'
+import { CAPS_MAX, type Cue, digitsOf, FLAG } from '../analysis/item.ts'
 import { PARTS, type PartWeights, type SalienceWeights } from '../weights.ts'
 import { type Database, namedActors } from './database.ts'
 import type { DateFit } from './dates.ts'
@@ -170,7 +170,7 @@ export class Scorer {
     return (
       weights.novel * LOG1P[novel]! +
       weights.caps * LOG1P[segment.caps[i]!]! +
-      weights.digits * ((flags >> DIGITS_SHIFT) / 3) +
+      weights.digits * (digitsOf(flags) / 3) +
       (flags & FLAG.question ? weights.question : 0) +
       (flags & FLAG.first ? weights.first : 0) +
       (flags & FLAG.time ? weights.time : 0) +

@@ -93,6 +93,9 @@ export function randomCue(chance: Chance): Cue {
     date: dated
       ? { day: chance.below(28), months: [1 + chance.below(12)], year: chance.of([0, 2025]), exact: false }
       : null,
+    names: [],
+    isFirst: chance.next() < 0.2,
+    language: 'en',
   }
 }
 

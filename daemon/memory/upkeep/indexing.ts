@@ -58,6 +58,7 @@ export function recordTextOf({ seq, mark, context, position, storedAt, body }: T
   return {
     ...{ seq, mark, context, position, actor, occurredAt, content, media, kind, tags },
     isHinted: body.salienceHint > 0,
+    hasContextId: body.contextId !== null,
   }
 }
 

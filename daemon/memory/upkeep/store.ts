@@ -26,7 +26,7 @@ export interface TextRow {
   context: number
   position: number
   storedAt: number
-  body: Pick<RecordBody, 'content' | 'actor' | 'occurredAt' | 'media' | 'kind' | 'tags' | 'salienceHint'>
+  body: Pick<RecordBody, 'content' | 'actor' | 'contextId' | 'occurredAt' | 'media' | 'kind' | 'tags' | 'salienceHint'>
 }
 
 export interface IndexState {

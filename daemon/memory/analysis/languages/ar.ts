@@ -23,6 +23,7 @@ function folded<Value>(table: Readonly<Record<string, Value>>): Record<string, V
 }
 
 export const ARABIC: LanguageTables = {
+  language: 'ar',
   stop: wordSet(
     ...[
       'في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين هو هي هم هن أنا نحن أنت أنتم أن إن كان كانت كنت كنا يكون تكون',
@@ -31,6 +32,7 @@ export const ARABIC: LanguageTables = {
       'أنه أنها فيه فيها به بها منه منها عليه عليها وهو وهي كما مثل نعم يا',
     ].map(fold),
   ),
+  telling: new Set(),
   stopCharacters: new Set(),
   bases: basesOf(
     ...['اشتري اشتريت اشترت اشترينا يشتري تشتري شراء', 'سافر سافرت سافرنا يسافر تسافر سفر', 'سكن يسكن تسكن اسكن سكنت'],
@@ -49,6 +51,8 @@ export const ARABIC: LanguageTables = {
     ],
     ...['يحب تحب احب احببت حب', 'ام والده', 'اب والد'],
   ),
+  spellings: new Map(),
+  elided: null,
   stem: stemArabic,
   months: MONTHS.map((names) => words(names)),
   dayOfMonth: new RegExp(`(?<!\\d)(\\d{1,2})\\s(?:من\\s)?(?:شهر\\s)?(?:${fold(MONTHS.join('|'))})(?!\\p{L})`, 'u'),
@@ -92,6 +96,7 @@ export const ARABIC: LanguageTables = {
   ),
   names: null,
   first: /(?<!\p{L})(?:أنا|انا|نحن|لدي|عندي|لي|لنا)(?!\p{L})|(?<!\p{L})\p{L}{2,20}(?:(?<!ا)ت|نا)(?!\p{L})/u,
+  firstAsked: /(?<!\p{L})(?:أنا|انا|نحن|لدي|عندي|لي|لنا)(?!\p{L})|(?<!\p{L})\p{L}{2,20}(?:(?<!ا)ت|نا)(?!\p{L})/u,
   you: words('أنت|أنتم|لك|عندك|لديك'),
   greeting: words('مرحبا|أهلا|السلام عليكم|صباح الخير|مساء الخير|شكرا|مع السلامة|مبروك|رائع'),
   past: words('كان|كانت|كنت|كنا|قد|لقد|تم', 'gu'),

@@ -1,14 +1,32 @@
 import { stemEnglish } from '../stems/english.ts'
+import { englishSpellings } from './spellings.ts'
 import { basesOf, type LanguageTables, wordSet } from './tables.ts'
 
 const MONTHS = 'january|february|march|april|may|june|july|august|september|october|november|december'
 const COUNTS = 'one|two|three|four|five|six|seven|eight|nine|ten|few|couple'
 const WEEKDAYS = 'sunday|monday|tuesday|wednesday|thursday|friday|saturday'
+/** With a capital after "in" or "to", and no place. */
+const NO_PLACES = [
+  ...[...MONTHS.split('|'), ...WEEKDAYS.split('|')].flatMap((name) => {
+    const capital = name.replace(/^./, (letter) => letter.toUpperCase())
+    return [capital, capital.slice(0, 3)]
+  }),
+  ...'Afrikaans Albanian Amharic Arabic Armenian Basque Bengali Bosnian Bulgarian Cantonese Catalan Chinese'.split(' '),
+  ...'Christmas Croatian Czech Danish Dutch Easter English Esperanto Estonian Farsi Finnish Flemish French'.split(' '),
+  ...'Frisian Galician Georgian German Greek Gujarati Hebrew Hindi Hungarian Icelandic Indonesian Irish'.split(' '),
+  ...'Italian Japanese Kannada Kazakh Khmer Korean Kurdish Latin Latvian Lithuanian Macedonian Malay Malayalam'.split(
+    ' ',
+  ),
+  ...'Maltese Mandarin Marathi Mongolian Nepali Norwegian Pashto Persian Polish Portuguese Punjabi Romanian'.split(' '),
+  ...'Russian Serbian Sinhala Slovak Slovenian Somali Spanish Swahili Swedish Tagalog Tamil Telugu Thai'.split(' '),
+  ...'Tibetan Turkish Ukrainian Urdu Uzbek Vietnamese Welsh Xhosa Yiddish Yoruba Zulu'.split(' '),
+].join('|')
 const KIN =
   'mom|dad|mother|father|sister|brother|friend|friends|wife|husband|son|daughter|kids|family|team|colleague|coworker|' +
   'neighbor|neighbour|grandma|grandpa|uncle|aunt|cousin|partner|boyfriend|girlfriend|group'
 
 export const ENGLISH: LanguageTables = {
+  language: 'en',
   stop: wordSet(
     'i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it',
     'its itself they them their theirs themselves what which who whom this that these those am is are was were be been',
@@ -16,6 +34,14 @@ export const ENGLISH: LanguageTables = {
     'against between into through during before after above below to from up down in out on off over under again',
     'further then once here there when where why how all any both each few more most other some such no nor not only',
     'own same so than too very s t can will just don should now',
+  ),
+  telling: wordSet(
+    'lives works likes loves wants needs prefers plays drinks eats drives speaks uses called named goes would',
+    'could may must many much still also always never today tomorrow yesterday morning evening night week year',
+    'day time good new old my please thanks know tell friend house home work school phone number street',
+    // Also a small word elsewhere: "We met in March" is not Dutch.
+    'met want men door even over had die man war hat bin also son come sea sin do as on car pour comment plus sur main',
+    'nun nos per par dire era far us let ten via den',
   ),
   stopCharacters: new Set(),
   bases: basesOf(
@@ -34,9 +60,11 @@ export const ENGLISH: LanguageTables = {
     ...['tear tore torn', 'bear bore born', 'beat beaten', 'bend bent', 'bind bound', 'bleed bled', 'burn burnt'],
     ...['deal dealt', 'dream dreamt', 'learn learnt', 'ring rang rung', 'shine shone', 'strike struck'],
     ...['swear swore sworn', 'child children', 'person people', 'man men', 'woman women', 'foot feet', 'tooth teeth'],
-    ...['mouse mice', 'life lives', 'wife wives', 'knife knives', 'mom mum mother', 'dad father', 'movie film'],
-    'photo photograph picture pic',
+    ...['mouse mice', 'life lives', 'wife wives', 'knife knives', 'mom mum mums mother mothers', 'dad father fathers'],
+    ...['movie film films', 'photo photograph photographs picture pictures pic pics'],
   ),
+  spellings: englishSpellings(),
+  elided: null,
   stem: stemEnglish,
   months: MONTHS.split('|').map((month) =>
     // "may" is a verb more often than a month's short form is anything else.
@@ -84,6 +112,7 @@ export const ENGLISH: LanguageTables = {
   ),
   names: /(?<![.!?]\s)\b[A-Z][a-z]+/g,
   first: /\b(?:I|[Mm]y|[Ww]e|[Oo]ur|[Mm]e)\b/,
+  firstAsked: /\b(?:i|my|mine|me|we|our|ours|us)\b/,
   you: /\byour?\b/,
   greeting: /^\s*(?:hey|hi|hello|bye|thanks|thank you|take care|cool|wow|sounds good|see you|great|awesome|congrats)\b/,
   past: /\b(?:\w+ed|went|got|made|took|bought|saw|had|was|were|won|met|found|started|gave|did|came|began)\b/g,
@@ -97,7 +126,7 @@ export const ENGLISH: LanguageTables = {
     person: /\bwho\b|^\s*(?:whom|whose|with whom)\b/,
   },
   gives: {
-    place: /\b(?:in|at|to|from|near|around|visit\w*)\s+(?:the\s+|a\s+)?[A-Z]/,
+    place: new RegExp(`\\b(?:in|at|to|from|near|around|visit\\w*)\\s+(?:the\\s+|a\\s+)?(?!(?:${NO_PLACES})s?\\b)[A-Z]`),
     duration: new RegExp(
       `\\b(?:\\d+|${COUNTS}|several|many|every|once|twice|each)\\s+(?:of\\s+)?(?:\\w+\\s+)?` +
         '(?:second|minute|hour|day|week|weekend|month|year|time|decade|morning|night)s?\\b|' +

@@ -1,26 +1,36 @@
 // Which tables a text is read with. The script of a word decides first; the configured language decides for words in
 // Latin letters and for the sentence patterns.
 
-import type { Language } from '../item.ts'
+import type { KnownLanguage, Language } from '../item.ts'
 import { ARABIC } from './ar.ts'
+import { GERMAN } from './de.ts'
 import { ENGLISH } from './en.ts'
+import { SPANISH } from './es.ts'
+import { FRENCH } from './fr.ts'
+import { ITALIAN } from './it.ts'
 import { DUTCH } from './nl.ts'
+import { PORTUGUESE } from './pt.ts'
 import type { LanguageTables } from './tables.ts'
 import { CHINESE } from './zh.ts'
 
-const TABLES: Readonly<Record<Exclude<Language, 'auto'>, LanguageTables>> = {
-  en: ENGLISH,
-  nl: DUTCH,
-  zh: CHINESE,
-  ar: ARABIC,
-}
+/** The first of them that has most says what a text in Latin letters is: without any small word it is English. */
+const LATIN = [ENGLISH, DUTCH, SPANISH, GERMAN, FRENCH, ITALIAN, PORTUGUESE]
+const TABLES = Object.fromEntries([...LATIN, CHINESE, ARABIC].map((tables) => [tables.language, tables])) as Readonly<
+  Record<KnownLanguage, LanguageTables>
+>
 
 const NON_ASCII = /[^\0-\x7f]/
 const HAN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu
 const ARABIC_LETTER = /\p{Script=Arabic}/gu
 const LATIN_LETTER = /\p{Script=Latin}/gu
+const LETTER = /\p{L}/gu
 /** Enough of a text to know its language. */
 const SAMPLE_LENGTH = 400
+
+/** Small words of another language that English texts have too: people, and "get 'em", "see ya". */
+const NO_VOTE = new Set(['al', 'ben', 'ella', 'em', 'mia', 'uma', 'ya'])
+/** A small word to the languages of LATIN that have it. */
+const VOTES = countVotes()
 
 /** Takes folded text. `auto`: the script with most letters; for Latin letters the language with most stop words. */
 export function tablesFor(folded: string, language: Language): LanguageTables {
@@ -34,12 +44,32 @@ export function tablesFor(folded: string, language: Language): LanguageTables {
     if (han > latin && han > arabic) return CHINESE
     if (arabic > latin) return ARABIC
   }
-  let lead = 0
+  return latinTablesFor(sample)
+}
+
+/** Takes folded text, and the tables that it is read with. */
+export function languageOf(folded: string, tables: LanguageTables): KnownLanguage | 'other' {
+  const sample = folded.slice(0, SAMPLE_LENGTH)
+  if (!NON_ASCII.test(sample)) return tables.language
+  const known = count(sample, HAN) + count(sample, ARABIC_LETTER) + count(sample, LATIN_LETTER)
+  return 2 * known < count(sample, LETTER) ? 'other' : tables.language
+}
+
+function latinTablesFor(sample: string): LanguageTables {
+  const sums = LATIN.map(() => 0)
   for (const word of sample.match(/[a-z]+/g) ?? []) {
-    if (DUTCH.stop.has(word)) lead++
-    if (ENGLISH.stop.has(word)) lead--
+    for (const at of VOTES.get(word) ?? []) sums[at] = (sums[at] ?? 0) + 1
   }
-  return lead > 0 ? DUTCH : ENGLISH
+  return LATIN[sums.indexOf(Math.max(...sums))] ?? ENGLISH
+}
+
+function countVotes(): ReadonlyMap<string, readonly number[]> {
+  const votes = new Map<string, number[]>()
+  for (const [at, { stop, telling }] of LATIN.entries()) {
+    for (const word of new Set([...stop, ...telling]))
+      if (!NO_VOTE.has(word)) votes.set(word, [...(votes.get(word) ?? []), at])
+  }
+  return votes
 }
 
 /** The tables for one word: Arabic words are Arabic in every text. */

@@ -9,12 +9,19 @@ const KIN =
   'familie|team|collega|buurman|buurvrouw|buren|oma|opa|oom|tante|neef|nicht|partner|baas|groep'
 
 export const DUTCH: LanguageTables = {
+  language: 'nl',
   stop: wordSet(
     'de en van ik te dat die in een hij het niet zijn is was op aan met als voor had er maar om hem dan zou of wat mijn',
     'men dit zo door over ze zich bij ook tot je mij uit der daar haar naar heb hoe heeft hebben deze u want nog zal me',
     'zij nu ge geen omdat iets worden toch al waren veel meer doen toen moet ben zonder kan hun dus alles onder ja eens',
     'hier wie werd altijd doch wordt wezen kunnen ons zelf tegen na reeds wil kon niets uw iemand geweest andere we',
     'wij jij jullie jouw onze hadden bent wanneer waar waarom welke welk deed doet gedaan wel heel even',
+  ),
+  telling: wordSet(
+    'woont werkt houdt graag wilt speelt drinkt eet rijdt spreekt gebruikt heet gaat komt mag moeten zullen',
+    'altijd nooit vandaag morgen gisteren ochtend avond nacht jaar dag dagen tijd goed goede nieuwe oude',
+    'alsjeblieft bedankt weet vertel vriend huis thuis werk nummer straat liever vindt woonde werkte graag elke',
+    'ieder via kost',
   ),
   stopCharacters: new Set(),
   bases: basesOf(
@@ -49,8 +56,16 @@ export const DUTCH: LanguageTables = {
     ...['huren huur huurt huurde huurden gehuurd', 'betalen betaal betaalt betaalde betaalden betaald'],
     ...['reizen reis reist reisde reisden gereisd', 'trouwen trouw trouwt trouwde trouwden getrouwd'],
     ...['verhuizen verhuis verhuist verhuisde verhuisden verhuisd', 'stad steden', 'schip schepen', 'kind kinderen'],
-    ...['ei eieren', 'foto afbeelding plaatje', 'moeder mama', 'vader papa', 'auto wagen'],
+    ...[
+      'ei eieren',
+      'foto afbeelding afbeeldingen plaatje plaatjes',
+      'moeder mama mamas',
+      'vader papa papas',
+      'auto wagen wagens',
+    ],
   ),
+  spellings: new Map(),
+  elided: null,
   stem: stemDutch,
   months: MONTHS.split('|').map((month) => {
     const short = { maart: 'mrt', mei: 'mei' }[month] ?? month.slice(0, 3)
@@ -98,6 +113,7 @@ export const DUTCH: LanguageTables = {
   ),
   names: /(?<![.!?]\s)\b[A-Z][a-z]+/g,
   first: /\b(?:[Ii]k|[Mm]ijn|[Mm]ij|[Ww]ij|[Ww]e|[Oo]ns|[Oo]nze|me)\b/,
+  firstAsked: /\b(?:ik|mijn|mij|me|wij|we|ons|onze)\b/,
   you: /\b(?:je|jij|jou|jouw|jullie|u|uw)\b/,
   greeting: /^\s*(?:hoi|hallo|hey|dag|doei|bedankt|dank je|dankjewel|leuk|wauw|mooi|tot ziens|top|gefeliciteerd)\b/,
   past: /\b(?:ge\w{2,}[dt]|ge\w{2,}en|\w+(?:de|te|den|ten)|ging|was|waren|had|hadden|kwam|zag|nam|kocht|vond|kreeg)\b/g,
@@ -112,7 +128,9 @@ export const DUTCH: LanguageTables = {
     person: /\b(?:wie|met wie|wiens)\b/,
   },
   gives: {
-    place: /\b(?:in|te|bij|naar|uit|vanuit|nabij|rond|bezoek\w*)\s+(?:het\s+|de\s+|een\s+)?[A-Z]/,
+    // A language has a capital and is no place.
+    place:
+      /\b(?:in|te|bij|naar|uit|vanuit|nabij|rond|bezoek\w*)\s+(?:het\s+|de\s+|een\s+)?(?!(?:Arabisch|Chinees|Deens|Duits|Engels|Fins|Frans|Fries|Grieks|Hebreeuws|Hindi|Hongaars|Iers|Italiaans|Japans|Koreaans|Latijn|Nederlands|Noors|Oekraiens|Perzisch|Pools|Portugees|Roemeens|Russisch|Spaans|Swahili|Turks|Vlaams|Zweeds)\b)[A-Z]/,
     duration: new RegExp(
       `\\b(?:\\d+|${COUNTS}|enkele|veel|elke|iedere|per|om de)\\s+(?:\\w+\\s+)?` +
         '(?:seconde|minuut|minuten|uur|uren|dag|dagen|week|weken|weekend|maand|maanden|jaar|jaren|keer|ochtend|avond)\\b|' +

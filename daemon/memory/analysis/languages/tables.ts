@@ -2,14 +2,22 @@
 // in languages.ts, and give it thirty questions in eval/recall-own.
 
 import type { TimeWords } from '../days.ts'
+import type { KnownLanguage } from '../item.ts'
 
 export interface LanguageTables {
+  language: KnownLanguage
   /** Folded words that carry no meaning of their own. */
   stop: ReadonlySet<string>
+  /** Folded words that are said often in this language: beside its stop words they tell it from others. */
+  telling: ReadonlySet<string>
   /** Characters of an unspaced script that only hold a sentence together; a run of characters ends there. */
   stopCharacters: ReadonlySet<string>
   /** Folded form to base, looked up before stemming. */
   bases: ReadonlyMap<string, string>
+  /** Stem to stem, looked up after stemming: two spellings of one word. */
+  spellings: ReadonlyMap<string, string>
+  /** The start of a word that is a word of its own and lost its vowel: the l' of "l'eau". */
+  elided: RegExp | null
   stem: (word: string) => string
   /** Over folded text, January first. */
   months: readonly RegExp[]
@@ -22,6 +30,8 @@ export interface LanguageTables {
   names: RegExp | null
   /** Over the text as written. */
   first: RegExp
+  /** Over folded cues: asks about whoever asks. */
+  firstAsked: RegExp
   /** Over folded text. */
   you: RegExp
   greeting: RegExp

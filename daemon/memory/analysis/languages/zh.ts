@@ -7,14 +7,18 @@ const MONTHS = ['一', '二', '三', '四', '五', '六', '七', '八', '九', '
 const WEEKDAY = '日|天|一|二|三|四|五|六'
 
 export const CHINESE: LanguageTables = {
+  language: 'zh',
   // Words of other scripts inside Chinese text are mostly English.
   stop: new Set([
     ...ENGLISH.stop,
     ...['什么', '怎么', '为什', '哪里', '哪儿', '哪个', '哪一', '哪些', '多少', '时候', '谁', '几', '么', '那', '这'],
     ...['没有', '可以', '因为', '所以', '但是', '如果', '还是', '一个', '一下', '这个', '那个', '已经'],
   ]),
+  telling: new Set(),
   stopCharacters: new Set('的了吗呢吧啊呀哦嗯我你您他她它们是在和与也都就着把被给很又请'),
   bases: ENGLISH.bases,
+  spellings: new Map(),
+  elided: null,
   stem: stemEnglish,
   months: MONTHS.map((name, month) => new RegExp(`(?<![0-9十])(?:${month + 1}|${name})\\s?月(?!前|后)`)),
   dayOfMonth: /月\s?(\d{1,2})\s?[日号]/,
@@ -52,6 +56,7 @@ export const CHINESE: LanguageTables = {
     /[今明昨后前]天|[今明昨][晚早日]|刚才|刚刚|最近|以前|之前|年|月|周|星期|礼拜|[0-9一二两三四五六七八九十几]+个?(?:天|小时)/,
   names: null,
   first: /我|咱/,
+  firstAsked: /我|咱/,
   you: /你|您/,
   greeting: /^\s*(?:你好|您好|嗨|早上好|晚上好|再见|谢谢|太好了|不客气|恭喜|好的)/,
   past: /了(?![解如])|过(?![程去分敏])|曾经|已经/g,

@@ -1,0 +1,43 @@
+import { latinTables } from './latin.ts'
+
+export const SPANISH = latinTables({
+  language: 'es',
+  stop: [
+    'a al ante antes aquel aquella aquellas aquello aquellos aqui asi aun aunque cada como con contra cual cuales cuando',
+    'cuanta cuantas cuanto cuantos de del desde despues donde dos durante e el ella ellas ello ellos en entonces entre era',
+    'eran es esa esas ese eso esos esta estaba estaban estado estamos estan estar estas este esto estos estoy estuvo fue',
+    'fueron fui ha habia habian han has hasta hay he hemos hubo la las le les lo los mas me mi mia mias mio mios mis mucho',
+    'muy nada ni no nos nosotras nosotros nuestra nuestras nuestro nuestros o os otra otras otro otros para pero poco por',
+    'porque pues que quien quienes se sea ser si sido siempre sin sobre sois somos son soy su sus suya suyo tambien tan',
+    'tanto te tengo tiene tienen tienes tenia ti toda todas todo todos tu tus tuya tuyo un una unas uno unos usted ustedes',
+    'vosotros vuestra vuestro y ya yo',
+  ],
+  telling: [
+    'vive trabaja gusta gustan encanta quiere necesita prefiere juega bebe come conduce habla usa llama va viene',
+    'puede debe siempre nunca hoy manana ayer noche tarde semana ano dia tiempo bueno buena nuevo nueva viejo',
+    'favor gracias sabe dime amigo amiga casa trabajo telefono numero calle ciudad cumple vez',
+  ],
+  months: [
+    ...['enero|ene', 'febrero|feb', 'marzo', 'abril|abr', 'mayo', 'junio|jun', 'julio|jul', 'agosto|ago'],
+    ...['septiembre|setiembre|sept', 'octubre|oct', 'noviembre|nov', 'diciembre|dic'],
+  ],
+  weekdays: ['domingo', 'lunes', 'martes', 'miercoles', 'jueves', 'viernes', 'sabado'],
+  of: 'de',
+  yesterday: 'ayer|anoche',
+  today: 'hoy|esta (?:noche|tarde|manana)',
+  tomorrow: '(?<!(?:la|esta|por la) )manana',
+  next: 'proximo|este',
+  time: 'hace|anos?|mes|meses|semanas?|dias?|desde|recientemente',
+  first: 'yo|mi|mis|me|nosotros|nosotras|nuestro|nuestra|nuestros|nuestras|nos|mio|mia',
+  you: 'tu|tus|te|usted|ustedes|vosotros|vuestro|vuestra',
+  greeting: 'hola|buenos dias|buenas|adios|gracias|hasta luego|genial|enhorabuena',
+  when: 'cuando|desde cuando|hasta cuando|a que hora|(?:en )?que (?:dia|fecha|mes|ano)',
+  place: 'donde|a donde|adonde|de donde|en donde|en que (?:ciudad|pais|lugar|sitio|calle)|que (?:ciudad|pais|lugar)',
+  duration: 'cuanto tiempo|cuantas veces|con que frecuencia|cada cuanto',
+  title: 'libros?|peliculas?|cancion|juego|serie|nombre|llama|titulo|marca|autor|empresa',
+  person: 'quien|quienes|con quien|a quien|de quien|para quien',
+  at: '(?:en|a|hacia|desde|cerca de|visit\\w*)(?:\\s+(?:el|la|los|las))?',
+  tongues: 'Ingles|Espanol|Frances|Aleman|Italiano|Portugues|Chino|Arabe|Ruso|Japones',
+  often: 'desde|siempre|nunca|a veces|cada|durante|diariamente|semanalmente|veces|horas|minutos|dias|semanas|meses',
+  kin: 'madre|padre|mama|papa|hermana|hermano|amiga|amigo|esposa|esposo|marido|mujer|hijo|hija|hijos|familia|equipo|vecino|vecina|abuela|abuelo|tio|tia|primo|prima|jefe|jefa',
+})

@@ -1,0 +1,42 @@
+import { latinTables } from './latin.ts'
+
+export const FRENCH = latinTables({
+  language: 'fr',
+  stop: [
+    'a ai alors apres as au aussi autre autres aux avaient avais avait avant avec avez avoir avons ca ce cela ces cet',
+    'cette ceux chaque chez comme comment combien contre dans de depuis des donc dont du elle elles en encore entre es',
+    'est et etaient etais etait ete etes etre eu eux fait il ils je jusque la laquelle le lequel les lesquels leur leurs',
+    'lui ma mais me meme mes moi mon ne ni nos notre nous on ont ou par parce pas pendant peu plus pour pourquoi',
+    'quand que quel quelle quelles quels qui quoi sa sans se sera ses si son sont sous suis sur ta te tes toi ton tous',
+    'tout toute toutes tres tu un une vos votre vous y',
+  ],
+  telling: [
+    'habite vit travaille aime adore veut besoin prefere joue boit mange conduit parle utilise appelle va vient',
+    'peut doit toujours jamais demain hier matin soir nuit semaine annee jour temps bon bonne nouveau nouvelle',
+    'vieux merci sait ami amie maison travail numero rue ville',
+  ],
+  elided: 'l|d|j|m|t|s|c|n|qu|jusqu|lorsqu|puisqu|quelqu',
+  months: [
+    ...['janvier|janv', 'fevrier|fev', 'mars', 'avril|avr', 'mai', 'juin', 'juillet|juil', 'aout'],
+    ...['septembre|sept', 'octobre|oct', 'novembre|nov', 'decembre|dec'],
+  ],
+  weekdays: ['dimanche', 'lundi', 'mardi', 'mercredi', 'jeudi', 'vendredi', 'samedi'],
+  of: 'de',
+  yesterday: 'hier(?: soir)?',
+  today: "aujourd'hui|ce (?:soir|matin)|cet apres-midi",
+  tomorrow: 'demain',
+  next: 'ce|prochain',
+  time: 'il y a|ans?|annees?|mois|semaines?|jours?|depuis|recemment',
+  first: "je|j'|moi|mon|ma|mes|me|m'|nous|notre|nos",
+  you: 'tu|te|toi|ton|ta|tes|vous|votre|vos',
+  greeting: 'bonjour|bonsoir|salut|coucou|au revoir|merci|super|felicitations|bravo',
+  when: 'quand|depuis quand|a quelle heure|(?:a |en )?quel(?:le)? (?:jour|date|mois|annee)',
+  place: "ou|d'ou|vers ou|(?:dans |a |en )?quel(?:le)? (?:ville|pays|endroit|lieu|rue)",
+  duration: 'combien de (?:temps|fois|jours|semaines|mois)|depuis combien|a quelle frequence',
+  title: 'livres?|films?|chanson|jeu|serie|nom|appelle|titre|marque|auteur|entreprise',
+  person: 'qui|avec qui|a qui|de qui|pour qui|chez qui',
+  at: '(?:a|au|aux|en|dans|vers|depuis|chez|pres de|visit\\w*)(?:\\s+(?:le|la|les))?',
+  tongues: 'Anglais|Espagnol|Francais|Allemand|Italien|Portugais|Chinois|Arabe|Russe|Japonais',
+  often: 'depuis|toujours|jamais|parfois|souvent|chaque|pendant|fois|heures?|minutes|jours|semaines|mois|ans',
+  kin: 'mere|pere|maman|papa|soeur|frere|amie|ami|femme|mari|epouse|fils|fille|enfants|famille|equipe|voisin|voisine|grand-mere|grand-pere|oncle|tante|cousin|cousine|patron|chef',
+})

@@ -1,0 +1,43 @@
+import { latinTables } from './latin.ts'
+
+export const ITALIAN = latinTables({
+  language: 'it',
+  stop: [
+    'a abbiamo ad agli ai al alla alle allo anche ancora avete aveva avevano avevo avuto che chi ci come con contro cosa',
+    'cui da dagli dai dal dalla dalle dallo degli dei del della delle dello di dopo dove e ed era erano ero essere fa fino',
+    'fra gia gli ha hai hanno ho i il in io la le lei li lo loro lui ma me mi mia mie miei mio molto ne negli nei nel nella',
+    'nelle nello niente no noi non nostra nostre nostri nostro o ogni per perche piu poi prima qual quale quali quando',
+    'quanta quante quanti quanto quel quella quelle quelli quello questa queste questi questo qui sara se sei sempre senza',
+    'si sia siamo siete sono sta stata stati stato stava sto su sua sue sugli sui sul sulla sulle suo suoi te ti tra tu tua',
+    'tue tuo tuoi tutti tutto un una uno vi voi vostra vostro',
+  ],
+  telling: [
+    'vive abita lavora piace piacciono ama vuole preferisce gioca beve mangia guida parla usa chiama va viene puo',
+    'deve mai oggi domani ieri mattina sera notte settimana anno giorno tempo buono nuovo nuova vecchio favore',
+    'grazie amico amica casa lavoro telefono numero strada via citta',
+  ],
+  elided: 'l|d|c|m|t|s|v|un|dell|nell|all|sull|dall|quell|quest|com|dov|cos|quand|gl',
+  months: [
+    ...['gennaio|gen', 'febbraio|feb', 'marzo', 'aprile|apr', 'maggio', 'giugno|giu', 'luglio|lug', 'agosto|ago'],
+    ...['settembre|set', 'ottobre|ott', 'novembre|nov', 'dicembre|dic'],
+  ],
+  weekdays: ['domenica', 'lunedi', 'martedi', 'mercoledi', 'giovedi', 'venerdi', 'sabato'],
+  of: 'di',
+  yesterday: 'ieri',
+  today: 'oggi|stasera|stamattina|stanotte',
+  tomorrow: 'domani',
+  next: 'prossimo|prossima',
+  time: 'fa|ann[oi]|mes[ei]|settiman[ae]|giorn[oi]|da quando|recentemente',
+  first: 'io|mio|mia|miei|mie|mi|noi|nostro|nostra|nostri|nostre|ci',
+  you: 'tu|ti|tuo|tua|tuoi|tue|voi|vostro|vostra',
+  greeting: 'ciao|salve|buongiorno|buonasera|grazie|arrivederci|complimenti|auguri',
+  when: "quando|quand'|da quando|fino a quando|a che ora|(?:in )?che (?:giorno|data|mese|anno)",
+  place: "dove|dov'|da dove|in (?:che|quale) (?:citta|paese|luogo|via)|(?:che|quale) (?:citta|paese|luogo)",
+  duration: 'quanto tempo|quante volte|ogni quanto|con che frequenza|quanto dura',
+  title: 'libr[oi]|film|canzone|gioco|serie|nome|chiama|titolo|marca|autore|azienda',
+  person: 'chi|con chi|a chi|di chi|per chi',
+  at: '(?:a|ad|in|nel|nella|da|dal|dalla|verso|vicino a|visit\\w*)(?:\\s+(?:il|la|i|le))?',
+  tongues: 'Inglese|Spagnolo|Francese|Tedesco|Italiano|Portoghese|Cinese|Arabo|Russo|Giapponese',
+  often: 'sempre|mai|ogni|durante|spesso|a volte|volte|or[ae]|minuti|giorni|settimane|mesi|anni',
+  kin: 'madre|padre|mamma|papa|sorella|fratello|amica|amico|moglie|marito|figlio|figlia|figli|famiglia|squadra|vicino|vicina|nonna|nonno|zio|zia|cugino|cugina|capo',
+})

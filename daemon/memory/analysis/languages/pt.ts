@@ -1,0 +1,42 @@
+import { latinTables } from './latin.ts'
+
+export const PORTUGUESE = latinTables({
+  language: 'pt',
+  stop: [
+    'a ainda ao aos aquela aquelas aquele aqueles aquilo as assim ate cada com como contra da das de dela delas dele deles',
+    'depois desde do dos duas e ela elas ele eles em entao entre era eram essa essas esse esses esta estamos estao estar',
+    'estas estava estavam este esteja estes esteve estou eu foi foram fui ha isso isto ja la lhe lhes mais mas me mesmo',
+    'meu meus minha minhas muito na nada nao nas nem no nos nossa nossas nosso nossos num numa o onde os ou para pela',
+    'pelas pelo pelos por porque qual quais quando quanta quantas quanto quantos que quem sao se seja sem sempre ser seu',
+    'seus sido so sobre sou sua suas tambem tao te tem tenho tinha tinham teu teus teve tu tua tuas tudo um uma umas uns',
+    'voce voces',
+  ],
+  telling: [
+    'vive mora trabalha gosta adora quer precisa prefere joga bebe come dirige fala usa chama vai vem pode deve',
+    'nunca hoje amanha ontem manha noite tarde semana ano dia tempo bom boa novo nova velho favor obrigado',
+    'obrigada sabe amigo amiga casa trabalho telefone numero rua cidade',
+  ],
+  months: [
+    ...['janeiro|jan', 'fevereiro|fev', 'marco|mar', 'abril|abr', 'maio', 'junho|jun', 'julho|jul', 'agosto|ago'],
+    ...['setembro|set', 'outubro|out', 'novembro|nov', 'dezembro|dez'],
+  ],
+  weekdays: ['domingo', 'segunda', 'terca', 'quarta', 'quinta', 'sexta', 'sabado'],
+  of: 'de',
+  yesterday: 'ontem',
+  today: 'hoje|esta (?:noite|tarde|manha)',
+  tomorrow: 'amanha',
+  next: 'proxima|proximo|na proxima',
+  time: 'atras|anos?|mes|meses|semanas?|dias?|desde|recentemente|feira',
+  first: 'eu|meu|meus|minha|minhas|me|nos|nosso|nossa|nossos|nossas',
+  you: 'tu|te|teu|tua|voce|voces|seu|sua',
+  greeting: 'ola|oi|bom dia|boa (?:tarde|noite)|adeus|tchau|obrigad[oa]|parabens',
+  when: 'quando|desde quando|ate quando|a que horas|(?:em )?que (?:dia|data|mes|ano)',
+  place: 'onde|aonde|de onde|para onde|em que (?:cidade|pais|lugar|rua)|que (?:cidade|pais|lugar)|qual (?:cidade|pais)',
+  duration: 'quanto tempo|quantas vezes|com que frequencia',
+  title: 'livros?|filmes?|musica|jogo|serie|nome|chama|titulo|marca|autor|empresa',
+  person: 'quem|com quem|para quem|de quem',
+  at: '(?:em|no|na|nos|nas|para|ao|de|do|da|perto d[eoa]|visit\\w*)(?:\\s+(?:o|a|os|as))?',
+  tongues: 'Ingles|Espanhol|Frances|Alemao|Italiano|Portugues|Chines|Arabe|Russo|Japones',
+  often: 'desde|sempre|nunca|as vezes|cada|durante|diariamente|semanalmente|vezes|horas|minutos|dias|semanas|meses',
+  kin: 'mae|pai|irma|irmao|amiga|amigo|esposa|marido|mulher|filho|filha|filhos|familia|equipe|vizinho|vizinha|avo|tio|tia|primo|prima|chefe',
+})
