@@ -138,7 +138,11 @@ export async function createDaemon(options: DaemonOptions) {
   const management = managementOf(settings)
   const verify = management ? { verify: requireOwnLife } : {}
   const pool = open('loci-daemon', settings.databaseConnectionsMax, verify)
-  const shares = sharePool(pool, { connectionsMax: settings.databaseConnectionsMax, refusal: overloaded })
+  const shares = sharePool(pool, {
+    ...{ connectionsMax: settings.databaseConnectionsMax, refusal: overloaded },
+    // As slots are: by organization, or ten services of one would hold ten shares.
+    shareOf: (instanceId) => authority.knownInstance(instanceId)?.organizationId ?? instanceId,
+  })
   // Probes, the feed and maintenance must not queue behind the requests that they watch over.
   const background = open('loci-daemon-background', 2)
   // Nothing may stand between a revocation and this replica: the beat and POST /admin/revocations share these two with

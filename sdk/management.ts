@@ -1430,6 +1430,7 @@ export type FeedResponse = {
         requests_per_second: number
         burst: number
         streams: number
+        organization_rate?: number
       }
       config: { [field: string]: unknown }
     }

@@ -31,6 +31,8 @@ export interface Instance {
     requests_per_second: number
     burst: number
     streams: number
+    /** How many times the rate of one service all of the organization have together; undefined = no bound. */
+    organization_rate?: number
   }
 }
 

@@ -203,9 +203,9 @@ export function capabilityAccess({
   function capabilityOf(arrival: Arrival, presented: Presented, instance?: Instance): Capability {
     if ('capability' in presented) return presented.capability
     if (!instance) return countFailure(arrival, () => verifyRest(presented))
-    const { requests_per_second: perSecond, burst } = instance.limits
-    const of = { instanceId: instance.id, root: presented.opened.root.jti, perSecond, burst }
-    return rates.verifying(of, () => countFailure(arrival, () => verifyRest(presented)))
+    return rates.verifying(instance, presented.opened.root.jti, () =>
+      countFailure(arrival, () => verifyRest(presented)),
+    )
   }
 
   function authenticate(arrival: Arrival): Presented {
@@ -242,7 +242,7 @@ export function capabilityAccess({
     if (!instance || instance.state === 'deleted')
       throw failures.refuse(addressOf(arrival, trustedProxies), instanceGone())
     const capability = capabilityOf(arrival, presented, instance)
-    rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, kind.effect === 'write', cost)
+    rates.take(instance, kind.effect === 'write', cost)
     uses.note(capability.root.jti)
     requireIdentity(arrival.headers, capability.root)
     requireOperations(capability, operations)
@@ -272,9 +272,8 @@ export function capabilityAccess({
       ...(secondOperation ? { secondOperation } : {}),
       ...(demand.kind.scope === 'database' ? { domains: demand.kind.domains } : {}),
       effect: demand.kind.effect,
-      shareOf: ({ instance }) => instance.id,
-      charge: ({ instance: { id, limits } }, units, isDone, own) =>
-        rates.charge(id, limits.requests_per_second, limits.burst, units, isDone, own),
+      shareOf: ({ instance }) => instance.organizationId,
+      charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],

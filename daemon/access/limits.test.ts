@@ -5,6 +5,7 @@ import { seal } from '@loci/capability/capability.ts'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createFailures } from '@loci/chassis/failures.ts'
 import { eventually, type TestAnswer } from '@loci/chassis/testing/request.ts'
+import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestInstance, testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
@@ -116,6 +117,12 @@ test('nor does a forged link behind a valid root, and beyond the rate it is not 
   assert.deepEqual(statuses, [200, 200, 200, 429], 'all three of the burst are there')
 })
 
+const PAYER = {
+  id: 'svc',
+  organizationId: 'org',
+  limits: { databases: 1, records: 1, bytes: 1, streams: 1, requests_per_second: 10, burst: 20 },
+}
+
 test('the rate refills evenly, never beyond the burst, and a replica grants its share', () => {
   let now = 1_000
   const rates = createRates(() => now)
@@ -123,7 +130,7 @@ test('the rate refills evenly, never beyond the burst, and a replica grants its 
     let count = 0
     try {
       for (;;) {
-        rates.take('svc', 10, 20, true)
+        rates.take(PAYER, true)
         count += 1
       }
     } catch (error) {
@@ -149,16 +156,69 @@ test('the rate refills evenly, never beyond the burst, and a replica grants its 
 test('the rate counts work: an admitted request is charged for the rest, and the next one waits until that is paid', () => {
   let now = 1_000
   const rates = createRates(() => now)
-  const take = (cost?: number) => rates.take('svc', 10, 20, true, cost)
+  const take = (cost?: number) => rates.take(PAYER, true, cost)
   take(50)
   assert.throws(() => take(), { code: 'RATE_LIMITED', retryAfterMs: 3_100 })
   now += 3_100
   take()
-  rates.charge('svc', 10, 20, 30, false)
-  assert.throws(() => rates.charge('svc', 10, 20, 30, false), { code: 'RATE_LIMITED' }, 'a second large body at once')
-  rates.charge('svc', 10, 20, 5, true)
+  rates.charge(PAYER, 30, false)
+  assert.throws(() => rates.charge(PAYER, 30, false), { code: 'RATE_LIMITED' }, 'a second large body at once')
+  rates.charge(PAYER, 5, true)
   now += 10_000
   take()
+})
+
+// Mutants: organizationMsOf() that answers undefined; the organization's bucket with the interval of one instance.
+test('the services of an organization have a bucket together, as many times the rate of one as the plan says', () => {
+  let now = 1_000
+  const rates = createRates(() => now)
+  const serviceOf = (organizationId: string, id: string, perSecond: number) => {
+    const limits = { ...PAYER.limits, requests_per_second: perSecond, burst: 2 * perSecond, organization_rate: 2 }
+    return { id, organizationId, limits }
+  }
+  const takenBy = (payer: ReturnType<typeof serviceOf>) => {
+    for (let count = 0; ; count += 1)
+      try {
+        rates.take(payer, true)
+      } catch (error) {
+        return [count, /services of the organization/.test(String(error))] as const
+      }
+  }
+  const services = ['a', 'b', 'c'].map((id) => serviceOf('org', id, 10))
+  assert.deepEqual(services.map(takenBy), [
+    [20, false],
+    [20, false],
+    [0, true],
+  ])
+  assert.deepEqual(takenBy(serviceOf('other', 'd', 10)), [20, false], 'another organization is not concerned')
+  now += 1_000
+  assert.deepEqual(services.map(takenBy), [
+    [10, false],
+    [10, false],
+    [0, true],
+  ])
+  now += 3_600_000
+  // In time: what fills the burst of a plan takes as much of the bucket as that of any other plan.
+  assert.deepEqual([serviceOf('org', 'a', 10), serviceOf('org', 'e', 100)].map(takenBy), [
+    [20, false],
+    [200, false],
+  ])
+  rates.charge(serviceOf('org', 'a', 10), 100, true)
+  assert.ok(rates.isInDebt(serviceOf('org', 'f', 10)), 'due work of another service of theirs waits as well')
+  assert.ok(!rates.isInDebt(serviceOf('other', 'g', 10)))
+})
+
+// Mutant: organizationMsOf() that answers undefined.
+test('ten services of one organization do not have ten times its plan', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const org = newId('org')
+  const limits = { ...LIMITS, organization_rate: 2 }
+  const served: number[] = []
+  for (let services = 0; services < 4; services += 1)
+    served.push(await left(await authority.addInstance({ org, limits })))
+  assert.deepEqual(served, [40, 40, 0, 0])
+  assert.equal(await left(await authority.addInstance({ limits })), 40)
 })
 
 /** So slow a rate that nothing is refilled while a test counts what is left of the burst. */

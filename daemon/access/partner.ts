@@ -50,9 +50,8 @@ export function partnerAccess({
     operation: route,
     effect: PARTNER_ROUTES[route].effect,
     schemes: [['partner']],
-    shareOf: ({ instance }) => instance.id,
-    charge: ({ instance: { id, limits } }, units, isDone, own) =>
-      rates.charge(id, limits.requests_per_second, limits.burst, units, isDone, own),
+    shareOf: ({ instance }) => instance.organizationId,
+    charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',
@@ -83,9 +82,9 @@ export function partnerAccess({
         known.drop(sent)
         throw failures.refuse(addressOf(arrival, trustedProxies), unauthenticated(arrival))
       }
-      known.keep(sent, instance.id)
+      known.keep(sent, instance.organizationId)
       uses.note(credential.id)
-      rates.take(instance.id, instance.limits.requests_per_second, instance.limits.burst, kind.effect === 'write')
+      rates.take(instance, kind.effect === 'write')
       requireIdentity(arrival.headers, {
         org: credential.organizationId,
         ten: credential.tenantId,

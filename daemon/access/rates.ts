@@ -4,9 +4,13 @@
 // turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
 // one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant
 // their share of the rate (feed/usage/usage.ts).
+//
+// All services of an organization have a bucket together, as many times the rate of one as the plan says: ten services
+// were ten times the plan. It counts in time, so that services of different plans can share it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
+import type { Instance } from './authority.ts'
 
 export interface InstanceCounts {
   requests: number
@@ -14,32 +18,32 @@ export interface InstanceCounts {
   perSecond: number
 }
 
+/** Whose rate it is. */
+export type Payer = Pick<Instance, 'id' | 'organizationId' | 'limits'>
+
 export interface Rates {
   /** Throws 429 RATE_LIMITED with the time after which the next request fits. */
-  take(instanceId: string, perSecond: number, burst: number, isWrite: boolean, cost?: number): void
+  take(payer: Payer, isWrite: boolean, cost?: number): void
   /**
    * Runs `verify`, the costly part of a credential of which only the root is verified, while the instance has room and
    * chains of this root have not failed as often as the plan's rate. Takes nothing from the instance: anyone who has a
    * root, even a revoked one, can append any links to it.
    */
-  verifying<Value>(
-    of: { instanceId: string; root: string; perSecond: number; burst: number },
-    verify: () => Value,
-  ): Value
+  verifying<Value>(payer: Payer, root: string, verify: () => Value): Value
   /**
    * What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. `own`:
    * what this request was charged before, which is no reason to refuse it.
    */
-  charge(instanceId: string, perSecond: number, burst: number, units: number, isDone: boolean, own?: number): void
-  /** Whether it has begun more than its burst and its rate pay for. */
-  isInDebt(instanceId: string, perSecond: number, burst: number): boolean
+  charge(payer: Payer, units: number, isDone: boolean, own?: number): void
+  /** Whether it, or its organization, has begun more than burst and rate pay for. */
+  isInDebt(payer: Payer): boolean
   /** Requests of each instance at this replica since the last call, refused ones included. */
   drainCounts(): Map<string, InstanceCounts>
   /** The part of an instance's rate that this replica may grant, 0..1; absent = all. */
   setShares(shares: Map<string, number>): void
 }
 
-/** Instances, and roots whose chains failed recently. */
+/** Instances, organizations, and roots whose chains failed recently. */
 const BUCKETS_MAX = 100_000
 
 export function createRates(now: () => number = () => performance.now()): Rates {
@@ -57,27 +61,55 @@ export function createRates(now: () => number = () => performance.now()): Rates 
     }
   }
 
-  const intervalMsOf = (instanceId: string, perSecond: number) => 1_000 / (perSecond * (shares.get(instanceId) ?? 1))
+  /** Milliseconds that 1 takes of the instance's bucket. */
+  const intervalMsOf = ({ id, limits }: Payer) => 1_000 / (limits.requests_per_second * (shares.get(id) ?? 1))
+  /** And of its organization's. Undefined where the plan has no bound: then there is no such bucket. */
+  const organizationMsOf = (payer: Payer) => {
+    const times = payer.limits.organization_rate
+    return times === undefined ? undefined : intervalMsOf(payer) / times
+  }
+  const dueOf = (bucket: string) => arrivals.find(bucket) ?? 0
 
-  /** When the next request of the bucket is due; throws when that is more than the burst ahead. */
-  function requireRoom(bucket: string, intervalMs: number, burst: number): number {
+  /** When the next request of the bucket is due; throws when that is more than `burstMs` ahead. */
+  function requireRoom(bucket: string, burstMs: number, whose: Whose = 'instance'): number {
     const at = now()
-    const due = Math.max(arrivals.find(bucket) ?? 0, at)
-    const overMs = due - at - (burst - 1) * intervalMs
-    if (overMs > 0) throw limited(overMs)
+    const due = Math.max(dueOf(bucket), at)
+    if (due - at > burstMs) throw limited(due - at - burstMs, whose)
     return due
   }
 
+  /**
+   * Room for so many. A burst lasts as long in both buckets: that of the organization is as many times larger as its
+   * rate is.
+   */
+  function requireRoomOf(payer: Payer, units: number): void {
+    const intervalMs = intervalMsOf(payer)
+    const burstMs = payer.limits.burst * intervalMs
+    requireRoom(payer.id, burstMs - units * intervalMs)
+    const organizationMs = organizationMsOf(payer)
+    if (organizationMs !== undefined)
+      requireRoom(payer.organizationId, burstMs - units * organizationMs, 'organization')
+  }
+
+  function add(payer: Payer, units: number): void {
+    const at = now()
+    arrivals.keep(payer.id, Math.max(dueOf(payer.id), at) + units * intervalMsOf(payer))
+    const organizationMs = organizationMsOf(payer)
+    if (organizationMs === undefined) return
+    arrivals.keep(payer.organizationId, Math.max(dueOf(payer.organizationId), at) + units * organizationMs)
+  }
+
   return {
-    take(instanceId, perSecond, burst, isWrite, cost = 1) {
-      count(instanceId, perSecond, isWrite)
-      const intervalMs = intervalMsOf(instanceId, perSecond)
-      arrivals.keep(instanceId, requireRoom(instanceId, intervalMs, burst) + cost * intervalMs)
+    take(payer, isWrite, cost = 1) {
+      count(payer.id, payer.limits.requests_per_second, isWrite)
+      requireRoomOf(payer, 1)
+      add(payer, cost)
     },
-    verifying({ instanceId, root, perSecond, burst }, verify) {
-      const failing = `${instanceId} ${root}`
-      const due = requireRoom(failing, 1_000 / perSecond, burst)
-      requireRoom(instanceId, intervalMsOf(instanceId, perSecond), burst)
+    verifying(payer, root, verify) {
+      const { requests_per_second: perSecond, burst } = payer.limits
+      const failing = `${payer.id} ${root}`
+      const due = requireRoom(failing, ((burst - 1) * 1_000) / perSecond)
+      requireRoomOf(payer, 1)
       try {
         return verify()
       } catch (error) {
@@ -85,17 +117,15 @@ export function createRates(now: () => number = () => performance.now()): Rates 
         throw error
       }
     },
-    charge(instanceId, perSecond, burst, units, isDone, own = 0) {
-      const intervalMs = intervalMsOf(instanceId, perSecond)
-      const at = now()
-      const due = Math.max(arrivals.find(instanceId) ?? 0, at)
+    charge(payer, units, isDone, own = 0) {
       // Of many large bodies at once the first is accepted; the next ones find its debt.
-      const overMs = due - at - (burst + own) * intervalMs
-      if (!isDone && overMs > 0) throw limited(overMs)
-      arrivals.keep(instanceId, due + units * intervalMs)
+      if (!isDone) requireRoomOf(payer, -own)
+      if (units > 0) add(payer, units)
     },
-    isInDebt(instanceId, perSecond, burst) {
-      return (arrivals.find(instanceId) ?? 0) - now() > burst * intervalMsOf(instanceId, perSecond)
+    isInDebt(payer) {
+      const untilMs = now() + payer.limits.burst * intervalMsOf(payer)
+      if (dueOf(payer.id) > untilMs) return true
+      return organizationMsOf(payer) !== undefined && dueOf(payer.organizationId) > untilMs
     },
     drainCounts() {
       const seen = counts
@@ -108,10 +138,17 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   }
 }
 
-function limited(ms: number): ApiError {
+type Whose = 'instance' | 'organization'
+
+const WHOSE: Readonly<Record<Whose, string>> = {
+  instance: 'The instance has used up the work per second of its plan.',
+  organization: 'The services of the organization together have used up the work per second of their plan.',
+}
+
+function limited(ms: number, whose: Whose): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    'The instance has used up the work per second of its plan. A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer or, of a recall, a cycle or advice, read for it, per 16 KiB of records that are stored, per 4 KiB that a cycle takes in and per 32 KiB of the index that an erasure writes anew; a consistency call costs 50.',
+    `${WHOSE[whose]} A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer or, of a recall, a cycle or advice, read for it, per 16 KiB of records that are stored, per 4 KiB that a cycle takes in and per 32 KiB of the index that an erasure writes anew; a consistency call costs 50.`,
     { retryAfterMs: Math.ceil(ms) },
   )
 }

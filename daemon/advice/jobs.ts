@@ -23,8 +23,7 @@ export function savingAdvice({ states, pool, rates, findInstance }: SaveOptions)
       const { rows, bytes } = readBy(work)
       const units = unitsOf(rows, bytes)
       const instance = await findInstance(due.instanceId)
-      const { requests_per_second: perSecond = 0, burst = 0 } = instance?.limits ?? {}
-      if (instance) rates.charge(instance.id, perSecond, burst, units, true)
+      if (instance) rates.charge(instance, units, true)
     }
   }
 }

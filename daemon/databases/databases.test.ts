@@ -245,6 +245,37 @@ async function cellWithoutDaemon() {
   }
 }
 
+// Mutants: claimDue() ordered by `at` alone; its answer as PostgreSQL returned it.
+test('due work is claimed from one organization after the other, so that the many of one make no other late', async () => {
+  await using cell = await cellWithoutDaemon()
+  const add = (svc: string, org: string, databases: number, minutes: number) =>
+    cell.sql(
+      `with added as (insert into loci.instances (id, organization_id, tenant_id, service_type, plan, state, generation, limits, config, change_seq)
+          values ($1, $2, 'ten', 'memory', 'pro', 'active', 1, '{}', '{}', 1))
+        insert into loci.due select $1, 'db-' || n, 'cycle', now() - make_interval(mins => $4, secs => -n / 1000.0) from generate_series(1, $3) n`,
+      [svc, org, databases, minutes],
+    )
+  await add('svc-1', 'many', 60, 60)
+  await add('svc-2', 'many', 30, 50)
+  await add('svc-3', 'few', 2, 1)
+  await add('svc-4', 'one', 1, 2)
+  const claimed: string[] = []
+  for (let times = 0; times < 2; times += 1)
+    claimed.push(
+      ...(await claimDue(cell.app, 'cycle', 4)).map(({ instanceId, database }) => `${instanceId} ${database}`),
+    )
+  const turns = [claimed.slice(0, 3), claimed.slice(3, 4), claimed.slice(4, 6), claimed.slice(6)]
+  assert.deepEqual(
+    turns.map((turn) => turn.toSorted()),
+    [
+      ['svc-1 db-1', 'svc-3 db-1', 'svc-4 db-1'],
+      ['svc-1 db-2'],
+      ['svc-1 db-3', 'svc-3 db-2'],
+      ['svc-1 db-4', 'svc-1 db-5'],
+    ],
+  )
+})
+
 // Mutants: claimDue without `skip locked`, or without moving the row.
 test('due work is claimed once, comes back when its worker dies, and one failure does not stop the rest', async () => {
   await using cell = await cellWithoutDaemon()

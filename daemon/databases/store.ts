@@ -81,21 +81,35 @@ export async function listDueKinds(sql: Sql, kinds: string[]): Promise<string[]>
   return rows.map(({ kind }) => kind)
 }
 
-/** Claims what is due, the oldest first; concurrent workers skip each other's rows. Outside of any transaction. */
+/** Of how many due rows the next are chosen: beyond it the oldest alone counts, whoever has them. */
+const DUE_LOOKED_AT = 2_000
+
+/**
+ * Claims what is due, one of each organization in turn, each one's oldest first: 81 scheduled databases of one customer
+ * make nobody else's cycle late. Concurrent workers skip each other's rows. Outside of any transaction.
+ */
 export async function claimDue(sql: Sql, kind: string, limit: number): Promise<Due[]> {
-  const { rows } = await sql.query<Due>({
+  const { rows } = await sql.query<Due & { turn: number }>({
     name: 'due_claim',
-    // now(), not clock_timestamp(), which is never a condition on an index. An array: a subquery in `from` may be run
-    // more than once by the planner's choice, and would then claim more than its limit.
-    text: `update loci.due d set at = now() + interval '5 seconds', first_at = case $1 when 'cycle' then coalesce(d.first_at, d.at) end
-      where d.ctid = any (array(
-        select ctid from loci.due where kind = $1 and at <= now() order by at limit $2 for update skip locked))
-      returning d.instance_id as "instanceId", d.database`,
+    // now(), not clock_timestamp(), which is never a condition on an index. Materialized: a subquery in `from` may be
+    // run more than once by the planner's choice, and would then claim more than its limit.
+    text: `with claimed as materialized (
+        select d.ctid as place, ranked.turn from (
+          select found.ctid, found.at, row_number() over (partition by i.organization_id order by found.at) as turn
+          from (select ctid, instance_id, at from loci.due where kind = $1 and at <= now() order by at limit ${DUE_LOOKED_AT}) found
+          left join loci.instances i on i.id = found.instance_id
+        ) ranked join loci.due d on d.ctid = ranked.ctid
+        order by ranked.turn, ranked.at limit $2 for update of d skip locked)
+      update loci.due d set at = now() + interval '5 seconds', first_at = case $1 when 'cycle' then coalesce(d.first_at, d.at) end
+      from claimed where d.ctid = claimed.place
+      returning d.instance_id as "instanceId", d.database, claimed.turn`,
     values: [kind, limit],
     // Nobody knows which: in a transaction, which may hold other locks, it fails.
     locks: () => [LOCKS.lock('due row', 'of any database')],
   })
   return rows
+    .toSorted((one, other) => one.turn - other.turn)
+    .map(({ instanceId, database }) => ({ instanceId, database }))
 }
 
 /** From now on, so many milliseconds; a row that is gone stays gone. */

@@ -127,7 +127,7 @@ export function sharedSettings(own: { listen: string; concurrencyMax: string }) 
     }),
     concurrencyMax: setting({
       env: 'LOCI_CONCURRENCY_MAX',
-      doc: 'Requests processed at once; one instance or organization gets at most a quarter of them.',
+      doc: 'Requests processed at once; one organization gets at most a quarter of them.',
       fallback: own.concurrencyMax,
       parse: integer(1, 10_000),
     }),

@@ -14,6 +14,8 @@ const instanceLimits = z.object({
   requests_per_second: z.int(),
   burst: z.int(),
   streams: z.int(),
+  // Absent = without a bound.
+  organization_rate: z.int().optional(),
 })
 export type InstanceLimits = z.infer<typeof instanceLimits>
 

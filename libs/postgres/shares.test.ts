@@ -40,6 +40,19 @@ test('a caller has its share of the connections, the next call waits for one of 
   await pool.close()
 })
 
+// Mutant: of() and inTurn() that leave shareOf() out.
+test('callers of one share have it together', async () => {
+  await using database = await testDatabase({ schema })
+  const pool = openPool({ url: database.adminUrl, applicationName: 'test', connectionsMax: 3, onError: () => {} })
+  const shareOf = (caller: string) => caller.slice(0, 1)
+  const shares = sharePool(pool, { connectionsMax: 3, each: 1, waitMs: 20, refusal, shareOf })
+  await shares.inTurn('a1', async () => {
+    await assert.rejects(shares.of('a2').query({ text: 'select 1' }), { message: 'as many as it may' })
+    await shares.of('b1').query({ text: 'select 1' })
+  })
+  await pool.close()
+})
+
 test('a connection that cannot be had gives its place back', async () => {
   const pool = openPool({
     url: 'postgres://nobody@127.0.0.1:1/none',

@@ -36,7 +36,15 @@ export function sharePool(
     refusal,
     each = Math.max(EACH_MIN, Math.floor(connectionsMax / SHARE)),
     waitMs = WAIT_MS,
-  }: { connectionsMax: number; refusal(): Error; each?: number; waitMs?: number },
+    shareOf = (caller) => caller,
+  }: {
+    connectionsMax: number
+    refusal(): Error
+    each?: number
+    waitMs?: number
+    /** Whose share it is: several callers may have one together. */
+    shareOf?(caller: string): string
+  },
 ): PoolShares {
   const shares = new Map<string, Share>()
 
@@ -98,21 +106,25 @@ export function sharePool(
 
   return {
     async inTurn(caller, work) {
-      await enter(caller)
+      const share = shareOf(caller)
+      await enter(share)
       try {
         return await work()
       } finally {
-        setImmediate(leave, caller)
+        setImmediate(leave, share)
       }
     },
-    of: (caller) => ({
-      ...pool,
-      client: () => clientOf(caller),
-      query: <Row extends object>(statement: Statement) =>
-        once<Row>(caller, statement).catch(async (error) => {
-          if (await pool.hasMended(error)) return once<Row>(caller, statement)
-          throw error
-        }),
-    }),
+    of(caller) {
+      const share = shareOf(caller)
+      return {
+        ...pool,
+        client: () => clientOf(share),
+        query: <Row extends object>(statement: Statement) =>
+          once<Row>(share, statement).catch(async (error) => {
+            if (await pool.hasMended(error)) return once<Row>(share, statement)
+            throw error
+          }),
+      }
+    },
   }
 }

@@ -272,12 +272,12 @@ const plantCounting = () =>
   plantMutant([
     {
       file: 'daemon/access/rates.ts',
-      from: 'requireRoom(instanceId, intervalMs, burst) + cost * intervalMs',
-      to: 'requireRoom(instanceId, intervalMs, burst) + intervalMs',
+      from: 'add(payer, cost)',
+      to: 'add(payer, 1)',
     },
     {
       file: 'daemon/access/rates.ts',
-      from: 'arrivals.keep(instanceId, due + units * intervalMs)',
+      from: 'if (units > 0) add(payer, units)',
       to: '',
     },
   ])

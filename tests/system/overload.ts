@@ -304,7 +304,7 @@ async function withoutRates(
   await using mutant = await plantMutant([
     {
       file: 'daemon/access/rates.ts',
-      from: 'if (overMs > 0) throw limited(overMs)',
+      from: 'if (due - at > burstMs) throw limited(due - at - burstMs, whose)',
       to: '',
     },
   ])

@@ -41,8 +41,7 @@ export function dueCycles({ cycles, isEnabled, findInstance, requireServed, rate
     requireServed(instance, 'write')
     const { isFresh, isPressed, number } = await checkDue(sql, due)
     if (!isFresh || number === null) return
-    const { requests_per_second: perSecond, burst } = instance.limits
-    if (rates.isInDebt(instance.id, perSecond, burst)) return
+    if (rates.isInDebt(instance)) return
     if (performance.now() - (refused.find(instance.id) ?? Number.NEGATIVE_INFINITY) < REFUSED_MS) return
     await quota.requireRoom(instance, { records: 0, bytes: 0 }, sql)
     const trigger = isPressed ? ('pressure' as const) : ('schedule' as const)
@@ -59,7 +58,7 @@ export function dueCycles({ cycles, isEnabled, findInstance, requireServed, rate
       if (error instanceof ApiError && error.code === 'QUOTA_EXCEEDED') refused.keep(instance.id, performance.now())
       throw error
     } finally {
-      rates.charge(instance.id, perSecond, burst, 1 + unitsOf(read.rows, read.bytes), true)
+      rates.charge(instance, 1 + unitsOf(read.rows, read.bytes), true)
     }
   }
 }

@@ -22,8 +22,10 @@ test('counts are kept once, also when the connection breaks after the commit', a
   const rates = createRates()
   const usage = createUsage(breaking, 'replica', rates)
   const svc = newId('svc')
+  const limits = { databases: 1, records: 1, bytes: 1, streams: 1, requests_per_second: 1_000, burst: 1_000 }
+  const payer = { id: svc, organizationId: newId('org'), limits }
   const take = (times: number) => {
-    for (let n = 0; n < times; n += 1) rates.take(svc, 1_000, 1_000, true)
+    for (let n = 0; n < times; n += 1) rates.take(payer, true)
   }
 
   take(3)
