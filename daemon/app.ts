@@ -76,6 +76,7 @@ import { createEncoder } from './memory/encoder/encoder.ts'
 import { encoderCheck } from './memory/encoder/health.ts'
 import { eraseRoutes } from './memory/erase-routes.ts'
 import { createRecallIndex } from './memory/index/recall-index.ts'
+import { MEANING_DIGEST } from './memory/meaning/digest.ts'
 import { createParts } from './memory/parts/parts.ts'
 import { recallRoutes } from './memory/recall-routes.ts'
 import { replayingErasures } from './memory/replay/replay.ts'
@@ -219,6 +220,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...conductorRoutes({
       systemRead: access.capability('system:read', { knownSuffices: true }),
       version,
+      meaning: MEANING_DIGEST,
       routes: () => routes,
     }),
     ...subserviceRoutes({ admin, pool: background, switches, state: states.of }),

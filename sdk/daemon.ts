@@ -520,7 +520,7 @@ export type DaemonOperations = {
       200: ProjectionResults
     }
   }
-  /** Version and uptime of the daemon. */
+  /** Version and uptime of the daemon, and which tables recall uses. */
   'GET /v1/system/info': {
     given: {}
     answers: {
@@ -1748,6 +1748,7 @@ export type SystemInfo = {
   uptime: number
   build: 'release'
   product: 'loci'
+  meaning: string
 }
 
 export type ToolRankRequest = {

@@ -15,11 +15,11 @@ test('until the cell knows capabilities, system info and the conductor refuse ev
   }
 })
 
-test('an admitted caller gets version and uptime, and every path of the router, sorted and once', async () => {
+test('an admitted caller gets version, uptime and the digest of recall tables, and every path of the router, sorted and once', async () => {
   await using daemon = await testDaemon()
   const { routes } = daemon.daemon
   await using server = await testHttpServer(
-    conductorRoutes({ systemRead: open, version: '1.2.3', routes: () => routes }),
+    conductorRoutes({ systemRead: open, version: '1.2.3', meaning: 'abc', routes: () => routes }),
   )
 
   const info = (await server.ask('GET /v1/system/info')).json<{ uptime: number }>()
@@ -28,7 +28,8 @@ test('an admitted caller gets version and uptime, and every path of the router, 
     total: number
   }>()
 
-  assert.deepEqual({ ...info, uptime: 0 }, { version: '1.2.3', uptime: 0, build: 'release', product: 'loci' })
+  const build = { version: '1.2.3', uptime: 0, build: 'release', product: 'loci', meaning: 'abc' }
+  assert.deepEqual({ ...info, uptime: 0 }, build)
   assert.ok(info.uptime >= 0)
   assert.deepEqual(endpoints, [...new Set(routes.map(({ spec }) => spec.path))].sort())
   assert.equal(total, endpoints.length)

@@ -4,11 +4,13 @@ import { conductorEndpoints, systemInfo } from '@loci/contract/health.ts'
 interface ConductorOptions {
   systemRead: Access<unknown>
   version: string
+  /** Digest of recall's tables. */
+  meaning: string
   /** Every registered route, this one included. A function, because not all are known yet when this one is made. */
   routes(): Route[]
 }
 
-export function conductorRoutes({ systemRead, version, routes }: ConductorOptions): Route[] {
+export function conductorRoutes({ systemRead, version, meaning, routes }: ConductorOptions): Route[] {
   const startedAt = performance.now()
   return [
     route(
@@ -17,10 +19,13 @@ export function conductorRoutes({ systemRead, version, routes }: ConductorOption
         path: '/v1/system/info',
         access: systemRead,
         tag: 'system',
-        summary: 'Version and uptime of the daemon.',
+        summary: 'Version and uptime of the daemon, and which tables recall uses.',
         answers: { 200: systemInfo },
       },
-      () => ({ version, uptime: Math.round(performance.now() - startedAt) / 1000, build: 'release', product: 'loci' }),
+      () => {
+        const uptime = Math.round(performance.now() - startedAt) / 1000
+        return { version, uptime, build: 'release', product: 'loci', meaning }
+      },
     ),
     route(
       {

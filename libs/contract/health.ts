@@ -64,7 +64,12 @@ export const managementLifecycleStatus = z
   .meta({ id: 'ManagementLifecycleStatus' })
 
 export const systemInfo = z
-  .object({ version: z.string(), uptime: z.number(), build: z.literal('release'), product: z.literal('loci') })
+  .object({
+    ...{ version: z.string(), uptime: z.number(), build: z.literal('release'), product: z.literal('loci') },
+    meaning: z
+      .string()
+      .meta({ description: 'SHA-256 of the tables of words that recall uses: other tables, other answers.' }),
+  })
   .meta({ id: 'SystemInfo' })
 
 export const conductorEndpoints = z

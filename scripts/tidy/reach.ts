@@ -11,6 +11,7 @@ const ENTRIES: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /^tests\/system\/[^/]+\.ts$/, why: 'tests/system.ts starts the one it is asked for by name' },
   { pattern: /^bench\/[^/]+\.ts$/, why: 'bench/bench.ts starts the one it is asked for by name' },
   { pattern: /^eval\/[^/]+\.ts$/, why: 'eval/eval.ts starts the one it is asked for by name' },
+  { pattern: /^scripts\/meaning\.ts$/, why: 'started by hand when the analyser changed; docs/meaning.md' },
   { pattern: /^deploy\/otel\/otel\.ts$/, why: 'operators preload it with node --import' },
   { pattern: /^(?:daemon|management)\/program\.ts$/, why: 'start.cjs beside it loads it' },
   { pattern: /\.d\.ts$/, why: 'declarations are read by the compiler' },
@@ -36,6 +37,8 @@ interface Planned {
 
 /** Product code that nothing uses yet. An entry goes when its feature comes; one that has come is reported. */
 const PLANNED: readonly Planned[] = [
+  { pattern: /^daemon\/memory\/meaning\/kinds\.ts$/, names: ['kindsOf'], why: 'recall in other words' },
+  { pattern: /^daemon\/memory\/meaning\/thesaurus\.ts$/, names: ['akinOf'], why: 'recall in other words' },
   { pattern: /^libs\/chassis\/body-stream\.ts$/, names: ['streamedBody'], why: 'projections, import and export' },
 ]
 
