@@ -129,7 +129,7 @@ function leakIn(kind: Kind, { status, text, headers }: TestAnswer): string | und
 }
 
 const anyone: Access<unknown> = { ...open, authorize: () => ({ name: 'anyone' }) }
-const info = { version: '1', uptime: 1, build: 'release', product: 'loci' }
+const info = { version: '1', uptime: 1, build: 'release', product: 'loci', meaning: '' }
 
 /** The daemon's routes with one of them changed, on a server of their own: what a mistake in app.ts would make. */
 async function problemsWith(routes: Route[], matrix = MATRIX): Promise<string[]> {
