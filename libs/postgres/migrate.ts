@@ -3,7 +3,7 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { sqlState } from './errors.ts'
 import { explainDatabaseError, wrongDatabase, wrongOwner } from './first-contact.ts'
 import { type Migration, readMigrations, type Schema } from './migrations.ts'
-import type { Client, Sql } from './pool.ts'
+import type { Client, Pool, Sql } from './pool.ts'
 import { openPool } from './pool.ts'
 import type { DatabaseProgram } from './roles.ts'
 
@@ -19,6 +19,8 @@ export interface MigrateOptions {
 
 const LOCK_WAIT_MS_MAX = 60_000
 const DDL_TRIES_MAX = 8
+/** A few looks in the second that the DDL waits. */
+const WATCH_MS = 200
 
 /** Brings a database up to the newest file. Forward only: there is no way back but a new migration. */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; version: number }> {
@@ -28,7 +30,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     url: options.ownerUrl,
     ...(options.ca !== undefined && { ca: options.ca }),
     applicationName: 'loci-migrate',
-    connectionsMax: 1,
+    // One session migrates, the other one looks whom it waits for.
+    connectionsMax: 2,
     connectMs: 5_000,
     statementMs: 0,
     onError: (error) => log(`the connection broke: ${error.message}`),
@@ -43,7 +46,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       if (wrong) throw new Error(wrong)
       await takeLock(client, log)
       await prepareDatabase(client)
-      return await applyPending(client, migrations, log)
+      return await applyPending({ client, pool, log }, migrations)
     } finally {
       // Ending the session also gives up the lock, whatever state we are in.
       client.release(new Error('done'))
@@ -163,7 +166,13 @@ async function prepareDatabase(client: Client): Promise<void> {
   })
 }
 
-async function applyPending(client: Client, migrations: Migration[], log: (line: string) => void) {
+interface Session {
+  client: Client
+  pool: Pool
+  log(line: string): void
+}
+
+async function applyPending({ client, pool, log }: Session, migrations: Migration[]) {
   const recorded = await listRecorded(client)
   for (const [index, record] of recorded.entries()) {
     if (record.version !== index + 1) {
@@ -185,7 +194,7 @@ async function applyPending(client: Client, migrations: Migration[], log: (line:
   const applied: string[] = []
   for (const migration of migrations.slice(recorded.length)) {
     const startedAt = Date.now()
-    await apply(client, migration, log)
+    await apply({ client, pool, log }, migration)
     applied.push(label(migration))
     log(`applied ${label(migration)} in ${Date.now() - startedAt} ms`)
   }
@@ -194,27 +203,69 @@ async function applyPending(client: Client, migrations: Migration[], log: (line:
 
 // The DDL waits at most a second for its locks, because everyone who wants the table queues up behind it. Giving up
 // and coming back lets them through.
-async function apply(client: Client, migration: Migration, log: (line: string) => void): Promise<void> {
+async function apply({ client, pool, log }: Session, migration: Migration): Promise<void> {
   for (let tries = 1; ; tries += 1) {
+    const watch = await watchWaits(client, pool, (waits) => log(`${label(migration)} waits for ${waits}`))
     try {
       const isBare = /^-- no transaction\r?$/m.test(migration.text)
       if (isBare) await applyBare(client, migration)
       await applyInTransaction(client, migration, isBare ? '' : migration.text)
       return
     } catch (error) {
-      if (sqlState(error) !== '55P03' || tries >= DDL_TRIES_MAX) {
+      const isLocked = sqlState(error) === '55P03'
+      const waits = isLocked ? `; it waited for ${watch.last()}` : ''
+      if (!isLocked || tries >= DDL_TRIES_MAX) {
         throw new Error(
-          `migration ${label(migration)} failed: ${(error as Error).message}; nothing of it is recorded`,
-          {
-            cause: error,
-          },
+          `migration ${label(migration)} failed: ${(error as Error).message}${waits}; nothing of it is recorded`,
+          { cause: error },
         )
       }
-      log(`${label(migration)}: a table was locked for a second, trying again`)
-      await sleep(tries * (200 + 200 * Math.random()))
+      log(`${label(migration)}: a table was locked for too long, trying again (${tries} of ${DDL_TRIES_MAX})${waits}`)
+    } finally {
+      await watch.stop()
     }
+    await sleep(tries * (200 + 200 * Math.random()))
   }
 }
+
+/** Tells once of each thing that the session of `client` waits for, and of whom. */
+async function watchWaits(client: Client, pool: Pool, tell: (waits: string) => void) {
+  const own = await client.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' })
+  const stopping = new AbortController()
+  const told = new Set<string>()
+  let last = 'a lock'
+  const look = async () => {
+    const { rows } = await pool.query<{ waits: string }>({ text: WAITS, values: [own.rows[0]?.pid] })
+    if (!rows[0]) return
+    last = rows[0].waits
+    if (!told.has(last)) tell(last)
+    told.add(last)
+  }
+  const watching = (async () => {
+    // Beside the migration, and no condition of it: without a second connection it goes on unwatched.
+    for (let isUp = true; isUp && !stopping.signal.aborted; ) {
+      await sleep(WATCH_MS, undefined, { signal: stopping.signal }).catch(() => {})
+      if (!stopping.signal.aborted)
+        isUp = await look().then(
+          () => true,
+          () => false,
+        )
+    }
+  })()
+  return {
+    last: () => last,
+    async stop() {
+      stopping.abort()
+      await watching
+    },
+  }
+}
+
+/** What a session waits for, and who stands before it. A transaction: `create index concurrently` awaits older ones. */
+const WAITS = `select coalesce(l.relation::regclass::text, 'a transaction') || ' (' || coalesce(string_agg(
+      format('process %s, role %s, %s', a.pid, a.usename, a.application_name), '; ' order by a.pid), 'just ending') || ')' as waits
+    from pg_locks l left join pg_stat_activity a on a.pid = any (pg_blocking_pids($1))
+    where l.pid = $1 and not l.granted group by l.relation`
 
 async function applyInTransaction(client: Client, migration: Migration, text: string): Promise<void> {
   try {
