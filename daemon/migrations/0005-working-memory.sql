@@ -59,7 +59,8 @@ $$;
 create table loci.configs (
   instance_id text not null,
   database text not null,
-  kind text not null check (kind in ('working-memory', 'cognitive')),
+  -- A policy of advice is kept as a configuration is: what was PUT, with a version and a digest.
+  kind text not null check (kind in ('working-memory', 'cognitive') or kind like 'policy/%'),
   version bigint not null,
   sent text not null,
   digest bytea not null,

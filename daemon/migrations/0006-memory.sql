@@ -47,6 +47,10 @@ create table loci.records (
   expires_at timestamptz,
   -- Over every other column (loci.record_digest).
   digest bytea not null,
+  -- When, beyond the moment that a record is about: what its slot has learned, written when it leaves, as JSON.
+  presented text,
+  -- Of the body, to be found by.
+  due_at timestamptz,
   primary key (instance_id, database, seq)
 );
 -- The id first: with the same columns in front as the primary key, a plan that is made while the table is small may
@@ -58,6 +62,14 @@ create index records_current_key on loci.records (instance_id, database, key) wh
 create index records_changed on loci.records (instance_id, database, changed_seq) where changed_seq <> seq;
 create index records_closed on loci.records (instance_id, database, valid_to) where valid_to is not null;
 create index records_expiring on loci.records (instance_id, database, expires_at) where expires_at is not null;
+create index records_due on loci.records (instance_id, database, due_at) where due_at is not null and valid_to is null;
+-- Equal content heard again is the same record. `value_mac is not null` always holds, and only a lookup by value
+-- implies it: without it a plan that is made while the table is empty takes this index for a lookup by key, and reads
+-- all of it.
+create index records_by_value on loci.records (value_mac, instance_id, database) where valid_to is null and value_mac is not null;
+-- For erasure, which takes all that say the same. Apart from those that hold: of a fact that goes to and fro there are
+-- thousands, and every cycle looks for the one that holds.
+create index records_closed_by_value on loci.records (value_mac, instance_id, database) where valid_to is not null;
 
 -- The number of each context that was named, its next position and how many records it has: it goes with the last one.
 -- The name stands as an HMAC: it is content.

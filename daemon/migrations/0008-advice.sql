@@ -4,10 +4,6 @@
 -- How many projections of a database advice folds: outcomes, and what takes something back.
 alter table loci.databases add column prj_folded bigint not null default 0;
 
--- A policy of advice is kept as a configuration is: what was PUT, with a version and a digest.
-alter table loci.configs drop constraint configs_kind_check,
-  add constraint configs_kind_check check (kind in ('working-memory', 'cognitive') or kind like 'policy/%');
-
 -- What the outcomes of a database up to a number add up to. Derived: whatever is missing or of another version is
 -- folded again.
 create table loci.advice_snapshots (

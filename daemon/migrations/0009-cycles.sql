@@ -95,18 +95,6 @@ begin
 end
 $$;
 
--- presented: when, beyond the moment that a record is about: what its slot has learned, written when it leaves, as
--- JSON. due_at: of the body, to be found by.
-alter table loci.records add column presented text, add column due_at timestamptz;
-create index records_due on loci.records (instance_id, database, due_at) where due_at is not null and valid_to is null;
--- Equal content heard again is the same record. `value_mac is not null` always holds, and only a lookup by value
--- implies it: without it a plan that is made while the table is empty takes this index for a lookup by key, and reads
--- all of it.
-create index records_by_value on loci.records (value_mac, instance_id, database) where valid_to is null and value_mac is not null;
--- For erasure, which takes all that say the same. Apart from those that hold: of a fact that goes to and fro there are
--- thousands, and every cycle looks for the one that holds.
-create index records_closed_by_value on loci.records (value_mac, instance_id, database) where valid_to is not null;
-
 do $$
 declare
   v_table text;

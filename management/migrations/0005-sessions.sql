@@ -1,5 +1,5 @@
 -- serves: 0004
--- functions: f6bb0adca096848b785f7f10d1e278db418e1237a32bd750a7a0bae8bee094b5
+-- functions: 935b74a16f5ea6ee7263ecc5da303b3ea05b8e33e1cd44edc0bb52e8739d573e
 
 create table loci.sessions (
   id text primary key,

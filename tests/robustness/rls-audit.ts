@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { runSql } from '../world/sql.ts'
+import { insertSamples } from './sample-rows.ts'
 
 export interface AuditedDatabase {
   postgres: Throwaway
@@ -125,65 +126,10 @@ function listTables(adminUrl: string): Promise<Table[]> {
 
 /** A table that nothing has written to yet would pass every check. Foreign keys are left out of it. */
 async function ensureRow(adminUrl: string, table: string, column: string, owner: string): Promise<void> {
-  const [{ n } = { n: 0 }] = await runSql<{ n: number }>(
-    adminUrl,
-    `select count(*)::int as n from loci.${table} where ${column} = $1`,
-    [owner],
-  )
-  if (n > 0) return
-  const columns = await runSql<{ name: string; type: string }>(
-    adminUrl,
-    `select attname as name, format_type(atttypid, null) as type from pg_attribute where attrelid = 'loci.${table}'::regclass and attnum > 0
-       and (attnotnull or attname = any($1)) and not attisdropped`,
-    [await eitherFilled(adminUrl, table)],
-  )
-  const allowed = await allowedValues(adminUrl, table)
-  const values = columns.map(({ name, type }) => {
-    const value = allowed.get(name)
-    if (name === column) return `'${owner}'`
-    return value === undefined ? sampleOf(type, owner) : `'${value}'`
-  })
-  await runSql(
-    adminUrl,
-    `begin; set local session_replication_role = replica;
-     insert into loci.${table} (${columns.map(({ name }) => name).join(', ')}) values (${values.join(', ')}); commit`,
-  )
-}
-
-/** Where a check wants one of two columns, the first of them. */
-async function eitherFilled(adminUrl: string, table: string): Promise<string[]> {
-  const checks = await checksOf(adminUrl, table)
-  return checks.flatMap(({ text }) => /\((\w+) IS NULL\) = \(\w+ IS NOT NULL\)/.exec(text)?.[1] ?? [])
-}
-
-function checksOf(adminUrl: string, table: string): Promise<{ text: string }[]> {
-  return runSql(
-    adminUrl,
-    `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'loci.${table}'::regclass and contype = 'c'`,
-  )
-}
-
-/** Of columns that a check holds to a list: the first of it. */
-async function allowedValues(adminUrl: string, table: string): Promise<Map<string, string>> {
-  const checks = await checksOf(adminUrl, table)
-  return new Map(
-    checks.flatMap(({ text }) => {
-      const [, name, value] = /\((\w+) = ANY \(ARRAY\['([^']+)'/.exec(text) ?? []
-      return name && value ? [[name, value] as const] : []
-    }),
-  )
-}
-
-function sampleOf(type: string, owner: string): string {
-  if (type.endsWith('[]')) return `'{}'`
-  if (type.startsWith('json')) return `'{}'`
-  if (type.startsWith('timestamp')) return 'now()'
-  if (/int|numeric|double/.test(type)) return '1'
-  if (type === 'boolean') return 'true'
-  if (type === 'uuid') return 'gen_random_uuid()'
-  if (type === 'bytea') return `'\\x00'`
-  // Of its own for each owner: some are unique.
-  return `'audit of ${owner}'`
+  const found = await runSql(adminUrl, `select 1 from loci.${table} where ${column} = $1 limit 1`, [owner])
+  // Texts of its own for each owner: some are unique.
+  const columns = { [column]: `'${owner}'` }
+  if (found.length === 0) await insertSamples(adminUrl, table, { columns, text: `'audit of ${owner}'`, rows: 1 })
 }
 
 /** The number that it answered, or that it was refused; any other failure is one of the audit's own. */
