@@ -1427,6 +1427,7 @@ export type FeedResponse = {
         records: number
         bytes: number
         bytes_written_per_day?: number
+        history_days?: number
         requests_per_second: number
         burst: number
         streams: number

@@ -28,6 +28,8 @@ export interface Instance {
     bytes: number
     /** Absent: no bound. */
     bytes_written_per_day?: number | undefined
+    /** Of former slots, evictions and decisions. Absent: 30. */
+    history_days?: number | undefined
     requests_per_second: number
     burst: number
     streams: number

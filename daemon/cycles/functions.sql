@@ -243,7 +243,7 @@ begin
   v_n := array_position(v_head.cyc_weeks, v_week);
   if v_n is null then
     v_head.cyc_weeks := v_head.cyc_weeks || v_week; v_head.cyc_week_bytes := v_head.cyc_week_bytes || v_bytes;
-    perform loci.put_due(p_head.instance_id, p_head.name, 'history', loci.week_dropped(v_week));
+    perform loci.put_due(p_head.instance_id, p_head.name, 'history', loci.history_next(p_head.instance_id, array[v_week]));
   else
     v_head.cyc_week_bytes[v_n] := v_head.cyc_week_bytes[v_n] + v_bytes;
   end if;

@@ -42,7 +42,7 @@ interface CycleOptions {
 
 export const SHARED = { tag: 'cognitive cycles', subservice: 'cognitive' } as const
 
-const DECISIONS_KEPT_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
 
 export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptions): Route[] {
   return [
@@ -157,7 +157,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
       async ({ caller, params: { id }, query, countRows }) => {
         const after = query.cursor === undefined ? -1 : seqOf('c', query.cursor)
         const row = await requireCycle(caller, id)
-        const keptUntil = row.startedAt.getTime() + DECISIONS_KEPT_MS
+        const keptUntil = row.startedAt.getTime() + (caller.instance.limits.history_days ?? 30) * DAY_MS
         const body = await findDecisions(pool, placeOf(caller), row).catch((error) => {
           throw isUnreadable(error) ? cycleDamaged(id, error) : error
         })

@@ -306,7 +306,8 @@ function newCycle(attempted: Attempt, claim: Claim | undefined): NewCycle {
     body: JSON.stringify(bodyOfCycle(attempted)),
     decisions: JSON.stringify(result.decisions),
     intervalMs: config.run.intervalMs,
-    history: config.run.cycleHistory,
+    // As loci.cycle_history has it.
+    history: Math.min(config.run.cycleHistory, Math.max(request.instance.limits.records, 10)),
     steps: stepsOf(written),
     records: recordsOf(written),
     presented: presentedOf(result),

@@ -1,4 +1,4 @@
 -- serves: 0003
--- functions: 4003fb82d387c837caa5a13439151f243a708119c02d445b7a082e2445b149d0
+-- functions: 72c3f9fe9f7df1afa050a59be663c05af77d08f41879d053f5a51c95976416d5
 
 -- A number of its own: the functions are made while no table is locked.

@@ -209,7 +209,7 @@ async function writesOf(
   // A clear is undone without what was erased since, or was written so long ago that its version is dropped: the answer
   // names it.
   if (!isUndo && rows.length < pairs.length)
-    throw new ApiError('NOT_FOUND', 'There is no such version, or it is older than 30 days.')
+    throw new ApiError('NOT_FOUND', 'There is no such version, or it is older than the history that the plan keeps.')
   return rows.map(({ key, text, intact }) => {
     if (!intact)
       throw new ApiError('DATA_DAMAGED', `The stored version of '${key}' is damaged. Nothing was restored.`, {

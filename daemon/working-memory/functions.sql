@@ -348,7 +348,7 @@ begin
   if p_history > 0 and v_n is null then
     v_doc.weeks := v_doc.weeks || v_week;
     v_doc.week_bytes := v_doc.week_bytes || p_history;
-    perform loci.put_due(v_doc.instance_id, v_doc.database, 'slots', loci.week_dropped(v_week));
+    perform loci.put_due(v_doc.instance_id, v_doc.database, 'slots', loci.history_next(v_doc.instance_id, array[v_week]));
   elsif p_history > 0 then
     v_doc.week_bytes[v_n] := v_doc.week_bytes[v_n] + p_history;
   end if;

@@ -1,4 +1,4 @@
-// What was: every version of a slot and every eviction with its why, for 30 days.
+// What was: every version of a slot and every eviction with its why, for 30 days or those of the plan.
 
 import { type Route, reply, route } from '@loci/chassis/route.ts'
 import { keyParams } from '@loci/contract/kv.ts'
@@ -11,7 +11,7 @@ import type { Why } from './document.ts'
 import { asDamage, damagedOf, SHARED } from './routes.ts'
 import { listEvictions, listVersions } from './store.ts'
 
-const KEPT_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
 
 interface HistoryOptions {
   access: CapabilityAccess
@@ -72,11 +72,12 @@ export function slotHistoryRoutes({ access, pool, shares }: HistoryOptions): Rou
         })
         countRows(rows.length)
         const page = rows.slice(0, query.limit)
+        const keptMs = (caller.instance.limits.history_days ?? 30) * DAY_MS
         return {
           evictions: page.flatMap(({ intact, seq, key, version, at, why }) => {
             if (!intact) return []
             const reason = JSON.parse(why) as Why
-            const recoverableUntil = new Date(at.getTime() + KEPT_MS).toISOString()
+            const recoverableUntil = new Date(at.getTime() + keptMs).toISOString()
             return [{ seq, key, version, ...reason, evictedAt: at.toISOString(), recoverableUntil }]
           }),
           nextCursor: rows.length > query.limit ? String(page.at(-1)?.seq) : null,

@@ -215,7 +215,8 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         method: 'DELETE',
         path: '/v1/working-memory/slots/{key}',
         access: access.capability('wm:delete'),
-        summary: 'Delete a slot; with If-Match only that version. Its history stays for 30 days.',
+        summary:
+          'Delete a slot; with If-Match only that version. Its history stays for 30 days, on the plan free for 7.',
         params: keyParams,
         answers: { 200: slotDeleted },
         errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],

@@ -163,7 +163,7 @@ export const cycleDecisions = z
     ),
     nextCursor: z.string().nullable(),
   })
-  .meta({ id: 'CycleDecisions', description: 'In their order. Kept for 30 days.' })
+  .meta({ id: 'CycleDecisions', description: 'In their order. Kept for 30 days, on the plan free for 7.' })
 
 export const cognitiveHealth = z
   .object({

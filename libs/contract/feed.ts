@@ -11,6 +11,10 @@ const instanceLimits = z.object({
   records: z.int(),
   bytes: z.int(),
   bytes_written_per_day: z.int().optional().meta({ description: 'Of a day of UTC. Absent: no bound.' }),
+  history_days: z
+    .int()
+    .optional()
+    .meta({ description: 'How long former slots, evictions and decisions are kept. Absent: 30.' }),
   requests_per_second: z.int(),
   burst: z.int(),
   streams: z.int(),

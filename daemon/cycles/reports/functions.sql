@@ -37,7 +37,8 @@ language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set
 #variable_conflict use_column
 declare
   v_head loci.databases;
-  v_kept timestamptz := date_trunc('week', now() at time zone 'UTC' - interval '30 days') at time zone 'UTC';
+  v_kept timestamptz := greatest(date_trunc('week', now() at time zone 'UTC' - interval '30 days') at time zone 'UTC',
+    loci.history_from(p_instance));
 begin
   perform set_config('loci.instance', p_instance, true);
   select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;

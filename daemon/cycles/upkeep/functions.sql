@@ -94,8 +94,9 @@ end
 $$;
 
 -- Removes the oldest cycles beyond the number that is kept, at most p_limit, behind a checkpoint: the hash of the last
--- one that went, and the durations of all. Takes decisions whose week was dropped off the totals. Puts the next time on
--- the list. Called by the worker of due rows, kind `history`. Locks: the head, rows, the due row, totals.
+-- one that went, and the durations of all; and decisions beyond the days of the plan. Takes decisions whose week was
+-- dropped off the totals. Puts the next time on the list. Called by the worker of due rows, kind `history`. Locks: the
+-- head, rows, the due row, totals.
 create or replace function loci.cycle_prune(p_instance text, p_database text, p_limit int) returns int
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -106,6 +107,7 @@ declare
   v_rows int := 0;
   v_now timestamptz := clock_timestamp();
   v_dropped bigint;
+  v_trimmed record;
   v_next timestamptz;
 begin
   select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
@@ -132,16 +134,18 @@ begin
     perform loci.add_totals(p_instance, 0, -v_gone.bytes::bigint);
     v_rows := v_gone.rows;
   end if;
+  v_trimmed := loci.cycle_trim(v_head, loci.history_from(p_instance), p_limit);
+  v_head := v_trimmed.head;
   select coalesce(sum(w.b), 0) into v_dropped from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
-  if v_dropped > 0 then
+  if v_dropped > 0 or v_trimmed.rows > 0 then
     select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_head.cyc_weeks, v_head.cyc_week_bytes
-      from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
+      from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now and w.b > 0;
     update loci.databases h set cyc_weeks = v_head.cyc_weeks, cyc_week_bytes = v_head.cyc_week_bytes
       where h.instance_id = p_instance and h.name = p_database;
-    perform loci.add_totals(p_instance, 0, -v_dropped);
+    perform loci.add_totals(p_instance, 0, -v_dropped - v_trimmed.bytes);
   end if;
-  v_next := case when v_head.cyc_total - v_head.cyc_history > v_through then v_now
-    else (select min(loci.week_dropped(d)) from unnest(v_head.cyc_weeks) d) end;
+  v_next := case when v_head.cyc_total - v_head.cyc_history > v_through or not v_trimmed.is_all then v_now
+    else loci.history_next(p_instance, v_head.cyc_weeks) end;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'history';
   else
@@ -150,6 +154,38 @@ begin
   return v_rows;
 end
 $$;
+
+-- Removes at most p_limit rows of decisions from before p_from. bytes: what the instance holds less. Called by
+-- cycle_prune. Locks: rows. Cost: a range of the primary key in each partition, and a delete for each.
+create or replace function loci.cycle_trim(p_head loci.databases, p_from timestamptz, p_limit int,
+  out head loci.databases, out bytes bigint, out rows int, out is_all boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_gone record;
+  v_n int;
+begin
+  head := p_head; bytes := 0; rows := 0; is_all := true;
+  if p_from is null then
+    return;
+  end if;
+  for v_gone in select d.seq, d.at, octet_length(d.body) + 150 as bytes from loci.cycle_decisions d
+    where d.instance_id = p_head.instance_id and d.database = p_head.name and d.at < p_from limit p_limit
+  loop
+    delete from loci.cycle_decisions d where d.instance_id = p_head.instance_id and d.database = p_head.name and d.seq = v_gone.seq and d.at = v_gone.at;
+    rows := rows + 1;
+    v_n := array_position(head.cyc_weeks, date_trunc('week', v_gone.at at time zone 'UTC')::date);
+    if v_n is not null then
+      head.cyc_week_bytes[v_n] := head.cyc_week_bytes[v_n] - v_gone.bytes;
+      bytes := bytes + v_gone.bytes;
+    end if;
+  end loop;
+  is_all := rows < p_limit;
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+  -- What cannot be read is for the consistency report, and goes with its week.
+  head := p_head; bytes := 0; rows := 0; is_all := true;
+end
+$$;
+comment on function loci.cycle_trim is 'without enter_database: called with the head that cycle_prune has entered';
 
 -- The value in force of a whole number of the configuration of cycles, by the rules of databases/config/rules.ts: what
 -- was put, else the service's, else p_default; a value that is not usable counts as none. Null is usable where the
@@ -181,9 +217,10 @@ create or replace function loci.cycle_interval(p_instance text, p_database text)
   select loci.cycle_setting(p_instance, p_database, '{schedule,intervalMs}', 1000, 86400000, null)
 $$;
 
--- How many cycles are kept. Called as cycle_interval is.
+-- How many cycles are kept: never more than the plan has records. Called as cycle_interval is.
 create or replace function loci.cycle_history(p_instance text, p_database text) returns bigint language sql stable as $$
-  select loci.cycle_setting(p_instance, p_database, '{cycleHistory}', 10, 100000, 100000)
+  select least(loci.cycle_setting(p_instance, p_database, '{cycleHistory}', 10, 100000, 100000),
+    greatest((select (i.limits ->> 'records')::bigint from loci.instances i where i.id = p_instance), 10))
 $$;
 
 -- The number of the language in force, from 0; the first where none is configured. Called by cycle_schedule.

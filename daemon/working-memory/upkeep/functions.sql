@@ -1,9 +1,77 @@
--- What leaves: by itself slots whose time is over, and history after 30 days; and what is erased.
+-- What leaves: by itself slots whose time is over, and history after 30 days, or those of the plan; and what is erased.
 
 -- When the partitions of a week are dropped: 30 days after its last moment.
 create or replace function loci.week_dropped(p_week date) returns timestamptz language sql immutable parallel safe as $$
   select (p_week + 37)::timestamp at time zone 'UTC'
 $$;
+
+-- How many days an instance keeps what was; 30 where its plan says nothing. Called by history_from and history_next.
+create or replace function loci.history_days(p_instance text) returns int language sql stable as $$
+  select least(greatest(coalesce((select (i.limits ->> 'history_days')::int from loci.instances i where i.id = p_instance), 30), 1), 30)
+$$;
+
+-- What was before goes by itself, before its week does; null: nothing does. Called by wm_expire, cycle_prune and
+-- cycle_verify.
+create or replace function loci.history_from(p_instance text) returns timestamptz language sql stable as $$
+  select case when d < 30 then (date_trunc('day', clock_timestamp() at time zone 'UTC') - d * interval '1 day') at time zone 'UTC' end
+  from loci.history_days(p_instance) d
+$$;
+
+-- When something of the history of these weeks goes next; null: there is none. Called by functions that append or
+-- remove history. Cost: one read by the primary key.
+create or replace function loci.history_next(p_instance text, p_weeks date[]) returns timestamptz language sql stable as $$
+  select case when d < 30 then greatest(min(w) + d + 1, (clock_timestamp() at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'
+    else min(loci.week_dropped(w)) end
+  from loci.history_days(p_instance) d, unnest(p_weeks) w group by d
+$$;
+
+-- Removes at most p_limit versions and p_limit evictions from before p_from. Versions that are slots now, or were
+-- evicted since, stay: a clear of them can be undone, and what left can be written again. bytes: what the instance
+-- holds less. Called by wm_expire. Locks: rows. Cost: a range of the primary key in each partition, and a delete for
+-- each.
+create or replace function loci.wm_trim(p_doc loci.working_memory, p_from timestamptz, p_limit int,
+  out doc loci.working_memory, out bytes bigint, out rows int, out is_all boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_gone record;
+  v_n int;
+  v_needed bigint[];
+begin
+  doc := p_doc; bytes := 0; rows := 0; is_all := true;
+  if p_from is null then
+    return;
+  end if;
+  v_needed := p_doc.versions || array(select e.version from loci.evictions e
+    where e.instance_id = p_doc.instance_id and e.database = p_doc.database and e.at >= p_from);
+  for v_gone in
+    (select true as is_version, v.key, v.version as seq, v.at, 150 + 2 * octet_length(v.key) + octet_length(v.text) + octet_length(v.meta) as bytes
+      from loci.slot_versions v where v.instance_id = p_doc.instance_id and v.database = p_doc.database and v.at < p_from
+        and v.version <> all (v_needed) limit p_limit)
+    union all
+    (select false, e.key, e.seq, e.at, 150 + 2 * octet_length(e.key) + octet_length(e.why)
+      from loci.evictions e where e.instance_id = p_doc.instance_id and e.database = p_doc.database and e.at < p_from limit p_limit)
+  loop
+    if v_gone.is_version then
+      delete from loci.slot_versions v where v.instance_id = p_doc.instance_id and v.database = p_doc.database and v.key = v_gone.key
+        and v.version = v_gone.seq and v.at = v_gone.at;
+    else
+      delete from loci.evictions e where e.instance_id = p_doc.instance_id and e.database = p_doc.database and e.seq = v_gone.seq and e.at = v_gone.at;
+    end if;
+    rows := rows + 1;
+    v_n := array_position(doc.weeks, date_trunc('week', v_gone.at at time zone 'UTC')::date);
+    -- Of a week that was counted as dropped nothing is left to take off.
+    if v_n is not null then
+      doc.week_bytes[v_n] := doc.week_bytes[v_n] - v_gone.bytes;
+      bytes := bytes + v_gone.bytes;
+    end if;
+  end loop;
+  is_all := rows < p_limit;
+exception when data_corrupted or index_corrupted or internal_error or io_error or undefined_file then
+  -- What cannot be read is for the consistency report, and goes with its week.
+  doc := p_doc; bytes := 0; rows := 0; is_all := true;
+end
+$$;
+comment on function loci.wm_trim is 'without enter_database: called by functions that have entered';
 
 -- The head without the slot that is overwritten or removed. What a damaged one added to the sums is unknown. Called by
 -- wm_expire.
@@ -52,9 +120,10 @@ end
 $$;
 comment on function loci.wm_evict is 'without enter_database: called by functions that have entered';
 
--- Removes the slots whose time is over, takes history that was dropped off the totals, and puts the next time on the
--- list. A slot that does not fit its digest stays: its expiry may be what rotted. Called by the worker of due rows,
--- kind `slots`. Locks: the head, rows, the due row, totals, the head of events. Cost: one write of the document.
+-- Removes the slots whose time is over and history beyond the days of the plan, takes history that was dropped off the
+-- totals, and puts the next time on the list. A slot that does not fit its digest stays: its expiry may be what rotted.
+-- Called by the worker of due rows, kind `slots`. Locks: the head, rows, the due row, totals, the head of events. Cost:
+-- one write of the document.
 create or replace function loci.wm_expire(p_instance text, p_database text) returns int
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -69,6 +138,7 @@ declare
   v_why text;
   v_events jsonb := '[]';
   v_next timestamptz;
+  v_trimmed record;
 begin
   select e.outcome, e.head into v_entered from loci.enter_database(p_instance, array[p_database], '{}', 0) e;
   select * into v_doc from loci.working_memory w where w.instance_id = p_instance and w.database = p_database;
@@ -92,16 +162,18 @@ begin
       v_removed := v_removed + 1;
     end if;
   end loop;
+  v_trimmed := loci.wm_trim(v_doc, loci.history_from(p_instance), 1000);
+  v_doc := v_trimmed.doc; v_head.seq := v_head.seq + (v_trimmed.rows > 0)::int;
   select coalesce(sum(b), 0) into v_dropped from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
-  if v_removed > 0 or v_dropped > 0 then
+  if v_removed > 0 or v_dropped > 0 or v_trimmed.rows > 0 then
     select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_doc.weeks, v_doc.week_bytes
-      from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now;
+      from unnest(v_doc.weeks, v_doc.week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now and w.b > 0;
     perform loci.wm_store(v_head, v_doc, v_now, v_history, v_is_whole, true);
-    perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped,
+    perform loci.add_totals(p_instance, 0, v_head.wm_bytes - (v_entered.head).wm_bytes + v_history - v_dropped - v_trimmed.bytes,
       v_head.wm_bytes + v_history);
   end if;
-  select least((select min(e) from unnest(v_doc.expires) e where e > v_now), (select min(loci.week_dropped(d)) from unnest(v_doc.weeks) d))
-    into v_next;
+  v_next := case when v_trimmed.is_all then least((select min(e) from unnest(v_doc.expires) e where e > v_now), loci.history_next(p_instance, v_doc.weeks))
+    else v_now end;
   if v_next is null then
     delete from loci.due d where d.instance_id = p_instance and d.database = p_database and d.kind = 'slots';
   else
