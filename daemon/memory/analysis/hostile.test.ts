@@ -150,6 +150,8 @@ test('no text is dearer than its length: four times the text takes about four ti
     '“',
     '“a',
     '《',
+    '«',
+    "l'a ",
     '"',
     'a',
     '1 ',

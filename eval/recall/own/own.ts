@@ -1,4 +1,4 @@
-// Questions of our own: nine talks between two colleagues and their assistant, told in four languages, with the same
+// Questions of our own: nine talks between two colleagues and their assistant, told in six languages, with the same
 // 36 questions. Written for this repository; people, places and companies are invented.
 
 import type { Language, RecordText } from '@loci/daemon/memory/analysis/item.ts'

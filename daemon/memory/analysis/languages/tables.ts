@@ -1,5 +1,5 @@
 // What a language's file tells the analyser. To add a language: write such a file, name it in item.ts (LANGUAGES) and
-// in languages.ts, and give it thirty questions in eval/recall-own.
+// in languages.ts, and give it thirty questions in eval/recall/own. For one in Latin letters latin.ts needs less.
 
 import type { TimeWords } from '../days.ts'
 import type { KnownLanguage } from '../item.ts'
