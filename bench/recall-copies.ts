@@ -54,7 +54,7 @@ function copySql(instanceId: string, { name, from, to }: { name: string; from: n
     digest: string,
   ) => `t.instance_id, d.name, t.seq, t.id, t.changed_seq, t.key, t.source_event_id, t.context, t.position,
     t.value_mac, t.body, t.created_at, t.valid_from, t.valid_to, t.archived_at, t.expires_at, ${digest}, t.presented, t.due_at`
-  const segment = 't.instance_id, d.name, t.id, t.from_seq, t.through_seq, t.items, t.format, t.body'
+  const segment = 't.instance_id, d.name, t.id, t.from_seq, t.through_seq, t.items, t.format, t.encoded, t.body'
   const source = `'${name}0'`
   const of = (table: string) => `${table} t where t.instance_id = '${instanceId}' and t.database = ${source}`
   return `

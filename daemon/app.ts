@@ -84,6 +84,7 @@ import { createRecordWalker } from './memory/reports/store.ts'
 import { recordRoutes } from './memory/routes.ts'
 import { createTails } from './memory/tails.ts'
 import { buildIndex, sweepingRecords } from './memory/upkeep/indexing.ts'
+import { encodeSegments } from './memory/vectors/encoding.ts'
 import { listEvents } from './projections/intake.ts'
 import { createProjectionWalker } from './projections/reports/store.ts'
 import { projectionRoutes } from './projections/routes.ts'
@@ -187,7 +188,7 @@ export async function createDaemon(options: DaemonOptions) {
   const quota = createQuota(readUsage)
   const damage = createKnownDamage()
   const encoder = createEncoder({ folder: settings.encoder, log, metrics })
-  const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log })
+  const index = createRecallIndex({ bytesMax: settings.indexBytesMax, log, encoder })
   const advice = createAdviceStates()
   // Beside the start and no condition of it: a thread that cannot start fails large recalls and nothing else.
   if (options.isWarmed)
@@ -231,7 +232,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...slotHistoryRoutes({ access, pool, shares }),
     ...slotClearRoutes({ access, quota, keys, act }),
     ...slotConfigRoutes({ access, pool, quota }),
-    ...recordRoutes({ access, pool, shares, quota, keys, claims }),
+    ...recordRoutes({ access, pool, shares, index, quota, keys, claims }),
     ...eraseRoutes({ access, pool, shares, index, keys, forgets, thins: [thinSlots] }),
     ...recallRoutes({ access, pool, shares, index, parts, tails }),
     ...projectionRoutes({ access, pool, quota, keys, partnerName: settings.partnerName }),
@@ -286,6 +287,12 @@ export async function createDaemon(options: DaemonOptions) {
           advice: backingOff('advice', saveAdvice),
         },
         { isHeld },
+      ),
+      // Apart: it waits for the encoder, and nothing else is to wait for that.
+      ...dueJobs(
+        background,
+        { vectors: backingOff('vectors', (_, due) => encodeSegments(background, index, due)) },
+        { name: 'due vectors', isHeld, failure: 'records were not encoded; retrying. Recall goes by their words' },
       ),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
       ...dueJobs(

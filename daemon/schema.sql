@@ -234,6 +234,7 @@ CREATE TABLE loci.segments (
     through_seq bigint NOT NULL,
     items integer NOT NULL,
     format integer NOT NULL,
+    encoded bigint NOT NULL,
     body bytea NOT NULL,
     digest bytea NOT NULL
 );
@@ -414,7 +415,7 @@ CREATE TABLE loci.due (
     at timestamp with time zone NOT NULL,
     after text DEFAULT ''::text NOT NULL,
     first_at timestamp with time zone,
-    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text, 'index'::text, 'advice'::text, 'cycle'::text, 'config'::text])))
+    CONSTRAINT due_kind_check CHECK ((kind = ANY (ARRAY['expiry'::text, 'slots'::text, 'records'::text, 'projections'::text, 'history'::text, 'index'::text, 'vectors'::text, 'advice'::text, 'cycle'::text, 'config'::text])))
 );
 
 COMMENT ON TABLE loci.due IS 'without row-level security: claimed by workers for all instances at once; names and times';

@@ -9,7 +9,9 @@ import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, listDueKinds, postponeDue } from './store.ts'
 
 /** As in the check of loci.due. */
-type DueKind = ('expiry' | 'slots' | 'records' | 'projections' | 'history') | ('index' | 'advice' | 'cycle' | 'config')
+type DueKind =
+  | ('expiry' | 'slots' | 'records' | 'projections' | 'history')
+  | ('index' | 'vectors' | 'advice' | 'cycle' | 'config')
 
 type DueHandler = (sql: Sql, due: Due) => Promise<unknown>
 type DueHandlers = Partial<Record<DueKind, DueHandler>>

@@ -92,7 +92,8 @@ export function selectFrom(
   let best = 0
   /** Of what was read: those that did not hold, in whose place others may stand behind the last candidate. */
   let fallen = 0
-  const last = ranked.length < candidatesMax(request) ? undefined : ranked.at(-1)
+  // Behind those stand the closest to the question, whatever they score.
+  const last = ranked[candidatesMax(request) - 1]
   const beyond = last === undefined ? Number.NEGATIVE_INFINITY : mostBehind(last, now, weights)
 
   return {

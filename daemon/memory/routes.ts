@@ -24,7 +24,8 @@ import { type Macs, macsOf } from '../databases/macs.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
-import { bodyOf, momentOf, recordText, type Source, STORED } from './records.ts'
+import type { RecallIndex } from './index/recall-index.ts'
+import { bodyOf, momentOf, type RecordBody, recordText, type Source, STORED } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -42,6 +43,7 @@ interface RecordOptions {
   access: CapabilityAccess
   pool: Pool
   shares: PoolShares
+  index: Pick<RecallIndex, 'encoder' | 'encodeLater'>
   quota: Quota
   keys: InstanceKeys
   claims: Claims<Caller>
@@ -61,7 +63,7 @@ const WRITE_ERRORS = [
 
 type WriteCall = Call<Caller, unknown, unknown, unknown>
 
-export function recordRoutes({ access, pool, shares, quota, keys, claims }: RecordOptions): Route[] {
+export function recordRoutes({ access, pool, shares, index, quota, keys, claims }: RecordOptions): Route[] {
   // One commit of an instance at a time: records keep their order and share what a call and a commit cost. With two at
   // once, as slots have, each would carry half as many, and the second would still wait for the first at the head of
   // the events.
@@ -211,6 +213,7 @@ export function recordRoutes({ access, pool, shares, quota, keys, claims }: Reco
     const refused = done.records.find(({ outcome }) => outcome !== 'done' && outcome !== 'known')
     if (refused) throw refusalOf(caller, refused.outcome)
     const stored = records.filter((_, at) => done.records[at]?.outcome === 'done')
+    if (index.encoder) index.encodeLater(stored.map(({ body }) => JSON.parse(body) as RecordBody))
     call.countRead(STORED * roomOf(stored).bytes)
     return reply(200, answer(done.records.map(recordText)))
   }

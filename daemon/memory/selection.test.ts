@@ -32,7 +32,17 @@ function candidates(chance: Chance, count: number): { ranked: Ranked[]; rows: Ma
       ),
     })
     const score = parts.reduce((sum, part) => sum + part, 0)
-    return { seq, score, day: Math.floor(occurredAt / DAY_MS), isHinted: salience > 0, own: 0, sketch: 0, parts }
+    return {
+      seq,
+      score,
+      day: Math.floor(occurredAt / DAY_MS),
+      isHinted: salience > 0,
+      own: 0,
+      sketch: 0,
+      cosine: null,
+      smoothed: null,
+      parts,
+    }
   })
   return { ranked: ranked.sort((a, b) => b.score - a.score), rows }
 }

@@ -7,7 +7,7 @@ import { isUnreadable, sqlState } from '@loci/postgres/errors.ts'
 import type { Pool, Sql } from '@loci/postgres/pool.ts'
 import { execute } from '@loci/postgres/transaction.ts'
 import { enteringLocks } from '../databases/locks.ts'
-import { countWritten } from '../databases/store.ts'
+import { countWritten, type Due } from '../databases/store.ts'
 import { wakeEvents } from '../events/store.ts'
 import { claimLocks, claimValues, dropExpired, inClaimOrder } from '../idempotency/store.ts'
 import type { RecordRow } from './records.ts'
@@ -267,4 +267,14 @@ export async function findAsOf(
     values: [instanceId, database, wanted.map(({ id }) => id), wanted.map(({ version }) => version)],
   })
   return rows.map((row) => (row.intact === null ? undefined : row))
+}
+
+/** Puts the next expiry of the database on the list of due work. */
+export async function nextExpiry(pool: Pool, { instanceId, database }: Due): Promise<void> {
+  await execute(pool, {
+    name: 'mem_expiry_next',
+    text: 'select loci.mem_expiry_next($1, $2)',
+    values: [instanceId, database],
+    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
+  })
 }

@@ -113,7 +113,7 @@ create table loci.due (
   instance_id text not null,
   -- Empty: the instance.
   database text not null,
-  kind text not null check (kind in ('expiry', 'slots', 'records', 'projections', 'history', 'index', 'advice', 'cycle', 'config')),
+  kind text not null check (kind in ('expiry', 'slots', 'records', 'projections', 'history', 'index', 'vectors', 'advice', 'cycle', 'config')),
   at timestamptz not null,
   -- Of work that takes the databases of an instance by name: the last one that is done.
   after text not null default '',

@@ -105,8 +105,10 @@ create table loci.segments (
   items int not null,
   -- Of layout and analysis; 0: found damaged, to be built again from the records.
   format int not null,
+  -- Of the body: the mark of the encoder that made the vectors of all its items; 0: of none, or not of all.
+  encoded bigint not null,
   body bytea not null,
-  -- Over every other column but format (segmentDigest in segments.ts).
+  -- Over every other column but format and encoded (segmentDigest in segments.ts).
   digest bytea not null,
   primary key (instance_id, database, id)
 );

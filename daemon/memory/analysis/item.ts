@@ -60,6 +60,8 @@ export interface RecordText {
   /** What a recall may be narrowed to. */
   kind?: string
   tags?: readonly string[]
+  /** Of its text (index/vectors.ts). */
+  vector?: Int8Array | null | undefined
   /** The sender's hint raises it: a recall must look at it even where its words score less than others'. */
   isHinted?: boolean
   /** Its sender named the context. Otherwise it merely was stored soon after its neighbours. */

@@ -8,7 +8,7 @@ import { testDaemon } from '../../testing/daemon.ts'
 import { createEncoder } from './encoder.ts'
 import { toBytes } from './model.ts'
 import { ENCODER_FOLDER, NO_ENCODER } from './testing/folder.ts'
-import { isLatin } from './text.ts'
+import { encodedText, isLatin } from './text.ts'
 
 const LATE_MS = 60_000
 
@@ -91,7 +91,7 @@ test('a text has the same vector whenever it is made, and a question waits for n
   await using other = await started(ENCODER_FOLDER)
   const many = Array.from({ length: 40 }, (_, n) => `Room ${n} of the house is painted green`)
   const all = one.encoder.texts(many, performance.now() + LATE_MS)
-  await one.encoder.question('who paints?')
+  assert.ok(await one.encoder.question('who paints?'))
   assert.equal(
     many.every((text) => one.encoder.known(text)),
     false,
@@ -111,6 +111,11 @@ test('texts in another script have no vector, and are told from those that were 
 test('which texts count as Latin', () => {
   for (const text of ['Ada', 'Zürich, São Paulo', '4411', '', 'Ada said 你好']) assert.ok(isLatin(text), text)
   for (const text of ['我们昨天在海边散步', 'Вчера Ada', 'ذهبت سلمى']) assert.ok(!isLatin(text), text)
+})
+
+test('who said it and what a picture shows are a part of the text', () => {
+  assert.equal(encodedText({ actor: 'Ada', content: 'Look!', media: 'a red bicycle' }), 'Ada: Look! [a red bicycle]')
+  assert.equal(encodedText({ actor: null, content: 'Look!' }), 'Look!')
 })
 
 test('a vector keeps its direction in bytes, and one without a direction is refused', () => {

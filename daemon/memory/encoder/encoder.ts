@@ -28,8 +28,11 @@ export interface Encoder {
   question(text: string): Promise<Int8Array | undefined>
   /** Of a text that is stored, if it was made lately. `null`: it has none, being in another script. */
   known(text: string): Int8Array | null | undefined
-  /** Of texts, behind all questions. Undefined for those that were not made by `endsAt` (performance.now()). */
-  texts(texts: readonly string[], endsAt: number): Promise<(Int8Array | null | undefined)[]>
+  /**
+   * Of texts, behind all questions unless somebody asks for what they say. Undefined for those that were not made by
+   * `endsAt` (performance.now()).
+   */
+  texts(texts: readonly string[], endsAt: number, isAsked?: boolean): Promise<(Int8Array | null | undefined)[]>
   /** Behind everything else; nobody waits for them. Beyond what fits, the build of the index encodes them. */
   later(texts: readonly string[]): void
   close(): Promise<void>
@@ -220,7 +223,8 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     },
     question: async (text) => (await vectorOf(0, text, QUESTION_MS)) ?? undefined,
     known: (text) => (isLatin(text) ? find(keyOf(text)) : null),
-    texts: (texts, endsAt) => Promise.all(texts.map((text) => vectorOf(1, text, endsAt - performance.now()))),
+    texts: (texts, endsAt, isAsked = false) =>
+      Promise.all(texts.map((text) => vectorOf(isAsked ? 0 : 1, text, endsAt - performance.now()))),
     later(texts) {
       if (!facts) return
       for (const text of texts) {

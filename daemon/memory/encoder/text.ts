@@ -1,6 +1,11 @@
-// Which texts are encoded. Pure.
+// What of a record is encoded. Pure.
 
-import { TEXT_LENGTH_MAX } from '../analysis/item.ts'
+import { type RecordText, TEXT_LENGTH_MAX } from '../analysis/item.ts'
+
+/** Who said it belongs to what was said: "I moved to Ghent" is about somebody. */
+export function encodedText({ actor, content, media }: Pick<RecordText, 'actor' | 'content' | 'media'>): string {
+  return `${actor ? `${actor}: ` : ''}${content}${media ? ` [${media}]` : ''}`
+}
 
 const LETTER = /\p{L}/gu
 const LATIN = /\p{Script=Latin}/u

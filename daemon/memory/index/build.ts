@@ -1,6 +1,7 @@
 // Writing segments: from items, or from other segments. Both give the same bytes for the same items.
 
 import type { DayRange, IndexItem } from '../analysis/item.ts'
+import type { EncoderFacts } from '../encoder/folder.ts'
 import { eachPosting, eachTerm } from './dictionary.ts'
 import {
   BLOCK,
@@ -13,12 +14,13 @@ import {
   TERM_BYTES_MAX,
 } from './format.ts'
 import { sketchOf } from './sketch.ts'
+import { encoderOf, packVectors, type Vector, vectorAt } from './vectors.ts'
 
 const NUMBER_MAX = 0xffff_ffff
 const COUNT_MAX = 255
 
 /** Everything of an item but its terms. */
-type Row = Omit<IndexItem, 'terms'> & { sketch: number }
+type Row = Omit<IndexItem, 'terms'> & { sketch: number; vector?: Vector | undefined }
 /** Items, and per term its postings: index of the row times 256 plus the count. */
 interface Gathered {
   rows: Row[]
@@ -26,22 +28,39 @@ interface Gathered {
 }
 
 /** Each item is read once and its terms let go: what a build holds of them is one entry for each distinct one. */
-export function buildSegment(items: Iterable<IndexItem>, analyser: number): Uint8Array {
+export function buildSegment(
+  items: Iterable<IndexItem & { vector?: Vector | undefined }>,
+  analyser: number,
+  encoder?: EncoderFacts,
+): Uint8Array {
   const gathered: Gathered = { rows: [], postings: new Map() }
   for (const { terms, ...item } of items) {
     const row = gathered.rows.length
     gathered.rows.push({ ...item, sketch: sketchOf(terms.keys()) })
     for (const [term, count] of terms) addPosting(gathered.postings, term.toWellFormed(), row, count)
   }
-  return encode(gathered, analyser)
+  return encode(gathered, analyser, encoder)
+}
+
+export interface MergeOptions {
+  /** Whose vectors are kept, those of others being as good as none; without one, the encoder that made the latest. */
+  encoder?: EncoderFacts | undefined
+  /** Vectors that were made since, by seq. */
+  vectors?: ReadonlyMap<number, Vector>
 }
 
 /** One segment of all items of the given ones but those whose seq is dropped. */
-export function mergeSegments(bodies: readonly Uint8Array[], drop: ReadonlySet<number> = new Set()): Uint8Array {
-  return select(bodies.map(openSegment), (seq) => !drop.has(seq))
+export function mergeSegments(
+  bodies: readonly Uint8Array[],
+  drop: ReadonlySet<number> = new Set(),
+  { encoder, vectors }: MergeOptions = {},
+): Uint8Array {
+  const segments = bodies.map(openSegment)
+  const kept = encoder ?? encoderOf(segments.findLast(({ mark }) => mark !== 0))
+  return select(segments, (seq) => !drop.has(seq), kept, vectors)
 }
 
-/** A segment of the items with these seqs alone. What masks them out of a database (changes.ts). */
+/** A segment of the items with these seqs alone, without vectors. What masks them out of a database (changes.ts). */
 export function extractItems(segments: readonly Segment[], seqs: ReadonlySet<number>): Uint8Array {
   return select(
     segments.filter((segment) => overlaps(segment, seqs)),
@@ -54,12 +73,17 @@ function overlaps({ seqMin, seqMax }: Segment, seqs: ReadonlySet<number>): boole
   return false
 }
 
-function select(segments: readonly Segment[], keep: (seq: number) => boolean): Uint8Array {
+function select(
+  segments: readonly Segment[],
+  keep: (seq: number) => boolean,
+  encoder?: EncoderFacts,
+  vectors?: MergeOptions['vectors'],
+): Uint8Array {
   const analyser = segments[0]?.analyser ?? 0
   const gathered: Gathered = { rows: [], postings: new Map() }
   for (const segment of segments) {
     if (segment.analyser !== analyser) throw new Error('cannot merge segments of different analysers')
-    const rowOf = gatherRows(segment, keep, gathered.rows)
+    const rowOf = gatherRows(segment, keep, gathered.rows, encoder, vectors)
     if (rowOf === undefined) continue
     eachTerm(segment, (term, df, at) =>
       eachPosting(segment, df, at, (item, count) => {
@@ -67,11 +91,17 @@ function select(segments: readonly Segment[], keep: (seq: number) => boolean): U
       }),
     )
   }
-  return encode(gathered, analyser)
+  return encode(gathered, analyser, encoder)
 }
 
 /** Where each item went in `rows`, -1 for those left out; undefined when none was kept. */
-function gatherRows(segment: Segment, keep: (seq: number) => boolean, rows: Row[]): Int32Array | undefined {
+function gatherRows(
+  segment: Segment,
+  keep: (seq: number) => boolean,
+  rows: Row[],
+  encoder?: EncoderFacts,
+  vectors?: MergeOptions['vectors'],
+): Int32Array | undefined {
   const rowOf = new Int32Array(segment.items).fill(-1)
   const ranges = new Map<number, DayRange[]>()
   for (const [j, item] of segment.rangeItem.entries()) {
@@ -99,6 +129,7 @@ function gatherRows(segment: Segment, keep: (seq: number) => boolean, rows: Row[
       past: segment.past[i]!,
       sketch: segment.sketch[i]!,
       ranges: ranges.get(i) ?? [],
+      vector: vectors?.get(segment.seq[i]!) ?? (segment.mark === encoder?.mark ? vectorAt(segment, i) : undefined),
     })
   }
   return rows.length > before ? rowOf : undefined
@@ -114,7 +145,7 @@ function addPosting(postings: Map<string, number[]>, term: string, row: number, 
   else list.push(row * 256 + counted)
 }
 
-function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
+function encode({ rows, postings }: Gathered, analyser: number, encoder?: EncoderFacts): Uint8Array {
   const order = orderOf(rows)
   const placed = new Uint32Array(rows.length)
   for (const [to, from] of order.entries()) placed[from] = to
@@ -124,24 +155,29 @@ function encode({ rows, postings }: Gathered, analyser: number): Uint8Array {
   const column = <T>(View: { from: (rows: Row[], of: (row: Row) => number) => T }, of: (row: Row) => number): T =>
     View.from(sorted, of)
   const ranges = sorted.flatMap((row, item) => row.ranges.map(([from, to]) => ({ item, from, to })))
-  return packSegment(analyser, rows.length, postings.size, {
-    ...halvesOf(sorted.map((row) => row.seq)),
-    day: column(Int32Array, (row) => row.day),
-    sketch: column(Uint32Array, (row) => row.sketch),
-    actor: column(Uint16Array, (row) => actors.get(row.actor)!),
-    label: column(Uint16Array, (row) => labels.get(row.labels)!),
-    flags: column(Uint16Array, (row) => row.flags),
-    length: column(Uint16Array, (row) => row.length),
-    caps: column(Uint8Array, (row) => row.caps),
-    past: column(Uint8Array, (row) => row.past),
-    ...encodeRuns(sorted),
-    rangeItem: Uint16Array.from(ranges, ({ item }) => item),
-    rangeFrom: Int32Array.from(ranges, ({ from }) => from),
-    rangeTo: Int32Array.from(ranges, ({ to }) => to),
-    names: Buffer.from(JSON.stringify([...actors.keys()])),
-    labels: Buffer.from(`[${[...labels.keys()].join(',')}]`),
-    ...encodeTerms(rows, placed, postings),
-  })
+  const { pending, mark, ...vectors } = packVectors(sorted, encoder)
+  return packSegment(
+    { analyser, items: rows.length, terms: postings.size, mark, pending },
+    {
+      ...halvesOf(sorted.map((row) => row.seq)),
+      day: column(Int32Array, (row) => row.day),
+      sketch: column(Uint32Array, (row) => row.sketch),
+      actor: column(Uint16Array, (row) => actors.get(row.actor)!),
+      label: column(Uint16Array, (row) => labels.get(row.labels)!),
+      flags: column(Uint16Array, (row) => row.flags),
+      length: column(Uint16Array, (row) => row.length),
+      caps: column(Uint8Array, (row) => row.caps),
+      past: column(Uint8Array, (row) => row.past),
+      ...encodeRuns(sorted),
+      rangeItem: Uint16Array.from(ranges, ({ item }) => item),
+      rangeFrom: Int32Array.from(ranges, ({ from }) => from),
+      rangeTo: Int32Array.from(ranges, ({ to }) => to),
+      names: Buffer.from(JSON.stringify([...actors.keys()])),
+      labels: Buffer.from(`[${[...labels.keys()].join(',')}]`),
+      ...encodeTerms(rows, placed, postings),
+      ...vectors,
+    },
+  )
 }
 
 /** The distinct texts, sorted, with their numbers. */

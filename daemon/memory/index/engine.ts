@@ -4,11 +4,13 @@
 
 import { analyseCue, analyseItem } from '../analysis/analyse.ts'
 import { analyserOf, type Cue, type Language, type RecordText } from '../analysis/item.ts'
+import type { EncoderFacts } from '../encoder/folder.ts'
 import { buildSegment, extractItems, mergeSegments } from './build.ts'
 import { withChanges } from './changes.ts'
 import { type Base, type Database, openDatabase } from './database.ts'
 import { eachEntry, entryString } from './dictionary.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
+import { signBytesOf } from './meaning.ts'
 import { type Found, type SearchOptions, type SearchWork, search } from './search.ts'
 
 export interface EngineRequest {
@@ -18,7 +20,9 @@ export interface EngineRequest {
   /** The database's segments, in the order of their seqs, and the bodies of those that the engine does not have. */
   segmentIds: readonly string[]
   bodies: readonly { id: string; bytes: Uint8Array }[]
-  /** The rows behind the segments, and the texts of those that the engine does not have. */
+  /** Whose vectors the texts have. */
+  encoder?: EncoderFacts | undefined
+  /** The rows behind the segments, and the texts of those that the engine does not have, or not with their vectors. */
   tailSeqs: readonly number[]
   texts: readonly RecordText[]
   /** Seqs of items in the segments that do not count. */
@@ -113,9 +117,9 @@ function cueOf({ query, words = [], language }: EngineRequest, { names }: Databa
   return { ...asksNothing, terms: [...terms], language: 'other' }
 }
 
-export function buildFrom(records: readonly RecordText[], language: Language): Uint8Array {
-  const items = records.values().map((record) => analyseItem(record, language))
-  return buildSegment(items, analyserOf(language))
+export function buildFrom(records: readonly RecordText[], language: Language, encoder?: EncoderFacts): Uint8Array {
+  const items = records.values().map((record) => ({ ...analyseItem(record, language), vector: record.vector }))
+  return buildSegment(items, analyserOf(language), encoder)
 }
 
 function update(before: Held | undefined, request: EngineRequest): Held {
@@ -160,24 +164,25 @@ function join(before: Held | undefined, { segmentIds, bodies, language }: Engine
 const LATEST_MAX = 16
 
 /** The tail as segments: rows that are new are analysed and merged with the latest. */
-function updateTails({ tails }: Held, { tailSeqs, texts, language }: EngineRequest): readonly Segment[] {
+function updateTails({ tails }: Held, { tailSeqs, texts, language, encoder }: EngineRequest): readonly Segment[] {
   const wanted = new Set(tailSeqs)
   const had = new Set(tails.flatMap(({ seq }) => [...seq]))
-  const fresh = texts.filter(({ seq }) => wanted.has(seq) && !had.has(seq))
-  const gone = new Set([...had].filter((seq) => !wanted.has(seq)))
+  const fresh = texts.filter(({ seq }) => wanted.has(seq))
+  // One that comes again has a vector now.
+  const again = new Set(fresh.map(({ seq }) => seq))
+  const gone = new Set([...had].filter((seq) => !wanted.has(seq) || again.has(seq)))
   if (had.size - gone.size + fresh.length !== wanted.size) throw new MissingPartError('a row of the tail')
   if (fresh.length === 0 && gone.size === 0) return tails
   if (wanted.size === 0) return []
-  const built = fresh.length === 0 ? [] : [buildFrom(fresh, language)]
-  const kept = had.size === gone.size ? [] : tails.map(({ bytes }) => bytes)
+  const built = fresh.length === 0 ? [] : [buildFrom(fresh, language, encoder)]
+  const left = (tail: Segment) => (gone.size === 0 ? tail.bytes : mergeSegments([tail.bytes], gone, { encoder }))
+  const kept = had.size === gone.size ? [] : tails.map(left)
   const latest = kept.length === 2 ? tails[1]!.items : 0
-  if (kept.length === 0 || gone.size > 0 || latest + fresh.length > LATEST_MAX)
-    return [merged([...kept, ...built], gone)]
-  return [tails[0]!, merged([...kept.slice(1), ...built], gone)]
-}
-
-function merged(bodies: readonly Uint8Array[], drop: ReadonlySet<number>): Segment {
-  return openSegment(bodies.length === 1 && drop.size === 0 ? bodies[0]! : mergeSegments(bodies, drop))
+  const isOne = kept.length === 0 || gone.size > 0 || latest + fresh.length > LATEST_MAX
+  const merged = isOne ? kept : kept.slice(1)
+  const bodies = [...merged, ...built]
+  const made = openSegment(bodies.length === 1 ? bodies[0]! : mergeSegments(bodies, new Set(), { encoder }))
+  return isOne ? [made] : [tails[0]!, made]
 }
 
 /** The masked items as a segment. Seqs that no segment has are masked already. */
@@ -201,6 +206,7 @@ function derivedBytesOf({ base, database, segments, tails, mask }: Held): number
   let bytes = base.derivedBytes + (mask?.bytes.byteLength ?? 0)
   bytes += OBJECT_BYTES.database + views * OBJECT_BYTES.segment
   for (const tail of tails) bytes += tail.bytes.byteLength
+  for (const segment of [...segments.values(), ...tails]) bytes += signBytesOf(segment)
   if (database === null || database === base) return bytes
   for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {
     bytes += copied.byteLength

@@ -2,15 +2,15 @@
 // lies: opening it makes typed views. The bytes are canonical (items by context and position, terms and actors
 // sorted), so that a merge or a rewrite gives the bytes of a fresh build, and their digest can be compared.
 //
-// Layout: ten words of head, one length in bytes per section, the sections in the order of SECTIONS, each starting at
+// Layout: eight words of head, one length in bytes per section, the sections in the order of SECTIONS, each starting at
 // a multiple of four. All numbers are little-endian, as every machine that Node runs on.
 
 import { crc32 } from 'node:zlib'
 
 const MAGIC = 0x4947_4f4c
 /** Raise it with any change of the layout: a segment of another format is refused and must be built anew. */
-export const FORMAT = 3
-const HEAD_WORDS = 6
+export const FORMAT = 4
+const HEAD_WORDS = 8
 
 /** Terms per block of the dictionary: the first is written whole, the others share letters with the one before. */
 export const BLOCK = 16
@@ -43,6 +43,8 @@ const SECTIONS = [
   ['labels', Uint8Array],
   ['dictionary', Uint8Array],
   ['postings', Uint8Array],
+  ['encoder', Uint8Array],
+  ['vectors', Int8Array],
 ] as const
 const HEAD_BYTES = 4 * (HEAD_WORDS + SECTIONS.length)
 
@@ -85,6 +87,10 @@ export interface Sections {
   dictionary: Uint8Array
   /** Per posting: distance to the one before, twice, plus one if a count follows (else the term is said once). */
   postings: Uint8Array
+  /** JSON of EncoderFacts; empty without one. */
+  encoder: Uint8Array
+  /** Per item as many numbers as the encoder has dimensions (vectors.ts); empty without an encoder. */
+  vectors: Int8Array
 }
 
 export interface Segment extends Sections {
@@ -95,6 +101,9 @@ export interface Segment extends Sections {
   analyser: number
   items: number
   terms: number
+  /** Mark of the encoder that made the vectors, 0 without one, and how many items have none of it yet. */
+  mark: number
+  pending: number
   actors: string[]
   seqMin: number
   seqMax: number
@@ -109,12 +118,14 @@ export class DamagedSegmentError extends Error {
   }
 }
 
-export function packSegment(analyser: number, items: number, terms: number, sections: Sections): Uint8Array {
+export type Head = Pick<Segment, 'analyser' | 'items' | 'terms' | 'mark' | 'pending'>
+
+export function packSegment({ analyser, items, terms, mark, pending }: Head, sections: Sections): Uint8Array {
   let size = HEAD_BYTES
   for (const [name] of SECTIONS) size += padded(sections[name].byteLength)
   const bytes = new Uint8Array(size)
   const head = new Uint32Array(bytes.buffer, 0, HEAD_BYTES / 4)
-  head.set([MAGIC, FORMAT, 0, analyser, items, terms])
+  head.set([MAGIC, FORMAT, 0, analyser, items, terms, mark, pending])
   let at = HEAD_BYTES
   for (const [index, [name]] of SECTIONS.entries()) {
     const { buffer, byteOffset, byteLength } = sections[name]
@@ -154,7 +165,7 @@ export function openSegment(given: Uint8Array): Segment {
   const seq = wholeSeqs(sections)
   const segment = {
     ...sections,
-    ...{ bytes, analyser: head[3]!, items: head[4]!, terms: head[5]! },
+    ...{ bytes, analyser: head[3]!, items: head[4]!, terms: head[5]!, mark: head[6]!, pending: head[7]! },
     seq,
     ...seqRange(seq),
   }
@@ -225,7 +236,9 @@ function requireConsistent(segment: Omit<Segment, 'actors'>): void {
     [segment.rangeFrom, segment.rangeTo].every((column) => column.length === rangeItem.length) &&
     first.length === terms &&
     blockText.length === blocks &&
-    blockPosting.length === blocks
+    blockPosting.length === blocks &&
+    // Whole vectors, of every item or of none.
+    (segment.mark === 0 ? segment.vectors.length === 0 : items > 0 && segment.vectors.length % items === 0)
   if (!agree) throw new DamagedSegmentError('sections disagree on their number of entries')
   for (let r = 0; r < runs; r++) {
     const from = runStart[r]!

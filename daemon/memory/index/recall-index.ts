@@ -4,6 +4,10 @@
 
 import type { Log } from '@loci/chassis/log.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
+import type { Encoder } from '../encoder/encoder.ts'
+import type { EncoderFacts } from '../encoder/folder.ts'
+import { laterVectors, tailVectors, type Vectors, vectorsBy } from '../encoder/records.ts'
+import { encodedText } from '../encoder/text.ts'
 import { type ByteCache, createByteCache } from './cache.ts'
 import { createEngine, type EngineAnswer, type EngineRequest, MissingPartError } from './engine.ts'
 import { itemsOfSegment } from './format.ts'
@@ -44,10 +48,16 @@ export interface RecallIndex {
   search(request: RecallRequest): Promise<Ranked[]>
   /** The same for a cycle. */
   find(request: CueRequest): Promise<Found>
-  /** The body of a segment of these rows. */
+  /** The body of a segment of these rows, with the vectors of those that were encoded lately. */
   build(records: readonly RecordText[], language: Language): Promise<Uint8Array>
-  /** One segment of the given ones without the dropped seqs. */
-  merge(bodies: readonly Uint8Array[], drop: readonly number[]): Promise<Uint8Array>
+  /** One segment of the given ones without the dropped seqs, with vectors that were made since. */
+  merge(bodies: readonly Uint8Array[], drop: readonly number[], vectors?: Vectors): Promise<Uint8Array>
+  /** Undefined while there is none. */
+  readonly encoder: EncoderFacts | undefined
+  /** Vectors of these rows, as many as are made by `endsAt` (performance.now()). */
+  encode(records: readonly RecordText[], endsAt: number): Promise<Vectors>
+  /** Rows that were stored: their vectors are made soon. */
+  encodeLater(records: readonly Pick<RecordText, 'actor' | 'content' | 'media'>[]): void
   /** Starts the search thread and searches a little in both: what the first recall would have to wait for. */
   warm(): Promise<void>
   /** A replaced or erased segment leaves the cache at once. */
@@ -59,6 +69,7 @@ export interface RecallIndex {
 export interface RecallIndexOptions {
   bytesMax: number
   log: Log
+  encoder?: Encoder
   /** Databases of fewer items are searched in the main thread. */
   threadItemsMin?: number
   threads?: { search: Thread; build: Thread }
@@ -93,10 +104,12 @@ interface Cached {
   sentSegments: Set<string>
   /** With their marks. */
   sentRows: Map<number, bigint | undefined>
+  /** Those of them that were sent without the vector that they will have. */
+  sentBare: Set<number>
 }
 
 export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
-  const { log, threadItemsMin = THREAD_ITEMS_MIN } = options
+  const { log, encoder, threadItemsMin = THREAD_ITEMS_MIN } = options
   const engine = createEngine()
   const threads = options.threads ?? {
     search: createThread({ name: 'index-search', log, ...SEARCH }),
@@ -109,15 +122,27 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     else threads.search.forget(key)
   }
 
-  async function find(request: RecallRequest | CueRequest): Promise<Found> {
-    const key = JSON.stringify([request.instanceId, request.database])
+  async function search(request: RecallRequest): Promise<Ranked[]> {
+    const facts = encoder?.facts
+    if (!encoder || !facts) return (await find(request)).ranked
+    const [vector, vectors] = await Promise.all([
+      encoder.question(request.query),
+      tailVectors(encoder, unsent(cache.get(keyOf(request)), request.tail)),
+    ])
+    const question = vector && { vector, mark: facts.mark }
+    return (await find({ ...request, options: { ...request.options, question } }, vectors)).ranked
+  }
+
+  async function find(request: RecallRequest | CueRequest, given?: Vectors): Promise<Found> {
+    const key = keyOf(request)
+    const vectors = given ?? (encoder ? vectorsBy(encoder, unsent(cache.get(key), request.tail)) : new Map())
     const bodies = await loadBodies(cache.get(key)?.bodies, request.segments, threadItemsMin)
     try {
-      return await searchOnce(key, bodies, request)
+      return await searchOnce(key, bodies, request, vectors)
     } catch (error) {
       if (!(error instanceof MissingPartError)) throw error
       // The engine failed and forgot the database between two searches; this one now sends everything.
-      return await searchOnce(key, bodies, request)
+      return await searchOnce(key, bodies, request, vectors)
     }
   }
 
@@ -125,9 +150,10 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     key: string,
     bodies: Map<string, Uint8Array>,
     request: RecallRequest | CueRequest,
+    vectors: Vectors,
   ): Promise<Found> {
     const cached = entryFor(key, bodies, request)
-    const sending = messageFor(key, cached, request)
+    const sending = messageFor(key, cached, request, vectors)
     try {
       const { derivedBytes, work, ...found } = await run(cached.engine, sending)
       request.onWork?.(work)
@@ -164,7 +190,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       ? known
       : {
           ...{ instanceId: request.instanceId, bodies, engine: where, generation, derivedBytes: 0 },
-          ...{ sentSegments: new Set(), sentRows: new Map() },
+          ...{ sentSegments: new Set(), sentRows: new Map(), sentBare: new Set() },
         }
     cached.bodies = bodies
     cache.set(key, cached, bytesOf(cached))
@@ -181,16 +207,25 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     return undefined
   }
 
-  function messageFor(key: string, cached: Cached, request: RecallRequest | CueRequest): EngineRequest {
+  function messageFor(
+    key: string,
+    cached: Cached,
+    request: RecallRequest | CueRequest,
+    vectors: Vectors,
+  ): EngineRequest {
     const { language, tail, masked, query, options } = request
     const segmentIds = request.segments.map(({ id }) => id)
     const tailSeqs = tail.map(({ seq }) => seq)
     const sending = {
-      ...{ key, language, segmentIds, tailSeqs, masked, query, options },
+      ...{ key, language, segmentIds, tailSeqs, masked, query, options, encoder: encoder?.facts },
       ...('fresh' in request ? { fresh: request.fresh, words: request.words } : {}),
       bodies: [...cached.bodies].filter(([id]) => !cached.sentSegments.has(id)).map(([id, bytes]) => ({ id, bytes })),
-      texts: tail.filter(({ seq }) => !cached.sentRows.has(seq)),
+      texts: unsent(cached, tail)
+        .filter(({ seq }) => !cached.sentBare.has(seq) || vectors.has(seq))
+        .map((row) => ({ ...row, vector: vectors.get(row.seq) })),
     }
+    const bare = encoder?.facts ? tail.filter(({ seq }) => isBare(cached, seq) && !vectors.has(seq)) : []
+    cached.sentBare = new Set(bare.map(({ seq }) => seq))
     cached.sentSegments = new Set(segmentIds)
     cached.sentRows = new Map(tail.map(({ seq, mark }) => [seq, mark]))
     return sending
@@ -225,11 +260,21 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
   }
 
   return {
-    search: async (request) => (await find(request)).ranked,
-    find,
+    search,
+    find: (request) => find(request),
     warm,
-    build: (records, language) => bodyFrom({ kind: 'build', records, language }),
-    merge: (bodies, drop) => bodyFrom({ kind: 'merge', bodies, drop }),
+    build(records, language) {
+      const vectors = encoder ? vectorsBy(encoder, records) : new Map()
+      const rows = records.map((row) => ({ ...row, vector: vectors.get(row.seq) }))
+      return bodyFrom({ kind: 'build', records: rows, language, encoder: encoder?.facts })
+    },
+    merge: (bodies, drop, vectors = new Map()) =>
+      bodyFrom({ kind: 'merge', bodies, drop, vectors, encoder: encoder?.facts }),
+    get encoder() {
+      return encoder?.facts
+    },
+    encode: async (records, endsAt) => (encoder ? laterVectors(encoder, records, endsAt) : new Map()),
+    encodeLater: (records) => encoder?.later(records.map(encodedText)),
     forget(instanceId, segmentIds) {
       for (const [key, cached] of cache.entries()) {
         if (cached.instanceId === instanceId && segmentIds.some((id) => cached.bodies.has(id))) cache.delete(key)
@@ -242,6 +287,19 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       await Promise.all([threads.search.close(), threads.build.close()])
     },
   }
+}
+
+function keyOf({ instanceId, database }: Pick<RecallRequest, 'instanceId' | 'database'>): string {
+  return JSON.stringify([instanceId, database])
+}
+
+/** Rows of the tail that the engine does not have, or not with their vectors. */
+function unsent(cached: Cached | undefined, tail: readonly RecordText[]): readonly RecordText[] {
+  return cached ? tail.filter(({ seq }) => isBare(cached, seq)) : tail
+}
+
+function isBare({ sentRows, sentBare }: Cached, seq: number): boolean {
+  return !sentRows.has(seq) || sentBare.has(seq)
 }
 
 /** For the compiler: the first recall of 15,000 items takes 100 ms of a core after it, 165 after searches alone. */

@@ -8,6 +8,7 @@ import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCa
 import type { Database } from './database.ts'
 import { collectDays, collectRanges, DateFit } from './dates.ts'
 import { readLabels, type Segment } from './format.ts'
+import { Meaning, type Question } from './meaning.ts'
 import { findNearBest, Scorer, spread } from './parts.ts'
 import { CELL, segmentOf } from './places.ts'
 import { dropScratch, type Scratch, scratchFor } from './scratch.ts'
@@ -34,6 +35,8 @@ export interface SearchOptions {
   knownTermsOnly?: boolean
   /** Among equals the newer first: what was said last is what holds. */
   newestFirst?: boolean
+  /** The closest to it are in the answer as well, behind the others, and each has its cosine. */
+  question?: Question | undefined
 }
 
 export interface Filter {
@@ -60,6 +63,9 @@ export interface Ranked {
   own: number
   /** Of its words (sketch.ts). */
   sketch: number
+  /** How close it is to the question, alone and with those beside it; null without vectors. */
+  cosine: number | null
+  smoothed: number | null
   /** What each of PARTS contributes: part times weight. Their sum is the score. */
   parts: number[]
 }
@@ -90,6 +96,8 @@ export function rowsOfWork({ postings, candidates, scored }: SearchWork): number
 }
 
 const COPIES_MAX = 3
+/** Items that are in the answer because they are close to the question, though their words score less than others'. */
+const NEAREST = 64
 const EVERYTHING: Pruning = { cells: Infinity, open: Infinity, visit: Infinity, contexts: 0 }
 
 export function search(database: Database, cue: Cue, options: SearchOptions, work?: SearchWork): Found {
@@ -117,12 +125,14 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   const resolved = fit === null ? [] : collectRanges(database, scratch, fit, weights.parts.resolved)
   const accept = acceptorOf(database, options.filter)
   const always = placesOf(database, options.always ?? [])
+  const meaning = options.question ? new Meaning(database, options.question) : null
+  const nearest = meaning?.nearest(NEAREST, accept) ?? []
   if (!whole) {
     const who = cue.who.length === 1 ? cue.who[0] : undefined
     const speaks = who === undefined ? null : database.itemsOfActor(who)
     valueCandidates(database, scratch, pruning, weights.parts, speaks)
     chooseCells(database, scratch, pruning.cells, accept && ((cell) => hasAccepted(database, cell, accept)))
-    takeCells(database, scratch, always)
+    takeCells(database, scratch, [...always, ...nearest])
   }
   for (const term of terms) spread(database, scratch, term, whole)
   findNearBest(database, scratch, whole)
@@ -135,8 +145,10 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
       scorePlaces(database, scratch, scorer, accept, ownLeast, from, from + CELL)
     }
   }
-  const ranked = always.map((place) => rankedAt(database, scratch, scorer, place))
-  rank(database, scratch, scorer, options, new Set(options.always), ranked)
+  const at = (place: number) => rankedAt(database, scratch, scorer, meaning, place)
+  const ranked = always.map(at)
+  rank(database, scratch, at, options, new Set(options.always), ranked)
+  if (options.limit > 0) addNearest(nearest.map(at), ranked)
   const { idfTotal } = scratch
   if (work) {
     Object.assign(work, { postings: scratch.postings, candidates: scratch.candidateCount, scored: scratch.scoredCount })
@@ -222,7 +234,13 @@ function placesOf({ segments, itemAt, shift, placeItem }: Database, seqs: readon
   return places
 }
 
-function rankedAt(database: Database, scratch: Scratch, scorer: Scorer, place: number): Ranked {
+function rankedAt(
+  database: Database,
+  scratch: Scratch,
+  scorer: Scorer,
+  meaning: Meaning | null,
+  place: number,
+): Ranked {
   const { placeItem, itemAt, segments } = database
   const k = segmentOf(itemAt, placeItem[place]!, 0)
   const i = placeItem[place]! - itemAt[k]!
@@ -236,8 +254,15 @@ function rankedAt(database: Database, scratch: Scratch, scorer: Scorer, place: n
     isHinted: (flags[i]! & FLAG.hinted) !== 0,
     own: scratch.own[place]! / scratch.idfTotal,
     sketch: sketch[i]!,
+    cosine: meaning?.cosine(k, i) ?? null,
+    smoothed: meaning?.smoothed(place) ?? null,
     parts,
   }
+}
+
+function addNearest(nearest: Ranked[], ranked: Ranked[]): void {
+  const seqs = new Set(ranked.map(({ seq }) => seq))
+  for (const one of nearest) if (!seqs.has(one.seq)) ranked.push(one)
 }
 
 /**
@@ -248,7 +273,7 @@ function rankedAt(database: Database, scratch: Scratch, scorer: Scorer, place: n
 function rank(
   database: Database,
   scratch: Scratch,
-  scorer: Scorer,
+  at: (place: number) => Ranked,
   options: SearchOptions,
   always: ReadonlySet<number>,
   ranked: Ranked[],
@@ -272,7 +297,7 @@ function rank(
     const segment = segments[k]!
     const i = placeItem[place]! - itemAt[k]!
     if (isOneCopyTooMany(sketches, segment.actors[segment.actor[i]!]!, segment.sketch[i]!, copiesMax)) return true
-    ranked.push(rankedAt(database, scratch, scorer, place))
+    ranked.push(at(place))
     return ranked.length < limit
   })
 }

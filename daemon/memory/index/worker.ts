@@ -3,16 +3,17 @@
 
 import { parentPort } from 'node:worker_threads'
 import type { Language, RecordText } from '../analysis/item.ts'
+import type { EncoderFacts } from '../encoder/folder.ts'
 import { PARTS } from '../weights.ts'
-import { mergeSegments } from './build.ts'
+import { type MergeOptions, mergeSegments } from './build.ts'
 import { buildFrom, createEngine, type EngineRequest, MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
 import type { Found, Ranked, SearchWork } from './search.ts'
 
 export type Task =
   | { kind: 'search'; request: EngineRequest }
-  | { kind: 'build'; records: readonly RecordText[]; language: Language }
-  | { kind: 'merge'; bodies: readonly Uint8Array[]; drop: readonly number[] }
+  | { kind: 'build'; records: readonly RecordText[]; language: Language; encoder?: EncoderFacts | undefined }
+  | ({ kind: 'merge'; bodies: readonly Uint8Array[]; drop: readonly number[] } & MergeOptions)
 
 export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; expiresAt: number })
 
@@ -23,22 +24,24 @@ export type FromWorker =
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
 
 /**
- * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, parts. One buffer is handed over;
- * objects would be copied one by one.
+ * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, both cosines (NaN for none),
+ * parts. One buffer is handed over; objects would be copied one by one.
  */
-const PARTS_AT = 6
+const PARTS_AT = 8
 const WIDTH = PARTS_AT + PARTS.length
 
 function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
   let at = 0
-  for (const { seq, score, day, isHinted, own, sketch, parts } of ranked) {
+  for (const { seq, score, day, isHinted, own, sketch, cosine, smoothed, parts } of ranked) {
     numbers[at] = seq
     numbers[at + 1] = score
     numbers[at + 2] = day
     numbers[at + 3] = isHinted ? 1 : 0
     numbers[at + 4] = own
     numbers[at + 5] = sketch
+    numbers[at + 6] = cosine ?? Number.NaN
+    numbers[at + 7] = smoothed ?? Number.NaN
     for (let part = 0; part < PARTS.length; part++) numbers[at + PARTS_AT + part] = parts[part]!
     at += WIDTH
   }
@@ -58,6 +61,8 @@ export function unpackRanked(numbers: Float64Array): Ranked[] {
       isHinted: numbers[at + 3] === 1,
       own: numbers[at + 4]!,
       sketch: numbers[at + 5]!,
+      cosine: Number.isNaN(numbers[at + 6]) ? null : numbers[at + 6]!,
+      smoothed: Number.isNaN(numbers[at + 7]) ? null : numbers[at + 7]!,
       parts,
     })
   }
@@ -85,7 +90,9 @@ if (parentPort !== null) {
       return send({ id: task.id, ranked: numbers, ...rest }, [numbers.buffer as ArrayBuffer])
     }
     const body =
-      task.kind === 'build' ? buildFrom(task.records, task.language) : mergeSegments(task.bodies, new Set(task.drop))
+      task.kind === 'build'
+        ? buildFrom(task.records, task.language, task.encoder)
+        : mergeSegments(task.bodies, new Set(task.drop), task)
     return send({ id: task.id, body }, [body.buffer as ArrayBuffer])
   }
 

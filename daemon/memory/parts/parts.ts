@@ -12,8 +12,9 @@ import type { RecallIndex } from '../index/recall-index.ts'
 import { formatOf } from '../upkeep/config.ts'
 import { segmentBody } from '../upkeep/indexing.ts'
 import { readingSegments } from '../upkeep/reading.ts'
-import { type Part, partsOf, segmentKey } from '../upkeep/segments.ts'
+import { isToBeEncoded, type Part, partsOf, segmentKey } from '../upkeep/segments.ts'
 import type { IndexState } from '../upkeep/store.ts'
+import { putVectorsDue } from '../vectors/store.ts'
 import { putIndexDue, readMarks } from './store.ts'
 
 export interface SearchPart {
@@ -42,13 +43,13 @@ export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn
   let isFailing = false
 
   /** One at a time, beside the read: that goes on while nothing can be written, or while a writer holds the head. */
-  async function requestBuild(place: Due): Promise<void> {
-    const name = `${place.instanceId}/${place.database}`
+  async function request(place: Due, what: 'index' | 'vectors'): Promise<void> {
+    const name = `${place.instanceId}/${place.database}/${what}`
     if (isAsking || performance.now() - (asked.find(name) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS) return
     asked.keep(name, performance.now())
     isAsking = true
     try {
-      await putIndexDue(pool, place)
+      await (what === 'index' ? putIndexDue : putVectorsDue)(pool, place)
       isFailing = false
     } catch (error) {
       if (!isFailing) log.warn({ error, component: 'memory' }, 'index not made due; recalls go on and ask again')
@@ -64,7 +65,8 @@ export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn
       const parts = partsOf(state, format)
       const unusable = parts.filter((part) => !part.isUsable)
       const marks = unusable.length === 0 ? [] : await readMarks(pool, place, unusable)
-      if (unusable.some(({ isNewer }) => !isNewer)) void requestBuild(place)
+      if (unusable.some(({ isNewer }) => !isNewer)) void request(place, 'index')
+      else if (index.encoder && parts.some((part) => isToBeEncoded(part, index.encoder))) void request(place, 'vectors')
       const markOf = (part: Part) => marks[unusable.indexOf(part as (typeof unusable)[number])] ?? state.seq
       const read = readingSegments(pool, place)
       return parts.map((part) => ({

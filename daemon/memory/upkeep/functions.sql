@@ -12,9 +12,9 @@ create or replace function loci.mem_text(r loci.records) returns text language s
     || (extract(epoch from r.created_at) * 1000)::bigint || ',' || r.body || ']'
 $$;
 
--- A segment in the list of a database: [id, from, through, items, format, mark], the mark as of records.
+-- A segment in the list of a database: [id, from, through, items, format, mark, encoded], the mark as of records.
 create or replace function loci.segment_listed(s loci.segments) returns json language sql stable parallel safe as $$
-  select json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format, encode(substr(s.digest, 1, 12), 'hex'))
+  select json_build_array(s.id, s.from_seq, s.through_seq, s.items, s.format, encode(substr(s.digest, 1, 12), 'hex'), s.encoded)
 $$;
 
 -- May a record be recalled? One that was ended holds no longer, whatever time stands there: a clock that was set back
@@ -147,6 +147,7 @@ language plpgsql as $$
 declare
   v_head loci.databases := p_head;
   v_bytes bigint;
+  v_body bytea;
 begin
   with gone as (delete from loci.segments s where s.instance_id = p_head.instance_id and s.database = p_head.name and s.id = any (p_replaced)
     returning octet_length(s.body) as bytes)
@@ -154,10 +155,11 @@ begin
   v_head.mem_index_bytes := v_head.mem_index_bytes - v_bytes;
   for i in 1 .. cardinality(p_from) loop
     v_head.seq := v_head.seq + 1;
-    insert into loci.segments (instance_id, database, id, from_seq, through_seq, items, format, body, digest)
-      values (p_head.instance_id, p_head.name, v_head.seq, p_from[i], p_through[i], p_items[i], p_format[i], decode(p_body[i], 'base64'),
-        decode(p_digest[i], 'hex'));
-    v_head.mem_index_bytes := v_head.mem_index_bytes + octet_length(decode(p_body[i], 'base64'));
+    v_body := decode(p_body[i], 'base64');
+    insert into loci.segments (instance_id, database, id, from_seq, through_seq, items, format, encoded, body, digest)
+      values (p_head.instance_id, p_head.name, v_head.seq, p_from[i], p_through[i], p_items[i], p_format[i], loci.segment_encoded(v_body),
+        v_body, decode(p_digest[i], 'hex'));
+    v_head.mem_index_bytes := v_head.mem_index_bytes + octet_length(v_body);
   end loop;
   return v_head;
 end

@@ -13,6 +13,8 @@ import { appendEvents } from '../../events/store.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
 import { FORMAT, openSegment, termsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
+import { nextExpiry } from '../store.ts'
+import { putVectorsDue } from '../vectors/store.ts'
 import { formatOf, languageOf } from './config.ts'
 import { type ReadSegment, readingSegments } from './reading.ts'
 import {
@@ -34,7 +36,6 @@ import {
   findPlaces,
   type IndexState,
   type NewSegment,
-  nextExpiry,
   type Replacement,
   readIndex,
   readTexts,
@@ -69,13 +70,14 @@ export async function buildIndex(pool: Pool, index: RecallIndex, due: Due): Prom
     const plan = await planIndex(pool, index, due, state)
     if ((await commitIndex(pool, due, state, plan)) === 'moved') continue
     index.forget(due.instanceId, keysOf(state.segments, plan.replaced))
+    if (index.encoder && plan.segments.length > 0) await putVectorsDue(pool, due)
     return
   }
   throw new Error('writes of the database overtook the build of its index; it is due again')
 }
 
 /** What the index knows the replaced ones by. */
-function keysOf(segments: SegmentRow[], replaced: number[]): string[] {
+export function keysOf(segments: SegmentRow[], replaced: number[]): string[] {
   return segments.filter(({ id }) => replaced.includes(id)).map(segmentKey)
 }
 
@@ -146,7 +148,7 @@ export async function segmentBody(
 }
 
 /** Undefined when it does not fit its digest, or cannot be read. */
-async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Promise<Uint8Array | undefined> {
+export async function storedBody(read: ReadSegment, due: Due, segment: SegmentRow): Promise<Uint8Array | undefined> {
   const row = await read(segment)
   return row && segmentDigest(due, segment, row.body).equals(row.digest) ? row.body : undefined
 }

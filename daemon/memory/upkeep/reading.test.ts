@@ -17,8 +17,8 @@ test('segments that are asked for together share calls, and one that cannot be r
   const [pool, owner] = [open(database.appUrl), open(database.adminUrl)]
   try {
     await owner.query({
-      text: `insert into loci.segments (instance_id, database, id, from_seq, through_seq, items, format, body, digest)
-        select $1, $2, g, 10 * g, 10 * g + 9, 10, 1, int4send(g), '\\x00' from generate_series(1, 6) g`,
+      text: `insert into loci.segments (instance_id, database, id, from_seq, through_seq, items, format, encoded, body, digest)
+        select $1, $2, g, 10 * g, 10 * g + 9, 10, 1, 0, int4send(g), '\\x00' from generate_series(1, 6) g`,
       values: [due.instanceId, due.database],
     })
     const calls: unknown[] = []

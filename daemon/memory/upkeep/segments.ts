@@ -78,6 +78,11 @@ interface UnusablePart {
   isNewer: boolean
 }
 
+/** Whether vectors of this encoder are missing in it. One without items has none, and needs none. */
+export function isToBeEncoded(part: Part, encoder: { mark: number } | undefined): boolean {
+  return part.isUsable && encoder !== undefined && part.items > 0 && part.encoded !== encoder.mark
+}
+
 /** By layout and analyser, whatever the language. */
 function isNewer(format: number, own: number): boolean {
   return Math.floor(format / 256) > Math.floor(own / 256)

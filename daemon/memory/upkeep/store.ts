@@ -16,6 +16,8 @@ export interface SegmentRow {
   format: number
   /** Of its digest: the same id may be another segment in a database that was restored or made anew. */
   mark: string
+  /** Mark of the encoder that made the vectors of all its items; 0 without one. */
+  encoded: number
 }
 
 /** A record as the analyser needs it; `body` is that of RecordBody. */
@@ -68,7 +70,10 @@ type TextArray = [
   ...[seq: number, mark: string],
   ...([context: number, position: number, storedAt: number, body: TextRow['body']] | []),
 ]
-type SegmentArray = [id: number, from: number, through: number, items: number, format: number, mark: string]
+type SegmentArray = [
+  ...[id: number, from: number, through: number, items: number, format: number, mark: string],
+  encoded: number,
+]
 
 export interface IndexRow
   extends Omit<IndexState, 'segments' | 'tailMark' | 'texts' | 'damaged' | 'isAround' | 'closed' | 'unreadable'> {
@@ -189,8 +194,10 @@ export function indexOf(row: IndexRow): IndexState {
 }
 
 function segmentsOf(text: string): SegmentRow[] {
-  const rows = JSON.parse(text) as SegmentArray[]
-  return rows.map(([id, from, through, items, format, mark]) => ({ id, from, through, items, format, mark }))
+  const rowOf = ([id, from, through, items, format, mark, encoded]: SegmentArray): SegmentRow => {
+    return { id, from, through, items, format, mark, encoded }
+  }
+  return (JSON.parse(text) as SegmentArray[]).map(rowOf)
 }
 
 function damagedIn(texts: TextArray[]): IndexState['damaged'] {
@@ -263,7 +270,7 @@ export async function readSegments(
 }
 
 /** A segment to be published. */
-export interface NewSegment extends Omit<SegmentRow, 'id' | 'mark'> {
+export interface NewSegment extends Omit<SegmentRow, 'id' | 'mark' | 'encoded'> {
   body: Uint8Array
   digest: Buffer
 }
@@ -387,14 +394,4 @@ export async function eraseRecords(
     locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
   })
   return rows[0] as Erased
-}
-
-/** Puts the next expiry of the database on the list of due work. */
-export async function nextExpiry(pool: Pool, { instanceId, database }: Due): Promise<void> {
-  await execute(pool, {
-    name: 'mem_expiry_next',
-    text: 'select loci.mem_expiry_next($1, $2)',
-    values: [instanceId, database],
-    locks: () => enteringLocks(instanceId, [{ database }], 'due row'),
-  })
 }
