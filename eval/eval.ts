@@ -3,6 +3,7 @@
 import { evaluateAdvice } from './advice/advice.ts'
 import { evaluateDay } from './day/evaluate.ts'
 import { evaluateFirstQuestions } from './first-questions/first-questions.ts'
+import { evaluateFreshQuestions } from './fresh-questions/fresh-questions.ts'
 import { evaluateRecall } from './recall/recall.ts'
 import { refit } from './recall/refit.ts'
 
@@ -12,6 +13,7 @@ const EVALUATIONS: Readonly<Record<string, Evaluation>> = {
   advice: { says: "MetaTool and a world that drifts through the daemon's tool advice", run: evaluateAdvice },
   day: { says: 'a scripted day, days made from it and LoCoMo through the cognitive cycle', run: evaluateDay },
   'first-questions': { says: 'what a newcomer asks of 1 to 200 records, over HTTP', run: evaluateFirstQuestions },
+  'fresh-questions': { says: 'questions that nothing was tuned on, beside plain cosine', run: evaluateFreshQuestions },
   recall: { says: "LoCoMo and our own questions through the daemon's recall", run: evaluateRecall },
   refit: { says: '--file <records and questions>: weights for your own data', run: refit },
 }
