@@ -4,6 +4,7 @@
 
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { RecordText } from '../memory/analysis/item.ts'
+import { presentedAt } from '../memory/records.ts'
 import { type Presentations, present } from '../working-memory/activation.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import type { CycleInput, CycleResult, KnownRecord, Observation, Slot } from './shapes.ts'
@@ -70,7 +71,7 @@ export function settle(input: CycleInput): Settled {
     }
     if (event !== undefined) said.events.add(event)
     const same = sameOf(write)
-    const occurredAt = write.occurredAt === undefined ? now : Date.parse(write.occurredAt)
+    const occurredAt = presentedAt(write.occurredAt, now)
     const former = write.key === undefined ? undefined : said.keys.get(write.key)
     // Under a key only what holds there can be the same: else the key would keep an old fact, or have none.
     const [stored, heard] = write.key === undefined ? [known.equal, said.equal.get(same)] : [known.current, former]

@@ -4,7 +4,7 @@ import { createTurn } from '@loci/chassis/turn.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
 import type { SlotWrite } from '@loci/contract/working-memory.ts'
 import type { Macs } from '../databases/macs.ts'
-import { beginningOf, bodyOf, momentOf, type Source } from '../memory/records.ts'
+import { beginningOf, bodyOf, heardFrom, momentOf, presentedAt, type Source } from '../memory/records.ts'
 import type { Step } from '../working-memory/document.ts'
 import { contentOf, restOf, sizeOf } from '../working-memory/slots.ts'
 import { observationId } from './learn.ts'
@@ -47,7 +47,8 @@ export async function incomingOf(
     write ? [{ write, source: own, lookup: { ...lookupOf(write, macs), context }, event: seq }] : [],
   )
   const handed: Incoming[] = []
-  for (const write of writes) {
+  for (const sent of writes) {
+    const write = heardFrom(sent, source)
     handed.push({ write, source, lookup: lookupOf(write, macs), event: null })
     await turn()
   }
@@ -69,7 +70,7 @@ export function knownRecord({ id, seq, key, storedAt, expiresAt, presented, body
   const { content, kind, actor, contextId, occurredAt, salienceHint: hint, dueAt, evidenceRefs } = body
   return {
     ...{ id, seq, key, content, kind, actor, contextId, hint, expiresAt, seen: presented, evidenceRefs },
-    occurredAt: occurredAt === null ? storedAt : Date.parse(occurredAt),
+    occurredAt: presentedAt(occurredAt, storedAt),
     dueAt: dueAt === null ? null : Date.parse(dueAt),
   }
 }

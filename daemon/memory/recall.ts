@@ -8,7 +8,7 @@ import type { Explanation } from '@loci/contract/working-memory.ts'
 import { DAY_MS } from './analysis/days.ts'
 import { foldName } from './analysis/fold.ts'
 import type { Filter, Ranked } from './index/search.ts'
-import { type RecordBody, round } from './records.ts'
+import { presentedAt, type RecordBody, round } from './records.ts'
 import type { StoredRecord } from './store.ts'
 import { ABSTAIN_BELOW, PARTS, type PartWeights } from './weights.ts'
 
@@ -172,7 +172,7 @@ function mostBehind(last: Ranked, now: number, weights: Weights): number {
 
 /** The parts that the index knows, the sender's hint and the base level; they sum to the score as it is shown. */
 function explained(one: Ranked, body: RecordBody, row: Intact, now: number, weights: Weights) {
-  const presented = body.occurredAt === null ? row.createdAt.getTime() : Date.parse(body.occurredAt)
+  const presented = presentedAt(body.occurredAt, row.createdAt.getTime())
   const values = PARTS.map((name, at) => ({
     name,
     weight: weights[name],

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Claim } from '@loci/acts/idempotency/idempotency.ts'
+import { seal } from '@loci/capability/capability.ts'
 import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { claimValues } from '../idempotency/store.ts'
+import { testAuthority } from '../testing/authority.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
-import { MEMORY_RIGHTS, memoryOf, type TestMemory } from '../testing/records.ts'
+import { MEMORY_RIGHTS, memoryOf, type TestMemory, type TestRecord } from '../testing/records.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
+import { presentedAt } from './records.ts'
 
 let daemon: TestDaemon
 let tenant: TestTenant
@@ -274,4 +277,30 @@ test('an expired record that is not swept yet does not count for the plan', asyn
   holder.release()
   await admin.close()
   assert.deepEqual([admitted.status, refused.error.code, rows.length], [200, 'QUOTA_EXCEEDED', 1])
+})
+
+// Mutant: heardFrom() that answers the write as it is.
+test('the hint of a sub-agent counts half', async () => {
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance()
+  const tokens = [own.root(MEMORY_RIGHTS), seal(own.delegation({ ...MEMORY_RIGHTS, del_max: 1 }))]
+  const hints: [string, number][] = []
+  for (const token of tokens) {
+    const body = { content: 'The pad is orange', contextId: `${hints.length}`, salience: 2 }
+    const answer = await own.call(token, 'POST /v1/memory/records', { body })
+    assert.equal(answer.status, 200, answer.text)
+    const { source, salienceHint } = answer.json<TestRecord & { salienceHint: number }>()
+    hints.push([source.trust, salienceHint])
+  }
+  assert.deepEqual(hints, [
+    ['holder', 2],
+    ['delegated', 1],
+  ])
+})
+
+test('what is said of the future counts from when it was stored', () => {
+  const at = Date.parse('2026-01-01T00:00:00Z')
+  assert.equal(presentedAt('9999-01-01T00:00:00.000Z', at), at)
+  assert.equal(presentedAt('2025-01-01T00:00:00.000Z', at), Date.parse('2025-01-01T00:00:00Z'))
+  assert.equal(presentedAt(null, at), at)
 })

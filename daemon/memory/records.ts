@@ -42,6 +42,22 @@ export interface RecordBody {
   source: Source
 }
 
+/**
+ * As it counts: the hint of a sub-agent is worth half, or what it remembers would outrank its owner's. Applied once,
+ * where a write comes in, so that a cycle that is replayed from what was stored weighs the same.
+ */
+export function heardFrom(write: RecordWrite, { trust }: Pick<Source, 'trust'>): RecordWrite {
+  return trust === 'holder' || !write.salience ? write : { ...write, salience: write.salience / 2 }
+}
+
+/**
+ * From when on it counts as known: nothing is younger than the moment it was stored, whatever its sender says it is
+ * about. A record of the year 9999 was new for ever.
+ */
+export function presentedAt(occurredAt: string | null | undefined, storedAt: number): number {
+  return occurredAt ? Math.min(Date.parse(occurredAt), storedAt) : storedAt
+}
+
 /** The JSON that is stored; 413 beyond a limit. Without a configuration at hand the language is told by the text. */
 export function bodyOf(write: RecordWrite, source: Source): string {
   requireBytes('content', write.content, CONTENT_BYTES_MAX)

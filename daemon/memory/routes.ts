@@ -25,7 +25,7 @@ import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { bodyOf, momentOf, type RecordBody, recordText, type Source, STORED } from './records.ts'
+import { bodyOf, heardFrom, momentOf, type RecordBody, recordText, type Source, STORED } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -234,7 +234,8 @@ interface Kept {
   records: [id: string, version: number][]
 }
 
-function newRecord(write: RecordWrite, macs: Macs, source: Source): NewRecord {
+function newRecord(sent: RecordWrite, macs: Macs, source: Source): NewRecord {
+  const write = heardFrom(sent, source)
   return {
     id: newId('mem'),
     key: write.key ?? null,
