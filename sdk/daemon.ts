@@ -606,7 +606,7 @@ export type DaemonOperations = {
       200: SlotsCleared
     }
   }
-  /** Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or written more than 30 days ago). */
+  /** Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or older than the history of the plan: 30 days, free 7). */
   'POST /v1/working-memory/slots/restore': {
     given: {
       headers?: {

@@ -108,7 +108,7 @@ export function slotClearRoutes({ access, quota, keys, act }: ClearOptions): Rou
         path: '/v1/working-memory/slots/restore',
         access: access.capability('wm:write', { also: 'wm:read' }),
         summary:
-          'Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or written more than 30 days ago).',
+          'Undo a clear by its token, or write a former version of a slot again. `missing`: cleared slots whose version is no longer kept (erased since, or older than the history of the plan: 30 days, free 7).',
         body: slotRestore,
         answers: { 200: slotsRestored },
         errors: [

@@ -186,7 +186,8 @@ export const slotsRestored = z
     restored: z.int(),
     slots: z.array(z.union([slot, z.object({ key: z.string(), version: z.int(), redacted: z.literal(true) })])),
     missing: z.array(z.string()).meta({
-      description: 'Keys of a clear that were not restored: erased since, or written more than 30 days ago.',
+      description:
+        'Keys of a clear that were not restored: erased since, or older than the history of the plan (30 days, free 7).',
     }),
     evicted,
   })

@@ -203,11 +203,12 @@ function eventAt(n: number) {
 }
 
 /** A busy machine says 503: nothing was done, by its own word. */
-async function again<Answer extends { status: number }>(ask: () => Promise<Answer>): Promise<Answer> {
+async function again<Answer extends { status: number; text: string }>(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask()
     // Of an unknown outcome too: an event that is there is answered, and one more cycle takes in nothing.
-    if (![409, 429, 500, 503].includes(answer.status)) return answer
+    const isUnknown = answer.status === 500 && /OUTCOME_UNKNOWN/.test(answer.text)
+    if (![409, 429, 503].includes(answer.status) && !isUnknown) return answer
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
