@@ -27,8 +27,8 @@ const LETTER = /\p{L}/gu
 /** Enough of a text to know its language. */
 const SAMPLE_LENGTH = 400
 
-/** Small words of another language that English texts have too: people, and "get 'em", "see ya". */
-const NO_VOTE = new Set(['al', 'ben', 'ella', 'em', 'mia', 'uma', 'ya'])
+/** Small words of another language that English texts have too: people, AUS, "get 'em", "see ya". */
+const NO_VOTE = new Set(['al', 'aus', 'ben', 'ella', 'em', 'mia', 'uma', 'ya'])
 /** A small word to the languages of LATIN that have it. */
 const VOTES = countVotes()
 
