@@ -48,14 +48,17 @@ function checksOf(adminUrl: string, table: string): Promise<{ text: string }[]> 
   )
 }
 
-/** Of columns that a check holds to a list: the first of it. */
+/** The first of the list that a check holds a column to. A check of that column alone counts before one of several. */
 async function allowedValues(adminUrl: string, table: string): Promise<Map<string, string>> {
   const checks = await checksOf(adminUrl, table)
+  const isAlone = (text: string) => /^CHECK \(\(\w+ = ANY /.test(text)
   return new Map(
-    checks.flatMap(({ text }) => {
-      const [, name, value] = /\((\w+) = ANY \(ARRAY\['([^']+)'/.exec(text) ?? []
-      return name && value ? [[name, value] as const] : []
-    }),
+    checks
+      .toSorted((a, b) => Number(isAlone(a.text)) - Number(isAlone(b.text)))
+      .flatMap(({ text }) => {
+        const [, name, value] = /\((\w+) = ANY \(ARRAY\['([^']+)'/.exec(text) ?? []
+        return name && value ? [[name, value] as const] : []
+      }),
   )
 }
 
