@@ -65,7 +65,7 @@ function recordsOf({ turns }: Dialogue, seqFrom: number, contextFrom: number): R
     const session = contexts.get(sess) ?? { context: contextFrom + contexts.size + 1, turns: 0 }
     contexts.set(sess, session)
     const at = { seq: seqFrom + i + 1, context: session.context, position: session.turns++ }
-    return { ...at, actor: sp, occurredAt: timeOf(dt), content: text, media: cap }
+    return { ...at, actor: sp, occurredAt: timeOf(dt), content: text, media: cap, hasContextId: true }
   })
 }
 

@@ -840,6 +840,12 @@ export type ConductorEndpoints = {
   total: number
 }
 
+export type CoveredWord = {
+  word: string
+  covered: number
+  by: string | null
+}
+
 export type Cycle = {
   completedAt: string
   id: string
@@ -1321,7 +1327,10 @@ export type ReadyResponse = {
 export type RecallRequest = {
   query: string
   limit?: number | undefined
+  abstain?: boolean | undefined
+  minRelevance?: number | undefined
   minScore?: number | undefined
+  databases?: string[] | undefined
   kinds?: string[] | undefined
   tags?: string[] | undefined
   actors?: string[] | undefined
@@ -1335,8 +1344,19 @@ export type RecallResult = {
     id: string
     content: string
     kind: string
+    relevance: number
     score: number
-    explain: Explanation | null
+    explain: {
+      score: number
+      parts: ({
+        name: string
+        value: number
+        weight: number
+        contribution: number
+      })[]
+      words: CoveredWord[]
+    } | null
+    database?: string
     evidenceRefs: string[]
     tags: string[]
     contextId: string | null
@@ -1354,6 +1374,23 @@ export type RecallResult = {
     version: number
   })[]
   abstained: boolean
+  reason?: string
+  nearest?: ({
+    id: string
+    relevance: number
+    database?: string
+    content?: string
+    explain?: {
+      score: number
+      parts: ({
+        name: string
+        value: number
+        weight: number
+        contribution: number
+      })[]
+      words: CoveredWord[]
+    }
+  })[]
   total: number
   incomplete: boolean
   asOfSeq: number

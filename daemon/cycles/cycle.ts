@@ -63,7 +63,13 @@ export function perceive(input: CycleInput, mark: Mark = () => {}): Perceived {
     ...(without.size > 0 ? { filter: { without } } : {}),
     // Unasked, only what shares enough words comes to mind; or the best context alone would fill the slots with talk.
     ownMin: focus === null ? config.spontaneousShare : 0,
-    ...{ termsMax: config.maxCueTerms, knownTermsOnly: true, newestFirst: true, weights: config.weights },
+    ...{
+      termsMax: config.maxCueTerms,
+      knownTermsOnly: true,
+      newestFirst: true,
+      attends: true,
+      weights: config.weights,
+    },
   }
   return { input, ask: { focus, words: focus === null ? standing : [], fresh: settled.texts, options }, settled }
 }

@@ -29,9 +29,20 @@ export const TOOLS: { [Tool in McpTool]: ToolKind<Tool> } = {
   recall: {
     route: 'POST /v1/memory/recall',
     request: ({ query, limit, tags, max_tokens: tokenBudget }) => ({ body: { query, limit, tags, tokenBudget } }),
-    show: ({ results, abstained, total }) => ({
-      memories: pickEach(results, ['id', 'content', 'kind', 'tags', 'actor', 'occurredAt', 'createdAt', 'score']),
+    show: ({ results, abstained, reason, nearest, total }) => ({
+      memories: pickEach(results, [
+        'id',
+        'content',
+        'kind',
+        'tags',
+        'actor',
+        'occurredAt',
+        'createdAt',
+        'relevance',
+        'score',
+      ]),
       abstained,
+      ...(abstained ? { reason, nearest: pickEach(nearest, ['id', 'relevance']) } : {}),
       total,
     }),
   },

@@ -1,3 +1,5 @@
+import { covers } from '@loci/capability/keyspaces.ts'
+import { ApiError } from '@loci/chassis/api-error.ts'
 import { type Route, route } from '@loci/chassis/route.ts'
 import { type RecallRequest, recallRequest, recallResult } from '@loci/contract/memory.ts'
 import { isUnreadable } from '@loci/postgres/errors.ts'
@@ -5,10 +7,13 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import type { Caller, CapabilityAccess } from '../access/capability-access.ts'
 import type { Due } from '../databases/store.ts'
+import type { Language } from './analysis/item.ts'
+import { coverageOf, reasonOf } from './coverage.ts'
 import type { RecallIndex } from './index/recall-index.ts'
 import { rowsOfWork } from './index/search.ts'
 import type { Parts } from './parts/parts.ts'
-import { candidatesMax, filterOf, type Recalled, selectFrom } from './recall.ts'
+import { candidatesMax, filterOf, type Hit, type Recalled, type Source, selectFrom } from './recall.ts'
+import { ENOUGH } from './relevance.ts'
 import { damagedOf, SHARED } from './routes.ts'
 import { findNumbered, type StoredRecord, unreadable } from './store.ts'
 import type { Tails } from './tails.ts'
@@ -46,11 +51,12 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
       },
       async ({ caller, body, countRows, countRead, requireRate }) => {
         const startedAt = performance.now()
+        const databases = databasesOf(caller, body)
         // A few of an instance at once: what a recall costs is known when it is answered.
         return shares.inTurn(caller.instance.id, async () => {
           requireRate()
           const read: Read = { rows: 0, bytes: 0 }
-          const { recalled, asOfSeq, incomplete, damaged } = await find(caller, body, read)
+          const { recalled, searched, incomplete, damaged } = await find(caller.instance.id, databases, body, read)
             .catch((error) => {
               throw isUnreadable(error) ? unreadable(error) : error
             })
@@ -58,17 +64,46 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
               countRows(read.rows)
               countRead(read.bytes)
             })
-          const results = recalled.hits.map((hit) => resultOf(hit, body.explain))
-          const { abstained, total } = recalled
+          const { hits, abstained, total } = recalled
+          const results = hits.map((hit) => resultOf(hit, body, searched[hit.source] as Searched))
+          const asOfSeq = (searched[0] as Searched).seq
+          const why = abstained ? whyOf(recalled, body, searched) : {}
           const tookMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000
-          return { results, abstained, total, incomplete, asOfSeq, tookMs, ...damaged }
+          return { results, abstained, ...why, total, incomplete, asOfSeq, tookMs, ...damaged }
         })
       },
     ),
   ]
 
-  async function find({ instance, database }: Caller, request: RecallRequest, read: Read) {
-    const place: Due = { instanceId: instance.id, database }
+  async function find(instanceId: string, databases: readonly string[], request: RecallRequest, read: Read) {
+    const searched: Searched[] = []
+    for (const database of databases) searched.push(await searchIn({ instanceId, database }, request, read))
+    const selection = selectFrom(searched, request)
+    // Those of the tail are named too: nobody can say whether they would have been an answer.
+    const damaged: StoredRecord[][] = []
+    for (const { place, unread } of searched)
+      damaged.push(unread.length === 0 ? [] : await findNumbered(pool, instanceId, place.database, unread))
+    for (let wanted = selection.next(); wanted.length > 0; wanted = selection.next()) {
+      for (const { source, seqs } of wanted) {
+        const { place } = searched[source] as Searched
+        const rows = await findNumbered(pool, instanceId, place.database, seqs)
+        for (const row of rows) addRow(read, row.intact ? row.body.length : 0)
+        selection.take(
+          source,
+          rows.filter((row) => row.intact),
+        )
+        damaged[source]?.push(...rows.filter((row) => !row.intact))
+      }
+    }
+    for (const [source, { state }] of searched.entries()) damaged[source]?.push(...unnamed(state, damaged[source]))
+    const recalled = selection.answer()
+    // Those are counted with the answer.
+    for (const { row } of recalled.hits) read.bytes -= row.body.length
+    const incomplete = recalled.isCut || searched.some(({ state }) => state.isClosedCut || state.unreadable > 0)
+    return { recalled, searched, incomplete, damaged: damagedOf(damaged.flat()) }
+  }
+
+  async function searchIn(place: Due, request: RecallRequest, read: Read): Promise<Searched> {
     const asOf = request.asOf === undefined ? null : new Date(request.asOf)
     const { state, tail, damaged: unread } = await tails.read(pool, place, asOf)
     for (const { body } of [...state.texts, ...state.closed]) addRow(read, body.content.length)
@@ -79,8 +114,8 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
       read.bytes += bytes
     })
     const ranked = await index.search({
-      instanceId: instance.id,
-      database: `${database}@${state.life}`,
+      instanceId: place.instanceId,
+      database: `${place.database}@${state.life}`,
       language,
       segments,
       tail: [...tail, ...state.closed.map(recordTextOf)],
@@ -91,21 +126,42 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
         read.rows += rowsOfWork(work)
       },
     })
-    const selection = selectFrom(ranked, request, { now: (asOf ?? state.now).getTime(), seq: state.seq, weights })
-    // Those of the tail are named too: nobody can say whether they would have been an answer.
-    const damaged: StoredRecord[] = unread.length === 0 ? [] : await findNumbered(pool, instance.id, database, unread)
-    for (let seqs = selection.next(); seqs.length > 0; seqs = selection.next()) {
-      const rows = await findNumbered(pool, instance.id, database, seqs)
-      for (const row of rows) addRow(read, row.intact ? row.body.length : 0)
-      selection.take(rows.filter((row) => row.intact))
-      damaged.push(...rows.filter((row) => !row.intact))
-    }
-    damaged.push(...unnamed(state, damaged))
-    const recalled = selection.answer()
-    // Those are counted with the answer.
-    for (const { row } of recalled.hits) read.bytes -= row.body.length
-    const incomplete = recalled.isCut || state.isClosedCut || state.unreadable > 0
-    return { recalled, asOfSeq: state.seq, incomplete, damaged: damagedOf(damaged) }
+    return { place, state, language, ranked, weights, unread, now: (asOf ?? state.now).getTime(), seq: state.seq }
+  }
+}
+
+/** A database as it was searched. */
+interface Searched extends Source {
+  place: Due
+  state: IndexState
+  language: Language
+  /** Of its tail: numbers of damaged records. */
+  unread: number[]
+}
+
+/** The one of the header, or those of the body; the credential covers each of them. */
+function databasesOf({ database, ks }: Caller, { databases }: RecallRequest): string[] {
+  const asked = [...new Set(databases ?? [database])]
+  const missing = asked.find((name) => !covers(ks, 'memory', name))
+  if (missing !== undefined) throw new ApiError('DATABASE_MISMATCH', `The credential does not cover memory/${missing}.`)
+  return asked
+}
+
+function whyOf({ nearest }: Recalled, request: RecallRequest, searched: readonly Searched[]) {
+  const { query, kinds, tags, actors, asOf } = request
+  const [first] = nearest
+  const { language } = searched[first?.source ?? 0] as Searched
+  const reason = reasonOf({
+    ...{ query, language, nearest: first, enough: request.minRelevance ?? ENOUGH },
+    hasMemories: searched.some(({ ranked }) => ranked.length > 0),
+    isNarrowed: [kinds, tags, actors, asOf].some((filter) => filter !== undefined),
+  })
+  return {
+    reason,
+    nearest: nearest.map((hit) => {
+      const { id, relevance, database, content, explain } = resultOf(hit, request, searched[hit.source] as Searched)
+      return { id, relevance, ...(database ? { database } : {}), ...(explain ? { content, explain } : {}) }
+    }),
   }
 }
 
@@ -122,13 +178,19 @@ function addRow(read: Read, bytes: number): void {
   read.bytes += bytes
 }
 
-function resultOf({ row, body, score, explain }: Recalled['hits'][number], isExplained: boolean) {
+function resultOf(
+  { row, body, score, relevance, explain }: Hit,
+  request: RecallRequest,
+  { place, language }: Searched,
+) {
   return {
     id: row.id,
     content: body.content,
     kind: body.kind,
+    relevance: Math.round(relevance * 10_000) / 10_000,
     score,
-    explain: isExplained ? explain : null,
+    explain: request.explain ? { ...explain, words: coverageOf(request.query, language, body) } : null,
+    ...(request.databases ? { database: place.database } : {}),
     evidenceRefs: body.evidenceRefs,
     tags: body.tags,
     contextId: body.contextId,

@@ -109,8 +109,11 @@ test('recall is narrowed by kind, tag, actor, score, number and tokens', async (
     assert.deepEqual(await memory.contents({ query, ...narrow }), ['The meeting is on Friday'])
   assert.deepEqual(await memory.contents({ query, tags: ['a', 'b'] }), ['The meeting is on Monday'])
   assert.equal((await memory.contents({ query, limit: 1 })).length, 1)
-  const all = await memory.recall(query)
-  assert.deepEqual(await memory.contents({ query, minScore: all.results[0]?.score }), [all.results[0]?.content])
+  const monday = { query: 'Is the meeting on Monday?', abstain: false }
+  const [first, second] = (await memory.recall(monday)).results
+  assert.ok(first && second && first.relevance > second.relevance)
+  for (const least of [{ minScore: first.score }, { minRelevance: first.relevance }])
+    assert.deepEqual(await memory.contents({ ...monday, ...least }), ['The meeting is on Monday'])
   assert.equal((await memory.contents({ query, tokenBudget: 11 })).length, 1)
   assert.equal((await memory.contents({ query, tokenBudget: 12 })).length, 2)
 })
@@ -210,7 +213,7 @@ test('a deleted memory is gone from records and index, leaves a receipt, and is 
       [memory.db],
     )
   assert.deepEqual(await traces(), [{ place: 'segment' }, { place: 'record' }])
-  const before = await memory.recall('launch code')
+  const before = await memory.recall({ query: 'launch code', abstain: false })
   assert.deepEqual(before.results.map(({ id }) => id).slice(0, 2), [secret.id, spared.id])
   const token = tenant.mint({ ...MEMORY_RIGHTS, ops: ['memory:read', 'memory:write'] })
   const refused = await tenant.call(`DELETE /v1/memory/records/${secret.id}`, undefined, { db: memory.db, token })
@@ -232,7 +235,7 @@ test('a deleted memory is gone from records and index, leaves a receipt, and is 
   assert.ok(audit.json<{ entries: { id: string; action: string }[] }>().entries.some(({ id }) => id === receipt))
   assert.equal((await memory.get(secret.id)).status, 404)
   assert.equal((await memory.call(`DELETE /v1/memory/records/${secret.id}`)).status, 404)
-  const after = await memory.recall('launch code')
+  const after = await memory.recall({ query: 'launch code', abstain: false })
   assert.ok(after.asOfSeq > before.asOfSeq && after.results.every(({ content }) => !content.includes('tulip')))
   assert.deepEqual(await traces(), [])
 

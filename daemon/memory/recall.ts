@@ -9,14 +9,18 @@ import { DAY_MS } from './analysis/days.ts'
 import { foldName } from './analysis/fold.ts'
 import type { Filter, Ranked } from './index/search.ts'
 import { presentedAt, type RecordBody, round } from './records.ts'
+import { ENOUGH, HIT } from './relevance.ts'
 import type { StoredRecord } from './store.ts'
-import { ABSTAIN_BELOW, PARTS, type PartWeights } from './weights.ts'
+import { PARTS, type PartWeights } from './weights.ts'
 
 const CANDIDATES_MAX = 200
 /** As of a time: what was stored since falls only when it is read. */
 const AS_OF_CANDIDATES_MAX = 1_000
 /** Read at first beyond what is asked for: some of them do not hold, or are lifted less than they might be. */
 const READ_MORE = 8
+
+/** Named where a recall abstains. */
+const NEAREST_MAX = 3
 
 /** Read at once: a body has up to 60 KB, and with asOf a thousand are read. */
 const READ_MAX = 64
@@ -40,30 +44,9 @@ type Weights = PartWeights & { base: number }
 
 type Intact = Extract<StoredRecord, { intact: true }>
 
-interface Hit {
-  row: Intact
-  body: RecordBody
-  score: number
-  explain: Explanation
-}
-
-export interface Recalled {
-  hits: Hit[]
-  abstained: boolean
-  total: number
-  /** Records that held at the moment that was asked about may be missing: they stand behind candidates that did not. */
-  isCut: boolean
-}
-
-export interface Selection {
-  /** Numbers of the records to be read next, none when the answer is decided. */
-  next(): number[]
-  /** What was read of them, in any order; those that cannot be an answer fall. */
-  take(rows: Intact[]): void
-  answer(): Recalled
-}
-
-interface SelectionOptions {
+/** What the index of one database answered, and when. */
+export interface Source {
+  ranked: Ranked[]
   /** The moment that is asked about. */
   now: number
   /** The database's number when the index was read. */
@@ -71,69 +54,175 @@ interface SelectionOptions {
   weights: Weights
 }
 
-export function selectFrom(
-  ranked: Ranked[],
-  request: RecallRequest,
-  { now, seq, weights }: SelectionOptions,
-): Selection {
+export interface Hit {
+  /** Which of the sources it is from. */
+  source: number
+  row: Intact
+  body: RecordBody
+  score: number
+  relevance: number
+  explain: Explanation
+}
+
+export interface Recalled {
+  hits: Hit[]
+  abstained: boolean
+  /** Where it abstained: the most relevant records that hold. */
+  nearest: Hit[]
+  total: number
+  /** Records that held at the moment that was asked about may be missing: they stand behind candidates that did not. */
+  isCut: boolean
+}
+
+/** Records of one source, by number. */
+export interface Wanted {
+  source: number
+  seqs: number[]
+}
+
+export interface Selection {
+  /** The records to be read next, none when the answer is decided. */
+  next(): Wanted[]
+  /** What was read of them, in any order; those that cannot be an answer fall. */
+  take(source: number, rows: Intact[]): void
+  answer(): Recalled
+}
+
+interface Candidate {
+  one: Ranked
+  source: number
+  /** What its score is at most. */
+  most: number
+}
+
+/**
+ * By default a recall abstains unless a record is an answer more likely than not, and shows beside it what has at least
+ * half of its relevance. Who says how much is enough, by relevance or by score, or that nothing is, has decided.
+ */
+function barsOf({ abstain, minScore, minRelevance }: RecallRequest) {
+  const isDecided = !abstain || minScore !== undefined || minRelevance !== undefined
+  const least = minRelevance ?? 0
+  return {
+    isDecided,
+    enough: isDecided ? least : ENOUGH,
+    leastBeside: (best: number) => (isDecided ? least : Math.max(HIT.least, HIT.share * best)),
+  }
+}
+
+export function selectFrom(sources: readonly Source[], request: RecallRequest): Selection {
   const { limit, minScore = Number.NEGATIVE_INFINITY } = request
-  // Who says how much is enough has decided.
-  const enough = request.minScore === undefined ? ABSTAIN_BELOW : Number.NEGATIVE_INFINITY
-  const unread = ranked
-    .filter((one) => evidenceOf(one) > 0)
-    .map((one) => ({ one, most: mostOf(one, now, weights) }))
+  const { isDecided, enough, leastBeside } = barsOf(request)
+  // By relevance: whether to abstain, and what may be shown, depends on the most relevant record that holds.
+  const unread: Candidate[] = sources
+    .flatMap(({ ranked, now, weights }, source) =>
+      ranked.filter(hasEvidence).map((one) => ({ one, source, most: mostOf(one, now, weights) })),
+    )
     .filter(({ most }) => most >= minScore)
-    .sort((one, other) => other.most - one.most || other.one.seq - one.one.seq)
+    .sort((a, b) => b.one.relevance - a.one.relevance || b.most - a.most || b.one.seq - a.one.seq)
   // How many hold is told by reading them: where a count of all is asked for that the index cannot know, all are read.
   const isWhole = request.asOf !== undefined || request.minScore !== undefined
-  const reading = new Map<number, Ranked>()
-  const hits: Hit[] = []
-  let total = unread.length
+  const reading = new Map<string, Candidate>()
+  /** Those that hold: of what was read, and once the best is known only so many as can be shown. */
+  let hits: Hit[] = []
+  let passedOver = 0
   let best = 0
   /** Of what was read: those that did not hold, in whose place others may stand behind the last candidate. */
   let fallen = 0
-  // Behind those stand the closest to the question, whatever they score.
-  const last = ranked[candidatesMax(request) - 1]
-  const beyond = last === undefined ? Number.NEGATIVE_INFINITY : mostBehind(last, now, weights)
 
-  return {
-    next() {
-      const last = hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY
-      let count = unread.findIndex(({ most }) => most < last)
-      if (isWhole || count < 0) count = unread.length
-      if (!isWhole) count = Math.min(count, hits.length === 0 ? limit + READ_MORE : 2 * hits.length)
-      // Nothing more can be shown; what can still be is that the answer is no abstention.
-      if (count === 0 && best < enough) count = unread.findIndex(({ one }) => evidenceOf(one) >= enough) + 1
-      for (const { one } of unread.splice(0, Math.min(count, READ_MAX))) reading.set(one.seq, one)
-      return [...reading.keys()]
-    },
-    take(rows) {
-      const before = hits.length
-      for (const row of rows) {
-        const one = reading.get(row.seq)
-        const isHeld = request.asOf === undefined ? holds(row, seq) : held(row, now)
-        if (!isHeld) fallen += 1
-        const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
-        if (!one || !body || !isAsked(body, request)) continue
-        best = Math.max(best, evidenceOf(one))
-        const { score, explain } = explained(one, body, row, now, weights)
-        if (score >= minScore) hits.push({ row, body, score, explain })
-      }
-      total -= reading.size - (hits.length - before)
-      reading.clear()
-      // Of equals the newer: it was said last.
-      hits.sort((one, other) => other.score - one.score || other.row.seq - one.row.seq)
-      hits.splice(limit)
-    },
-    answer() {
-      const least = Math.max(hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY, minScore)
-      // Of an abstention too: what its parts would be is not known of one that was not answered.
-      const isOpen = beyond >= least || (last !== undefined && best < enough)
-      const isCut = request.asOf !== undefined && fallen > 0 && isOpen
-      if (hits.length === 0 || best < enough) return { hits: [], abstained: true, total: 0, isCut }
-      return { hits: withinBudget(hits.slice(0, limit), request.tokenBudget), abstained: false, total, isCut }
-    },
+  function next(): Wanted[] {
+    const most = Math.max(best, unread[0]?.one.relevance ?? 0)
+    const chosen = isWhole ? unread.slice() : most < enough ? nearestUnread() : unreadBeside(most)
+    for (const candidate of chosen.slice(0, READ_MAX)) {
+      unread.splice(unread.indexOf(candidate), 1)
+      reading.set(keyOf(candidate.source, candidate.one.seq), candidate)
+    }
+    return wantedOf(reading.values())
   }
+
+  /** An abstention: those that are told as the nearest. */
+  function nearestUnread(): Candidate[] {
+    return unread.filter(({ one }) => one.relevance > 0).slice(0, Math.max(0, NEAREST_MAX - hits.length))
+  }
+
+  /**
+   * Those that can be shown beside one of that relevance and are not behind what is shown already; and the most
+   * relevant one, which decides whether anything is shown, and how little is enough.
+   */
+  function unreadBeside(most: number): Candidate[] {
+    const last = hits[limit - 1]?.score ?? Number.NEGATIVE_INFINITY
+    const least = leastBeside(most)
+    const end = unread.findIndex(({ one }) => one.relevance < least)
+    const able = (end < 0 ? unread : unread.slice(0, end)).filter((candidate) => candidate.most >= last)
+    able.sort((a, b) => b.most - a.most || b.one.seq - a.one.seq)
+    const chosen = able.slice(0, hits.length === 0 ? limit + READ_MORE : 2 * hits.length)
+    const [first] = unread
+    const isOpen = !isDecided && first !== undefined && best < most && !chosen.includes(first)
+    return isOpen ? [first, ...chosen] : chosen
+  }
+
+  function take(source: number, rows: Intact[]): void {
+    const { now, seq, weights } = sources[source] as Source
+    for (const row of rows) {
+      const one = reading.get(keyOf(source, row.seq))?.one
+      const isHeld = request.asOf === undefined ? holds(row, seq) : held(row, now)
+      if (!isHeld) fallen += 1
+      const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
+      if (!one || !body || !isAsked(body, request)) continue
+      best = Math.max(best, one.relevance)
+      const { score, explain } = explained(one, body, row, now, weights)
+      if (score >= minScore) hits.push({ source, row, body, score, relevance: one.relevance, explain })
+    }
+    for (const key of reading.keys()) if (key.startsWith(`${source} `)) reading.delete(key)
+    // Of equals the newer: it was said last.
+    hits.sort((a, b) => b.score - a.score || b.row.seq - a.row.seq)
+    if (isWhole || best < enough || reading.size > 0) return
+    // All that was read had enough beside the best there might be, so it has enough beside the best there is.
+    const shown = hits.filter(({ relevance }) => relevance >= leastBeside(best))
+    hits = shown.slice(0, limit)
+    passedOver += shown.length - hits.length
+  }
+
+  function answer(): Recalled {
+    const least = leastBeside(best)
+    const shown = hits.filter(({ relevance }) => relevance >= least)
+    const isCut = request.asOf !== undefined && fallen > 0 && isOpen(shown)
+    if (request.abstain && (best < enough || shown.length === 0)) {
+      const nearest = hits.toSorted((a, b) => b.relevance - a.relevance || b.score - a.score).slice(0, NEAREST_MAX)
+      return { hits: [], abstained: true, nearest: nearest.filter((hit) => hit.relevance > 0), total: 0, isCut }
+    }
+    const total = shown.length + passedOver + unread.filter(({ one }) => one.relevance >= leastBeside(best)).length
+    return {
+      hits: withinBudget(shown.slice(0, limit), request.tokenBudget),
+      abstained: false,
+      nearest: [],
+      total,
+      isCut,
+    }
+  }
+
+  /** Whether one that a full list of candidates left out could be among these. */
+  function isOpen(shown: readonly Hit[]): boolean {
+    const least = Math.max(shown[limit - 1]?.score ?? Number.NEGATIVE_INFINITY, minScore)
+    return sources.some(({ ranked, now, weights }) => {
+      // Behind those stand the closest to the question, whatever they score.
+      const last = ranked[candidatesMax(request) - 1]
+      // Of an abstention too: what its relevance would be is not known of one that was not answered.
+      return last !== undefined && (mostBehind(last, now, weights) >= least || best < enough)
+    })
+  }
+
+  return { next, take, answer }
+}
+
+function keyOf(source: number, seq: number): string {
+  return `${source} ${seq}`
+}
+
+function wantedOf(candidates: Iterable<Candidate>): Wanted[] {
+  return [...Map.groupBy(candidates, ({ source }) => source)].map(([source, own]) => ({
+    source,
+    seqs: own.map(({ one }) => one.seq),
+  }))
 }
 
 /** What was ended since the index was read still holds; by number, because a clock may have been set back. */
@@ -150,9 +239,9 @@ function isAsked({ kind, tags }: RecordBody, { kinds, tags: wanted }: RecallRequ
   return (!kinds || kinds.includes(kind)) && (!wanted || wanted.every((tag) => tags.includes(tag)))
 }
 
-/** What the question has to do with it: everything but what it is worth in itself. */
-function evidenceOf({ score, parts }: Ranked): number {
-  return score - (parts[PARTS.indexOf('salience')] as number)
+/** Whether the question has to do with it at all: everything but what it is worth in itself. */
+function hasEvidence({ score, parts }: Ranked): boolean {
+  return score - (parts[PARTS.indexOf('salience')] as number) > 0
 }
 
 /** Scores are rounded part by part. */

@@ -1,7 +1,7 @@
 // Weights of recall's parts, set by hand from .5, 1, 2 and 4; nothing is fitted. An operator changes them in the
 // service's configuration, by hand or with `npm run eval -- refit`.
 
-/** The fourteen lexical parts, in the order in which a score adds them up. */
+/** The parts of a score, in the order in which it adds them up. */
 export const PARTS = [
   'salience',
   'cue',
@@ -17,6 +17,9 @@ export const PARTS = [
   'duration',
   'title',
   'person',
+  'akin',
+  'meaning',
+  'relevance',
 ] as const
 export type Part = (typeof PARTS)[number]
 
@@ -37,6 +40,9 @@ export const PART_WEIGHTS: PartWeights = {
   duration: 1,
   title: 1,
   person: 1,
+  akin: 2,
+  meaning: 16,
+  relevance: 1,
 }
 
 /** What an item's surface shows. A feature that is not named here weighs nothing. */
@@ -63,10 +69,3 @@ export const UNKNOWN_TERM_IDF = 3
  * after the last turn, that costs recall .013 of LoCoMo's recall@10, .1 costs .001.
  */
 export const RECALL_BASE_WEIGHT = 0.1
-
-/**
- * Recall abstains when the best item's evidence (its score without salience and base level: what the question has to do
- * with it) is below this. Of the best item alone: lower ones are judged beside it. Keeps 98.6 % of LoCoMo's answerable
- * questions and 95.1 % of our own in four languages; abstains from 52 % of the questions about another dialogue.
- */
-export const ABSTAIN_BELOW = 4.5

@@ -32,9 +32,13 @@ export interface TestRecord {
 export interface TestRecall {
   results: (Pick<TestRecord, 'id' | 'content' | 'contextId' | 'version' | 'validTo'> & {
     score: number
-    explain: Explanation | null
+    relevance: number
+    explain: (Explanation & { words: { word: string; covered: number; by: string | null }[] }) | null
+    database?: string
   })[]
   abstained: boolean
+  reason?: string
+  nearest?: { id: string; relevance: number; content?: string }[]
   total: number
   incomplete: boolean
   asOfSeq: number

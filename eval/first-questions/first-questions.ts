@@ -57,7 +57,7 @@ async function report(data: FirstQuestions, half: Half, tenants: TestTenant[]): 
     answers.map(({ ordered }) => ordered),
   )
   printOrder('BM25', cases.map(bm25Of))
-  printCalibration(answers.map(({ rated }) => rated))
+  printCalibration(answers.map(({ ordered }) => ordered))
 }
 
 interface Case {
@@ -73,9 +73,10 @@ async function ask({ asked, size, store }: Case, memory: ReturnType<typeof memor
     at: gold === undefined ? -1 : results.findIndex(({ id }) => id === gold),
   })
   const answered = outcome(await memory.recall(asked.text))
-  const every = await memory.recall({ query: asked.text, minScore: -1e6 })
+  const every = await memory.recall({ query: asked.text, abstain: false })
   const ordered = { ...outcome(every), abstained: every.results.length === 0 }
-  return { answered, ordered, rated: ordered }
+  const relevance = Math.max(0, ...every.results.map((one) => one.relevance))
+  return { answered, ordered: { ...ordered, relevance } }
 }
 
 const BATCH = 100

@@ -48,7 +48,16 @@ export function recordsOf(dialogue: Dialogue, seqFrom: number, contextFrom: numb
     const position = positions.get(context) ?? 0
     positions.set(context, position + 1)
     const occurredAt = timeOf(turn.dt)
-    return { seq: seqFrom + i + 1, context, position, actor: turn.sp, occurredAt, content: turn.text, media: turn.cap }
+    return {
+      seq: seqFrom + i + 1,
+      context,
+      position,
+      actor: turn.sp,
+      occurredAt,
+      content: turn.text,
+      media: turn.cap,
+      hasContextId: true,
+    }
   })
 }
 

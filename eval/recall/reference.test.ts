@@ -7,11 +7,12 @@ import { OWN_SETS } from './own/all.ts'
 import { setOfOwn } from './own/own.ts'
 import { ReferenceIndex } from './reference.ts'
 
-// Mutant: UNKNOWN_IDF = 5 in index/terms.ts, or NEAR_SATURATION = 0.9 in index/parts.ts.
+// Mutants: UNKNOWN_IDF = 5 in index/terms.ts; in index/parts.ts NEAR_SATURATION = 0.9, addCovered() without the stems,
+// lacksName false, isShared of spread() true.
 test("the daemon's search gives every record the score, and every part, of recall written plainly", () => {
-  for (const own of OWN_SETS) {
+  for (const [own, hasContextId] of OWN_SETS.flatMap((own) => [true, false].map((each) => [own, each] as const))) {
     const { records, questions } = setOfOwn(own)
-    const items = records.map((record) => analyseItem(record, own.language))
+    const items = records.map((record) => analyseItem({ ...record, hasContextId }, own.language))
     const index = indexItems(items, own.language)
     const plain = new ReferenceIndex(items, own.language, { parts: PART_WEIGHTS, salience: SALIENCE_WEIGHTS })
     const limit = records.length

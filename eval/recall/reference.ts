@@ -13,8 +13,10 @@ import {
   type Language,
 } from '@loci/daemon/memory/analysis/item.ts'
 import { actorNames } from '@loci/daemon/memory/analysis/names.ts'
-import { unknownIdf } from '@loci/daemon/memory/index/terms.ts'
-import { PARTS, type PartWeights, type SalienceWeights } from '@loci/daemon/memory/weights.ts'
+import { PRIOR_ITEMS } from '@loci/daemon/memory/relevance.ts'
+import { PARTS, type PartWeights, type SalienceWeights, UNKNOWN_TERM_IDF } from '@loci/daemon/memory/weights.ts'
+
+import { relevances } from './reference-relevance.ts'
 
 export interface Scored {
   seq: number
@@ -77,12 +79,20 @@ export class ReferenceIndex {
   partsOf(cue: Cue): number[][] {
     const terms = cue.terms.flatMap((term) => this.#termOf(term) ?? [])
     const unknown = cue.terms.length - terms.length
-    const sum = terms.reduce((total, { idf }) => total + idf, unknown * unknownIdf(this.#items.length)) || 1
+    const sum = terms.reduce((total, { idf }) => total + idf, unknown * UNKNOWN_TERM_IDF) || 1
     const said = this.#saidNearby(terms)
     const near = this.#near(terms)
     const answer = this.#answers(terms)
     const stem = this.#stems(cue)
     const contexts = this.#contexts(terms)
+    const dates = this.#items.map((item) =>
+      cue.date === null ? 0 : Math.max(dateMatch(item.day, cue.date), rangeMatch(item, cue.date)),
+    )
+    const relevant = relevances(cue, {
+      ...{ items: this.#items, dates, beside: (i, offset) => this.#besideIndex(i, offset) },
+      idfOf: (term) => this.#idf(this.#postings.get(term)?.length ?? 0),
+      isStemMate: (term, word) => isStemMate(term, word) && !this.#actors.terms.has(term),
+    })
     return this.#items.map((item, i) => {
       const context = contexts.get(item.context) ?? 0
       const isTouched = (said[i] ?? 0) > 0 || cue.date !== null || context >= 0.5
@@ -102,14 +112,20 @@ export class ReferenceIndex {
         shown & FLAG.duration ? 1 : 0,
         shown & FLAG.title ? 1 : 0,
         shown & FLAG.person ? 1 : 0,
+        (relevant[i]?.akin ?? 0) / sum,
+        0,
+        relevant[i]?.relevance ?? 0,
       ]
     })
   }
 
   /** Returns how many words the item says first. */
   #add(item: IndexItem, i: number): number {
-    this.#at.set(`${item.context} ${item.position}`, i)
-    this.#contextLength.set(item.context, (this.#contextLength.get(item.context) ?? 0) + item.length)
+    // What was stored without a contextId is nobody's neighbour.
+    if (item.flags & FLAG.named) {
+      this.#at.set(`${item.context} ${item.position}`, i)
+      this.#contextLength.set(item.context, (this.#contextLength.get(item.context) ?? 0) + item.length)
+    }
     let novel = 0
     for (const term of item.terms.keys()) {
       const holders = this.#postings.get(term)
@@ -127,7 +143,7 @@ export class ReferenceIndex {
     const before = this.#beside(item, -1)
     const isAnswer = before >= 0 && ((this.#items[before]?.flags ?? 0) & FLAG.question) !== 0
     return (
-      weights.novel * Math.log1p(novel) +
+      weights.novel * Math.log1p(item.flags & FLAG.named ? novel : 0) +
       weights.question * (item.flags & FLAG.question ? 1 : 0) +
       weights.answers * (isAnswer ? 1 : 0) +
       weights.first * (item.flags & FLAG.first ? 1 : 0) +
@@ -140,11 +156,12 @@ export class ReferenceIndex {
 
   /** The item so many positions away in the same context, or -1. */
   #beside(item: IndexItem, offset: number): number {
+    if (!(item.flags & FLAG.named)) return -1
     return this.#at.get(`${item.context} ${item.position + offset}`) ?? -1
   }
 
   #idf(df: number): number {
-    return Math.log(1 + (this.#items.length - df + 0.5) / (df + 0.5))
+    return Math.log(1 + (this.#items.length + PRIOR_ITEMS - df + 0.5) / (df + 0.5))
   }
 
   #termOf(term: string): (Term & { term: string }) | null {
@@ -223,7 +240,8 @@ export class ReferenceIndex {
       const counts = new Map<number, number>()
       for (const holder of holders) {
         const item = this.#items[holder]
-        if (item) counts.set(item.context, (counts.get(item.context) ?? 0) + (item.terms.get(term) ?? 0))
+        if (item && item.flags & FLAG.named)
+          counts.set(item.context, (counts.get(item.context) ?? 0) + (item.terms.get(term) ?? 0))
       }
       const all = this.#contextLength.size
       const idf = Math.log(1 + (all - counts.size + 0.5) / (counts.size + 0.5))

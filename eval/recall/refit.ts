@@ -47,7 +47,8 @@ export async function refit(args: string[]): Promise<void> {
   console.log(`\nfor the service's configuration:\n${JSON.stringify({ weights })}`)
 }
 
-export function fitWeights(file: RefitFile): { weights: PartWeights; lines: string[] } {
+/** Without `meaning`: what an encoder counts is no matter of an operator's words. */
+export function fitWeights(file: RefitFile): { weights: Omit<PartWeights, 'meaning'>; lines: string[] } {
   const language = LANGUAGES.find((each) => each === (file.language ?? 'auto'))
   if (language === undefined) throw new Error(`language '${file.language}' is none of ${LANGUAGES.join(', ')}`)
   const set = setOfFile(file)
@@ -60,13 +61,13 @@ export function fitWeights(file: RefitFile): { weights: PartWeights; lines: stri
     const { at10, mrr } = figures(fitted, weights)
     return at10 + mrr
   }
-  const weights = climb(PART_WEIGHTS, worth)
+  const { meaning, ...weights } = climb(PART_WEIGHTS, worth)
   const lines = [
     `${set.records.length} records, ${set.questions.length} questions`,
     line('hand-set weights, questions fitted on', figures(fitted, PART_WEIGHTS)),
-    line('fitted weights, questions fitted on', figures(fitted, weights)),
+    line('fitted weights, questions fitted on', figures(fitted, { ...weights, meaning })),
     line('hand-set weights, questions kept back', figures(keptBack, PART_WEIGHTS)),
-    line('fitted weights, questions kept back', figures(keptBack, weights)),
+    line('fitted weights, questions kept back', figures(keptBack, { ...weights, meaning })),
   ]
   return { weights, lines }
 }
@@ -138,7 +139,7 @@ function setOfFile({ records, questions }: RefitFile): QuestionSet {
     const occurredAt = record.occurredAt ? Date.parse(record.occurredAt) : 0
     if (Number.isNaN(occurredAt)) throw new Error(`record ${record.id}: occurredAt is no time`)
     const { content, actor = null, media = null } = record
-    return { seq: i + 1, context, position, actor, occurredAt, content, media }
+    return { seq: i + 1, context, position, actor, occurredAt, content, media, hasContextId: record.contextId != null }
   })
   const asked = questions.flatMap(({ text, answers }, i): Question[] => {
     const gold = new Set(answers.map((id) => seqs.get(id) ?? fail(`question '${text}': there is no record '${id}'`)))

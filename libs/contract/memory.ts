@@ -113,11 +113,30 @@ export const recordDeleted = z
 
 const narrowed = z.array(label).min(1).max(64)
 
+const relevance = z.number().min(0).max(1)
+
+/** A word of the question: how much of it a memory covers, and by which word of its own. */
+const coveredWord = z
+  .object({ word: z.string(), covered: z.number().min(0).max(1), by: z.string().nullable() })
+  .meta({ id: 'CoveredWord' })
+
 export const recallRequest = z
   .object({
     query: z.string().min(1).max(8_192),
     limit: z.int().min(1).max(200).default(10),
-    minScore: z.number().optional(),
+    abstain: z.boolean().default(true).meta({
+      description: 'false: the best there is, however little it has to do with the question.',
+    }),
+    minRelevance: z.number().min(0).max(1).optional().meta({
+      description: 'What each result has at least. By default .5 of the best one, and of each half of that.',
+    }),
+    minScore: z.number().optional().meta({ description: 'What each result has at least; it does not abstain then.' }),
+    databases: z
+      .array(z.string().regex(/^[a-z0-9_-]{1,64}$/))
+      .min(1)
+      .max(8)
+      .optional()
+      .meta({ description: 'All of which the capability covers. Default: the one of the header.' }),
     kinds: narrowed.optional(),
     tags: narrowed.optional().meta({ description: 'Those that have all of them.' }),
     actors: narrowed.optional(),
@@ -137,8 +156,12 @@ export const recallResult = z
         id: idOf('mem'),
         content: z.string(),
         kind: z.string(),
-        score: z.number(),
-        explain: explanation.nullable(),
+        relevance: relevance.meta({
+          description: 'How likely it answers the question, whatever the size of the database.',
+        }),
+        score: z.number().meta({ description: 'What results are ordered by.' }),
+        explain: explanation.extend({ words: z.array(coveredWord) }).nullable(),
+        database: z.string().optional().meta({ description: 'Where `databases` were given.' }),
         evidenceRefs: z.array(z.string()),
         tags: z.array(z.string()),
         contextId: z.string().nullable(),
@@ -151,7 +174,21 @@ export const recallResult = z
         version: z.int(),
       }),
     ),
-    abstained: z.boolean().meta({ description: 'Nothing scored enough to be an answer.' }),
+    abstained: z.boolean().meta({ description: 'Nothing is relevant enough to be an answer.' }),
+    reason: z.string().optional().meta({ description: 'Where it abstained: why, in a sentence.' }),
+    nearest: z
+      .array(
+        z.object({
+          id: idOf('mem'),
+          relevance,
+          database: z.string().optional(),
+          content: z.string().optional(),
+          explain: explanation.extend({ words: z.array(coveredWord) }).optional(),
+        }),
+      )
+      .max(3)
+      .optional()
+      .meta({ description: 'Where it abstained: the most relevant memories, with `explain` their content and parts.' }),
     total: z
       .int()
       .meta({ description: 'Results before limit and tokenBudget, of the 200 best candidates; with asOf of 1,000.' }),

@@ -56,6 +56,8 @@ export function valueCandidates(
     let sum = evidence[cell]!
     if (contextBest > 0) sum += (weights.context * contextScore[context]!) / contextBest
     if (speaks !== null && speaks[context]! > 0) sum += weights.actor
+    value[j] = sum
+    if (!scratch.isShared(context)) continue
     if (cellContext[cell - 1] === context) sum += 0.5 * evidence[cell - 1]!
     if (cellContext[cell + 1] === context) sum += 0.5 * evidence[cell + 1]!
     value[j] = sum
@@ -69,6 +71,7 @@ function addCellsBeside({ cellContext, cellItems }: Database, scratch: Scratch):
   for (let j = 0; j < count; j++) cellStamp[candidates[j]!] = tick
   for (let j = 0; j < count; j++) {
     const cell = candidates[j]!
+    if (!scratch.isShared(cellContext[cell]!)) continue
     if (cellContext[cell - 1] === cellContext[cell]) addCandidate(scratch, cell - 1, cellItems)
     if (cellContext[cell + 1] === cellContext[cell]) addCandidate(scratch, cell + 1, cellItems)
   }
@@ -176,6 +179,7 @@ function take({ cellContext }: Database, scratch: Scratch, cell: number): void {
   const { chosen, wanted } = scratch
   chosen[scratch.chosenCount++] = cell
   wanted[cell + 1]! |= CHOSEN | WANTED
+  if (!scratch.isShared(cellContext[cell]!)) return
   if (cellContext[cell - 1] === cellContext[cell]) wanted[cell]! |= WANTED
   if (cellContext[cell + 1] === cellContext[cell]) wanted[cell + 2]! |= WANTED
 }

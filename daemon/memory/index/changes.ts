@@ -5,7 +5,16 @@
 
 import type { ActorNames } from '../analysis/item.ts'
 import { actorNames } from '../analysis/names.ts'
-import { addActor, type Base, countActors, type Database, readRuns, runsOf } from './database.ts'
+import {
+  addActor,
+  type Base,
+  countActors,
+  countContexts,
+  type Database,
+  markNamed,
+  readRuns,
+  runsOf,
+} from './database.ts'
 import { eachEntry, eachPosting, entryString, entryText, findTerm, found, termBytes } from './dictionary.ts'
 import type { Segment } from './format.ts'
 import { CELL, CELL_BITS, numberCells, type PlacedRun, placeRun, segmentOf } from './places.ts'
@@ -17,7 +26,7 @@ export function withChanges(base: Base, tails: readonly Segment[], mask: Segment
   const changed = copyOf(base, tails, mask)
   if (mask !== null) removeItems(changed, base, mask)
   if (tails.length > 0) addTails(changed, base, tails)
-  countContexts(changed)
+  Object.assign(changed, countContexts(changed))
   const actors = changedActors(base, tails, mask)
   changed.names = actors.names
   changed.actors = actors.count
@@ -111,11 +120,13 @@ function tailContexts(changed: Database, base: Base, tails: readonly Segment[]):
   changed.contextId.set([...fresh.keys()], base.contextId.length)
   changed.contextItems = grow(changed.contextItems, count)
   changed.contextLength = grow(changed.contextLength, count)
+  changed.contextNamed = grow(base.contextNamed, count)
   changed.cellFrom = grow(base.cellFrom, count)
   changed.cellTo = grow(base.cellTo, count)
   changed.contextOf = (id) => base.contextOf(id) ?? fresh.get(id)
   for (const [n, tail] of tails.entries()) {
     const days = readRuns(tail, contexts[n]!, changed.contextItems, changed.contextLength)
+    markNamed(changed.contextNamed, tail, contexts[n]!)
     changed.runContext.push(contexts[n]!)
     changed.runDayMin.push(days.min)
     changed.runDayMax.push(days.max)
@@ -153,15 +164,6 @@ function grow<A extends Int32Array | Uint32Array | Float64Array | Uint8Array>(ar
   const larger = new (array.constructor as new (length: number) => A)(length)
   larger.set(array)
   return larger
-}
-
-function countContexts(changed: Database): void {
-  changed.contexts = 0
-  changed.lengthTotal = 0
-  for (let c = 0; c < changed.contextItems.length; c++) {
-    if (changed.contextItems[c]! > 0) changed.contexts++
-    changed.lengthTotal += changed.contextLength[c]!
-  }
 }
 
 function changedActors(base: Base, tails: readonly Segment[], mask: Segment | null) {

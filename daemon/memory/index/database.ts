@@ -1,7 +1,7 @@
 // A database as the search sees it: its segments joined once per list of segments. Everything here is derived and is a
 // function of the rows alone: contexts and cells, novelty, the actors' names.
 
-import { type ActorNames, isNamed, type Language } from '../analysis/item.ts'
+import { type ActorNames, FLAG, isNamed, type Language } from '../analysis/item.ts'
 import { actorNames } from '../analysis/names.ts'
 import { termBytes } from './dictionary.ts'
 import type { Segment } from './format.ts'
@@ -25,10 +25,14 @@ export interface Database extends Places {
   contextId: Uint32Array
   contextItems: Int32Array
   contextLength: Float64Array
+  /** 1 where the senders named the context; 0 where records merely were stored soon after each other. */
+  contextNamed: Uint8Array
   contextOf: (id: number) => number | undefined
-  /** Contexts with at least one item. */
+  /** Contexts with at least one item, and the lengths of their items; the same of the named ones. */
   contexts: number
   lengthTotal: number
+  namedContexts: number
+  namedLengthTotal: number
   dayMin: number
   dayMax: number
   /** Per segment and item: terms that it says first. */
@@ -86,13 +90,12 @@ export function openDatabase(segments: readonly Segment[], language: Language): 
   return { ...database, itemsOfActor: actorCounter(database), derivedBytes: derivedBytesOf(database) }
 }
 
-interface Contexts {
+interface Contexts extends ContextCounts {
   contextId: Uint32Array
   contextItems: Int32Array
   contextLength: Float64Array
+  contextNamed: Uint8Array
   contextOf: (id: number) => number | undefined
-  contexts: number
-  lengthTotal: number
   runContext: Int32Array[]
   runDayMin: Int32Array[]
   runDayMax: Int32Array[]
@@ -124,13 +127,46 @@ function readContexts(segments: readonly Segment[]): Contexts {
   const contextLength = new Float64Array(contexts)
   const days = segments.map((segment, k) => readRuns(segment, runContext[k]!, contextItems, contextLength))
   const { runs, runFrom } = sortRuns(segments, runContext, contexts)
+  const contextNamed = new Uint8Array(contexts)
+  for (const [k, segment] of segments.entries()) markNamed(contextNamed, segment, runContext[k]!)
   return {
-    ...{ contextId: Uint32Array.from(index.keys()), contextOf: (id) => index.get(id), contexts },
-    ...{ contextItems, contextLength, lengthTotal: contextLength.reduce((sum, length) => sum + length, 0) },
+    ...{ contextId: Uint32Array.from(index.keys()), contextOf: (id) => index.get(id) },
+    ...{ contextItems, contextLength, contextNamed, ...countContexts({ contextItems, contextLength, contextNamed }) },
     ...{ runContext, runDayMin: days.map(({ min }) => min), runDayMax: days.map(({ max }) => max), runs, runFrom },
     dayMin: days.reduce((least, { min }) => min.reduce((a, b) => Math.min(a, b), least), Number.POSITIVE_INFINITY),
     dayMax: days.reduce((most, { max }) => max.reduce((a, b) => Math.max(a, b), most), Number.NEGATIVE_INFINITY),
   }
+}
+
+/** Every record of a context has a contextId, or none has. */
+export function markNamed(contextNamed: Uint8Array, segment: Segment, contexts: Int32Array): void {
+  for (const [run, start] of segment.runStart.entries()) {
+    if (segment.flags[start]! & FLAG.named) contextNamed[contexts[run]!] = 1
+  }
+}
+
+export interface ContextCounts {
+  contexts: number
+  lengthTotal: number
+  namedContexts: number
+  namedLengthTotal: number
+}
+
+export function countContexts({
+  contextItems,
+  contextLength,
+  contextNamed,
+}: Pick<Database, 'contextItems' | 'contextLength' | 'contextNamed'>): ContextCounts {
+  const counts = { contexts: 0, lengthTotal: 0, namedContexts: 0, namedLengthTotal: 0 }
+  for (let c = 0; c < contextItems.length; c++) {
+    const length = contextLength[c]!
+    counts.lengthTotal += length
+    if (contextNamed[c] === 1) counts.namedLengthTotal += length
+    if (contextItems[c] === 0) continue
+    counts.contexts++
+    if (contextNamed[c] === 1) counts.namedContexts++
+  }
+  return counts
 }
 
 /** Adds a segment's items to their contexts; answers the first and last day of each run. */
@@ -245,7 +281,8 @@ export function namedActors(segment: Segment, who: string): Uint8Array | null {
 function derivedBytesOf(base: Omit<Base, 'derivedBytes' | 'itemsOfActor'>): number {
   const perRun = [...base.shift, ...base.runContext, ...base.runDayMin, ...base.runDayMax]
   const others = [
-    ...[base.itemAt, base.contextId, base.contextItems, base.contextLength, base.runs, base.runFrom],
+    ...[base.itemAt, base.contextId, base.contextItems, base.contextLength, base.contextNamed],
+    ...[base.runs, base.runFrom],
     ...[base.placeItem, base.cellContext, base.cellItems, base.cellFrom, base.cellTo, ...base.novel],
   ]
   let bytes = base.firsts.byteLength

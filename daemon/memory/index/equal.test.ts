@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cue, IndexItem } from '../analysis/item.ts'
+import { type Cue, FLAG, type IndexItem } from '../analysis/item.ts'
 import { Chance, cutAtRandom, randomCue, randomItems } from '../testing/random-items.ts'
 import { buildSegment, extractItems, mergeSegments } from './build.ts'
 import type { Pruning } from './cells.ts'
@@ -39,7 +39,11 @@ function cutDatabase(chance: Chance, items: readonly IndexItem[]): { rows: Index
   const [other] = randomItems(chance, 1)
   const changed = stored
     .filter(({ seq }) => masked.has(seq) && chance.next() < 0.3)
-    .map((item): IndexItem => ({ ...item, terms: new Map(other!.terms), length: other!.length, flags: other!.flags }))
+    .map((item): IndexItem => {
+      // What it says is another; whether it has a contextId is not.
+      const flags = (other!.flags & ~FLAG.named) | (item.flags & FLAG.named)
+      return { ...item, terms: new Map(other!.terms), length: other!.length, flags }
+    })
   const tail = [...items.slice(tailFrom), ...changed]
   const segments = cutAtRandom(chance, stored, 1 + chance.below(5)).map(built)
   const base = openDatabase(segments, 'en')

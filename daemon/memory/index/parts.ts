@@ -1,8 +1,10 @@
-// The fourteen parts of an item's score (weights.ts). Those that neighbours share are spread from the postings; the
-// others are read from the item when it is scored.
+// The parts of an item's score (weights.ts) and its relevance. Those that neighbours share are spread from the
+// postings; the others are read from the item when it is scored.
 
 import { CAPS_MAX, type Cue, digitsOf, FLAG } from '../analysis/item.ts'
+import { ACTOR_WEIGHT, ASKED_WEIGHT, chanceOf, coveredPart, NAME_MET, relevanceOf } from '../relevance.ts'
 import { PARTS, type PartWeights, type SalienceWeights } from '../weights.ts'
+import type { Covering } from './akin.ts'
 import { type Database, namedActors } from './database.ts'
 import type { DateFit } from './dates.ts'
 import { CELL, CELL_BITS, segmentOf } from './places.ts'
@@ -18,8 +20,21 @@ const NEAR_STEP = 3
 const NEAR_SATURATION = 0.8
 const LOG1P = Float64Array.from({ length: 256 }, (_, value) => Math.log1p(value))
 
-/** Spreads a term over the neighbours of the items that have it: parts cue, near and answer. */
-export function spread({ cellContext }: Database, scratch: Scratch, term: CueTerm, whole: boolean): void {
+/** What covers a term of the cue beside the term itself. */
+export interface Coverings {
+  stems: Covering | null
+  akin: Covering | null
+  isName: boolean
+}
+
+/** Spreads a term over the neighbours of the items that have it: parts cue, near and answer, and what is covered. */
+export function spread(
+  { cellContext }: Database,
+  scratch: Scratch,
+  term: CueTerm,
+  coverings: Coverings,
+  whole: boolean,
+): void {
   const { postingPlace, postingCount, postingAsks, wanted, stamp, mark, marked, sum, summed, own } = scratch
   const tick = scratch.nextTick()
   const asked: number[] = []
@@ -33,8 +48,11 @@ export function spread({ cellContext }: Database, scratch: Scratch, term: CueTer
     const count = postingCount[j]!
     stamp[place] = tick
     own[place]! += term.idf
-    const from = cellContext[cell - 1] === context ? place - CELL : cell * CELL
-    const to = cellContext[cell + 1] === context ? place + CELL : cell * CELL + CELL - 1
+    const isShared = scratch.isShared(context)
+    const first = cellContext[cell - 1] === context ? place - CELL : cell * CELL
+    const last = cellContext[cell + 1] === context ? place + CELL : cell * CELL + CELL - 1
+    const from = isShared ? first : place
+    const to = isShared ? last : place
     for (let at = from; at <= to; at++) {
       const distance = at < place ? place - at : at - place
       if (distance < 3) {
@@ -50,24 +68,64 @@ export function spread({ cellContext }: Database, scratch: Scratch, term: CueTer
     if (postingAsks[j] === 1 && place < to) asked.push(place + 1)
   }
   addSpread(scratch, term.idf, markedCount, summedCount)
+  if (coverings.akin !== null) addAkinPart(scratch, coverings.akin, term.idf, whole)
+  addCovered(scratch, term.idf, coverings, markedCount, whole)
   const share = term.idf / scratch.idfTotal
   for (const place of asked) if (stamp[place] !== tick) scratch.answer[place]! += share
 }
 
 function addSpread(scratch: Scratch, idf: number, markedCount: number, summedCount: number): void {
-  const { mark, marked, sum, summed, cue, near, touched } = scratch
+  const { mark, marked, sum, summed, cue, near, covered, touched } = scratch
   for (let j = 0; j < markedCount; j++) {
     const place = marked[j]!
     cue[place]! += idf * mark[place]!
-    mark[place] = 0
   }
   let count = scratch.touchedCount
   for (let j = 0; j < summedCount; j++) {
     const place = summed[j]!
     const said = sum[place]! / NEAR_WHOLE
-    if (near[place] === 0) touched[count++] = place
+    if (near[place] === 0 && covered[place] === 0) touched[count++] = place
     near[place]! += (idf * said) / (said + NEAR_SATURATION)
     sum[place] = 0
+  }
+  scratch.touchedCount = count
+}
+
+function addAkinPart({ akin, wanted }: Scratch, { places, shares }: Covering, idf: number, whole: boolean): void {
+  for (let j = 0; j < places.length; j++) {
+    const place = places[j]!
+    if (whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN) akin[place]! += idf * shares[j]!
+  }
+}
+
+/** What is covered most: said here or nearby, another form, an akin word. Every mark is taken back. */
+function addCovered(
+  scratch: Scratch,
+  idf: number,
+  { stems, akin, isName }: Coverings,
+  said: number,
+  whole: boolean,
+): void {
+  const { mark, marked, covered, near, namesMet, touched, wanted } = scratch
+  let markedCount = said
+  for (const covering of [stems, akin]) {
+    if (covering === null) continue
+    const { places, shares } = covering
+    for (let j = 0; j < places.length; j++) {
+      const place = places[j]!
+      const share = shares[j]!
+      if (mark[place]! >= share || !(whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN)) continue
+      if (mark[place] === 0) marked[markedCount++] = place
+      mark[place] = share
+    }
+  }
+  let count = scratch.touchedCount
+  for (let j = 0; j < markedCount; j++) {
+    const place = marked[j]!
+    if (near[place] === 0 && covered[place] === 0) touched[count++] = place
+    covered[place]! += idf * mark[place]!
+    if (isName && mark[place]! >= NAME_MET) namesMet[place]!++
+    mark[place] = 0
   }
   scratch.touchedCount = count
 }
@@ -90,6 +148,10 @@ export class Scorer {
   readonly #fit: DateFit | null
   readonly #when: boolean
   readonly #asks: number
+  readonly #cue: Cue
+  readonly #isFirst: boolean
+  readonly #names: number
+  readonly #askedTotal: number
   /** Per segment: which of its actors the cue names. */
   readonly #named: (Uint8Array | null)[]
 
@@ -99,6 +161,7 @@ export class Scorer {
     cue: Cue,
     fit: DateFit | null,
     weights: { parts: PartWeights; salience: SalienceWeights },
+    names: number,
   ) {
     this.#database = database
     this.#scratch = scratch
@@ -107,7 +170,12 @@ export class Scorer {
     this.#fit = fit
     this.#when = cue.when
     this.#asks = cue.asks
+    this.#cue = cue
+    this.#isFirst = cue.isFirst
+    this.#names = names
     const who = cue.who.length === 1 ? cue.who[0] : undefined
+    const asked = bitsOf(cue.asks) + (cue.when ? 1 : 0) + (cue.isFirst ? 1 : 0)
+    this.#askedTotal = scratch.askedTotal + asked * ASKED_WEIGHT + (who === undefined ? 0 : ACTOR_WEIGHT) || 1
     this.#named = database.segments.map((segment) => (who === undefined ? null : namedActors(segment, who)))
   }
 
@@ -136,6 +204,10 @@ export class Scorer {
     const duration = asked & FLAG.duration ? weights[11]! : 0
     const title = asked & FLAG.title ? weights[12]! : 0
     const person = asked & FLAG.person ? weights[13]! : 0
+    const akin = (weights[14]! * scratch.akin[place]!) / scratch.idfTotal
+    // The place of an encoder's cosine of cue and item.
+    const meaning = 0
+    const relevance = weights[16] === 0 ? 0 : weights[16]! * this.relevance(k, i, place)
     // In the order of PARTS. Locals, not an array: most items are scored and never shown.
     parts?.push(
       salience,
@@ -152,9 +224,35 @@ export class Scorer {
       duration,
       title,
       person,
+      akin,
+      meaning,
+      relevance,
     )
     const surface = salience + said + context + actor + date + when
-    return surface + answer + resolved + near + stem + where + duration + title + person
+    return surface + answer + resolved + near + stem + where + duration + title + person + akin + meaning + relevance
+  }
+
+  /** How much of what the cue asks item `i` of segment `k` covers (relevance.ts). */
+  relevance(k: number, i: number, place: number): number {
+    const scratch = this.#scratch
+    const segment = this.#database.segments[k]!
+    const flags = segment.flags[i]!
+    const named = this.#named[k]!
+    const isActor = named !== null && named[segment.actor[i]!] === 1
+    const covered = scratch.covered[place]!
+    if (covered === 0 && !isActor && this.#fit === null) return 0
+    let amount = 0
+    if (covered > 0 || isActor) {
+      const shown =
+        bitsOf(flags & this.#asks) +
+        (this.#when && flags & FLAG.time ? 1 : 0) +
+        (this.#isFirst && flags & FLAG.first ? 1 : 0)
+      amount = covered + (isActor ? ACTOR_WEIGHT : 0) + shown * ASKED_WEIGHT
+    }
+    const lacksName = scratch.namesMet[place]! < this.#names
+    const joint = relevanceOf(coveredPart(amount, this.#askedTotal), 0, lacksName)
+    const date = this.#fit === null ? 0 : this.#fit.of(segment.day[i]!)
+    return chanceOf(Math.max(joint, date, scratch.resolved[place]!), this.#cue)
   }
 
   #contextPart(place: number): number {
@@ -166,7 +264,9 @@ export class Scorer {
   #salienceOf(k: number, i: number, place: number, flags: number): number {
     const weights = this.#salience
     const segment = this.#database.segments[k]!
-    const novel = Math.min(this.#database.novel[k]![i]!, CAPS_MAX)
+    const context = this.#database.cellContext[place >> CELL_BITS]!
+    // What was stored without a contextId is worth the same in whatever order it was stored.
+    const novel = this.#scratch.isShared(context) ? Math.min(this.#database.novel[k]![i]!, CAPS_MAX) : 0
     return (
       weights.novel * LOG1P[novel]! +
       weights.caps * LOG1P[segment.caps[i]!]! +
@@ -182,10 +282,17 @@ export class Scorer {
   /** Whether the item before it in the context is a question. */
   #answersQuestion(k: number, place: number): boolean {
     const { cellContext, placeItem, itemAt, segments } = this.#database
+    if (!this.#scratch.isShared(cellContext[place >> CELL_BITS]!)) return false
     if (place % CELL === 0 && cellContext[(place >> CELL_BITS) - 1] !== cellContext[place >> CELL_BITS]) return false
     const before = placeItem[place - 1]!
     if (!(before >= 0)) return false
     const of = segmentOf(itemAt, before, k)
     return (segments[of]!.flags[before - itemAt[of]!]! & FLAG.question) !== 0
   }
+}
+
+function bitsOf(flags: number): number {
+  let count = 0
+  for (let left = flags; left !== 0; left &= left - 1) count++
+  return count
 }

@@ -20,6 +20,11 @@ export class Scratch {
   readonly near: Float64Array
   readonly answer: Float64Array
   readonly stem: Float64Array
+  /** idf of the cue's terms by what an akin word covers of them; and by the most that anything covers of them. */
+  readonly akin: Float64Array
+  readonly covered: Float64Array
+  /** How many of the cue's names the item meets. */
+  readonly namesMet: Uint8Array
   readonly resolved: Float64Array
   readonly mark: Float64Array
   /** Twentieths, so that the order of the sum does not show. */
@@ -56,6 +61,9 @@ export class Scratch {
   postingAsks = new Uint8Array(1 << 14)
   postings = 0
 
+  /** Which contexts are shared by their items; null: all. */
+  named: Uint8Array | null = null
+
   /** Scored items: place and score. */
   readonly scoredPlace: Int32Array
   readonly score: Float64Array
@@ -64,6 +72,8 @@ export class Scratch {
   /** idf of the cue's terms, of its words (for stem groups), best neighbourhood. */
   idfTotal = 1
   groupTotal = 1
+  /** What relevance is a share of: the idf of all of the cue's terms, and what else it asks for. */
+  askedTotal = 1
   nearBest = 0
   tick = 0
 
@@ -76,6 +86,9 @@ export class Scratch {
     this.near = new Float64Array(places)
     this.answer = new Float64Array(places)
     this.stem = new Float64Array(places)
+    this.akin = new Float64Array(places)
+    this.covered = new Float64Array(places)
+    this.namesMet = new Uint8Array(places)
     this.resolved = new Float64Array(places)
     this.mark = new Float64Array(places)
     this.sum = new Int32Array(places)
@@ -108,6 +121,11 @@ export class Scratch {
     return ++this.tick
   }
 
+  /** Whether the items of a context are each other's neighbours. */
+  isShared(context: number): boolean {
+    return this.named === null || this.named[context] === 1
+  }
+
   roomForPostings(count: number): void {
     if (this.postings + count <= this.postingPlace.length) return
     const size = 2 * (this.postings + count)
@@ -129,6 +147,9 @@ export class Scratch {
       this.own[place] = 0
       this.near[place] = 0
       this.answer[place] = 0
+      this.akin[place] = 0
+      this.covered[place] = 0
+      this.namesMet[place] = 0
     }
     for (let j = 0; j < this.scoredContextCount; j++) this.contextScore[this.scoredContexts[j]!] = 0
     for (let j = 0; j < this.candidateCount; j++) this.evidence[this.candidates[j]!] = 0
@@ -136,7 +157,7 @@ export class Scratch {
     this.touchedCount = this.scoredContextCount = this.candidateCount = this.chosenCount = 0
     this.scoredCount = this.postings = 0
     this.contextBest = this.nearBest = 0
-    this.idfTotal = this.groupTotal = 1
+    this.idfTotal = this.groupTotal = this.askedTotal = 1
   }
 }
 

@@ -2,7 +2,9 @@
 // the rows are cut into segments, tail and masked items never shows, down to the last bit of a score.
 
 import { type Cue, FLAG } from '../analysis/item.ts'
+import { STEM_SHARE } from '../relevance.ts'
 import { PART_WEIGHTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
+import { addAkin, akinBudget, type Covering, readAkin } from './akin.ts'
 import { Buckets } from './buckets.ts'
 import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCandidates } from './cells.ts'
 import type { Database } from './database.ts'
@@ -13,7 +15,7 @@ import { findNearBest, Scorer, spread } from './parts.ts'
 import { CELL, segmentOf } from './places.ts'
 import { dropScratch, type Scratch, scratchFor } from './scratch.ts'
 import { isNearCopy } from './sketch.ts'
-import { collectEvidence, findBestContext, readStemGroups, readTerms } from './terms.ts'
+import { type CueTerm, collectEvidence, findBestContext, readStemGroups, readTerms } from './terms.ts'
 
 export interface SearchOptions {
   limit: number
@@ -37,6 +39,11 @@ export interface SearchOptions {
   newestFirst?: boolean
   /** The closest to it are in the answer as well, behind the others, and each has its cosine. */
   question?: Question | undefined
+  /**
+   * Of a cycle: records without a contextId are each other's context where they were stored soon after each other, and
+   * neither akin words nor relevance count. Of a question they are not, and both do.
+   */
+  attends?: boolean
 }
 
 export interface Filter {
@@ -61,6 +68,8 @@ export interface Ranked {
   isHinted: boolean
   /** The share of the cue's idf that its own words have. */
   own: number
+  /** How much of what the cue asks it covers, 0 to 1. */
+  relevance: number
   /** Of its words (sketch.ts). */
   sketch: number
   /** How close it is to the question, alone and with those beside it; null without vectors. */
@@ -111,15 +120,27 @@ export function search(database: Database, cue: Cue, options: SearchOptions, wor
 }
 
 function searchIn(database: Database, scratch: Scratch, cue: Cue, options: SearchOptions, work?: SearchWork): Found {
-  const weights = { parts: options.weights ?? PART_WEIGHTS, salience: options.salience ?? SALIENCE_WEIGHTS }
+  const parts = options.weights ?? PART_WEIGHTS
+  // What a cycle attends to is no question that something could answer.
+  const weights = {
+    parts: options.attends ? { ...parts, relevance: 0 } : parts,
+    salience: options.salience ?? SALIENCE_WEIGHTS,
+  }
   const pruning = options.pruning === null ? EVERYTHING : (options.pruning ?? pruningOf(database))
   const whole = isScoredWhole(database, pruning)
   const limits = { ...pruning, terms: options.termsMax ?? Infinity, countsUnknown: options.knownTermsOnly !== true }
-  const { terms, dropped } = readTerms(database, scratch, cue.terms, limits)
+  scratch.named = options.attends ? null : database.contextNamed
+  const { terms, unknown, dropped } = readTerms(database, scratch, cue.terms, limits)
   for (const term of terms) collectEvidence(database, scratch, term, weights.parts.cue)
   findBestContext(scratch)
   const groups = cue.groups.filter((word) => !dropped.has(word))
   const stems = readStemGroups(database, scratch, groups, terms, weights.parts.stem)
+  const akin =
+    options.attends || cue.language !== 'en' ? NO_AKIN : akinOf(database, scratch, [...terms, ...unknown], pruning)
+  for (const { term, idf } of akin.size === 0 ? [] : [...terms, ...unknown]) {
+    const covering = akin.get(term)
+    if (covering) addAkin(scratch, covering, (weights.parts.akin * idf) / scratch.idfTotal)
+  }
   const fit = cue.date === null ? null : new DateFit(cue.date, database)
   if (fit !== null && !whole) collectDays(database, scratch, fit, weights.parts.date)
   const resolved = fit === null ? [] : collectRanges(database, scratch, fit, weights.parts.resolved)
@@ -134,9 +155,19 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
     chooseCells(database, scratch, pruning.cells, accept && ((cell) => hasAccepted(database, cell, accept)))
     takeCells(database, scratch, [...always, ...nearest])
   }
-  for (const term of terms) spread(database, scratch, term, whole)
+  const names = new Set(cue.names.filter((name) => !dropped.has(name)))
+  for (const term of [...terms, ...unknown]) {
+    const places = stems.get(term.term)
+    const coverings = {
+      stems:
+        places === undefined ? null : { places, shares: new Float64Array(places.length).fill(STEM_SHARE), opens: true },
+      akin: akin.get(term.term) ?? null,
+      isName: names.has(term.term),
+    }
+    spread(database, scratch, term, coverings, whole)
+  }
   findNearBest(database, scratch, whole)
-  const scorer = new Scorer(database, scratch, cue, fit, weights)
+  const scorer = new Scorer(database, scratch, cue, fit, weights, names.size)
   const ownLeast = (options.ownMin ?? 0) * scratch.idfTotal
   if (whole) scorePlaces(database, scratch, scorer, accept, ownLeast, 0, database.placeItem.length)
   else {
@@ -153,10 +184,30 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   if (work) {
     Object.assign(work, { postings: scratch.postings, candidates: scratch.candidateCount, scored: scratch.scoredCount })
   }
-  for (const places of stems) for (const place of places) scratch.stem[place] = 0
+  for (const places of stems.values()) for (const place of places) scratch.stem[place] = 0
   for (const place of resolved) scratch.resolved[place] = 0
   scratch.clean()
   return { ranked, terms: terms.map(({ term, idf }) => ({ term, idf })), idfTotal }
+}
+
+const NO_AKIN: ReadonlyMap<string, Covering> = new Map()
+
+function akinOf(
+  database: Database,
+  scratch: Scratch,
+  terms: readonly CueTerm[],
+  { open }: Pruning,
+): ReadonlyMap<string, Covering> {
+  const { stamp } = scratch
+  const budget = akinBudget(open)
+  const coverings = new Map<string, Covering>()
+  for (const { term, from, to } of terms) {
+    const tick = scratch.nextTick()
+    for (let j = from; j < to; j++) stamp[scratch.postingPlace[j]!] = tick
+    const covering = readAkin(database, scratch, term, tick, budget)
+    if (covering !== null) coverings.set(term, covering)
+  }
+  return coverings
 }
 
 type Accept = ((k: number, i: number) => boolean) | null
@@ -253,6 +304,7 @@ function rankedAt(
     day: day[i]!,
     isHinted: (flags[i]! & FLAG.hinted) !== 0,
     own: scratch.own[place]! / scratch.idfTotal,
+    relevance: scorer.relevance(k, i, place),
     sketch: sketch[i]!,
     cosine: meaning?.cosine(k, i) ?? null,
     smoothed: meaning?.smoothed(place) ?? null,

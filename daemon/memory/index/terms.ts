@@ -1,5 +1,6 @@
 // What a cue's words find: postings of its terms, evidence per cell, contexts as documents, and stem groups.
 
+import { PRIOR_ITEMS } from '../relevance.ts'
 import { UNKNOWN_TERM_IDF } from '../weights.ts'
 import type { Database } from './database.ts'
 import { blockOf, eachEntry, entryString, entryText, findTerm, found, termBytes } from './dictionary.ts'
@@ -29,30 +30,32 @@ const STEM_SHARE_MIN = 0.65
 /** Dictionary entries read for one stem group: a database of invented words must not make recall slow. */
 const STEM_ENTRIES_MAX = 2_048
 
-/** In a database of fewer than ten items not even a word that none of them has is that rare. */
-export function unknownIdf(items: number): number {
-  return Math.min(UNKNOWN_TERM_IDF, idfOf(items, 0))
+/** Rarity among the items of a database and PRIOR_ITEMS imagined ones that do not have the term. */
+function idfOf(items: number, df: number): number {
+  return rarity(items + PRIOR_ITEMS, df)
 }
 
-function idfOf(items: number, df: number): number {
-  return Math.log(1 + (items - df + 0.5) / (df + 0.5))
+function rarity(all: number, df: number): number {
+  return Math.log(1 + (all - df + 0.5) / (df + 0.5))
 }
 
 /**
- * The cue's terms that the database has, rarest first, with their postings read. The two rarest always count; a term
- * is dropped when it is not among the rarest `terms`, or the postings read before it would pass `visit`, and opens no
- * cells when they would pass `open`.
+ * The cue's terms: those that the database has, rarest first, with their postings read, and those that it has not. The
+ * two rarest always count; a term is dropped when it is not among the rarest `terms`, or the postings read before it
+ * would pass `visit`, and opens no cells when they would pass `open`.
  */
 export function readTerms(
   database: Database,
   scratch: Scratch,
   terms: readonly string[],
   limits: { open: number; visit: number; terms: number; countsUnknown: boolean },
-): { terms: CueTerm[]; dropped: Set<string> } {
+): { terms: CueTerm[]; unknown: CueTerm[]; dropped: Set<string> } {
   const known: CueTerm[] = []
+  const unknown: CueTerm[] = []
   for (const term of terms) {
     const df = countItems(database, termBytes(term))
-    if (df > 0) known.push({ term, df, idf: idfOf(database.items, df), from: 0, to: 0, opens: true })
+    const list = df > 0 ? known : unknown
+    list.push({ term, df, idf: idfOf(database.items, df), from: 0, to: 0, opens: true })
   }
   known.sort((a, b) => a.df - b.df || (a.term < b.term ? -1 : 1))
   const kept: CueTerm[] = []
@@ -73,13 +76,14 @@ export function readTerms(
     kept.push(term)
   }
   // A word that no item has is a part of the question all the same: without it one common word would be a full match.
-  const unknown = limits.countsUnknown ? (terms.length - known.length) * unknownIdf(database.items) : 0
-  scratch.idfTotal = idfTotal + unknown || 1
-  return { terms: kept, dropped }
+  const missing = limits.countsUnknown ? unknown.length * UNKNOWN_TERM_IDF : 0
+  scratch.idfTotal = idfTotal + missing || 1
+  scratch.askedTotal = unknown.reduce((sum, { idf }) => sum + idf, idfTotal)
+  return { terms: kept, unknown, dropped }
 }
 
 /** df of a term over all segments, without the masked items. */
-function countItems({ segments, mask }: Database, key: Uint8Array): number {
+export function countItems({ segments, mask }: Database, key: Uint8Array): number {
   let df = mask !== null && findTerm(mask, key) ? -found.df : 0
   for (const segment of segments) if (findTerm(segment, key)) df += found.df
   return df
@@ -92,7 +96,7 @@ function readPostings(database: Database, scratch: Scratch, key: Uint8Array): vo
   }
 }
 
-function decode(database: Database, scratch: Scratch, k: number, df: number, at: number): void {
+export function decode(database: Database, scratch: Scratch, k: number, df: number, at: number): void {
   scratch.roomForPostings(df)
   const { postings, run, flags, items } = database.segments[k]!
   const { postingPlace, postingCount, postingAsks } = scratch
@@ -137,8 +141,10 @@ export function collectEvidence(database: Database, scratch: Scratch, term: CueT
   for (let j = term.from; j < term.to; j++) {
     const cell = postingPlace[j]! >> CELL_BITS
     const context = cellContext[cell]!
-    if (contextCount[context] === 0) contextSeen[seen++] = context
-    contextCount[context]! += postingCount[j]!
+    if (scratch.isShared(context)) {
+      if (contextCount[context] === 0) contextSeen[seen++] = context
+      contextCount[context]! += postingCount[j]!
+    }
     if (cell === last || cellStamp[cell] === tick) continue
     last = cell
     cellStamp[cell] = tick
@@ -152,10 +158,13 @@ export function collectEvidence(database: Database, scratch: Scratch, term: CueT
   addContexts(database, scratch, seen)
 }
 
-function addContexts({ contexts, contextLength, lengthTotal }: Database, scratch: Scratch, seen: number): void {
+function addContexts(database: Database, scratch: Scratch, seen: number): void {
+  const { contextLength } = database
+  const all = scratch.named === null ? database.contexts : database.namedContexts
+  const lengthTotal = scratch.named === null ? database.lengthTotal : database.namedLengthTotal
   const { contextCount, contextSeen, contextScore, scoredContexts } = scratch
-  const idf = idfOf(contexts, seen)
-  const mean = lengthTotal / (contexts || 1)
+  const idf = rarity(all, seen)
+  const mean = lengthTotal / (all || 1)
   for (let j = 0; j < seen; j++) {
     const context = contextSeen[j]!
     const count = contextCount[context]!
@@ -173,26 +182,26 @@ export function findBestContext(scratch: Scratch): void {
   }
 }
 
-/** Places with a word of the stem group of one of the cue's words, but not that word. */
+/** By the cue's words: places with a word of its stem group, but not that word. */
 export function readStemGroups(
   database: Database,
   scratch: Scratch,
   groups: readonly string[],
   terms: readonly CueTerm[],
   weight: number,
-): Int32Array[] {
+): Map<string, Int32Array> {
   const known = new Map(terms.map((term) => [term.term, term]))
   let total = 0
   for (const word of groups) total += known.get(word)?.idf ?? UNKNOWN_IDF
   scratch.groupTotal = total || 1
-  const lists: Int32Array[] = []
+  const lists = new Map<string, Int32Array>()
   for (const word of groups) {
     if (word.length < STEM_LETTERS_MIN) continue
     const members = stemGroup(database, word)
     if (members.length === 0) continue
     const { places, df } = groupPlaces(database, scratch, word, members)
     if (places.length === 0) continue
-    lists.push(places)
+    lists.set(word, places)
     addStems(scratch, places, idfOf(database.items, df), weight)
   }
   return lists
@@ -269,7 +278,7 @@ function comparePrefix(length: number, prefix: Uint8Array): number {
   return 0
 }
 
-function isStemMate(term: string, word: string): boolean {
+export function isStemMate(term: string, word: string): boolean {
   let same = 0
   while (same < term.length && same < word.length && term[same] === word[same]) same++
   if (same === term.length && same === word.length) return false

@@ -25,15 +25,15 @@ export type FromWorker =
 
 /**
  * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, both cosines (NaN for none),
- * parts. One buffer is handed over; objects would be copied one by one.
+ * relevance, parts. One buffer is handed over; objects would be copied one by one.
  */
-const PARTS_AT = 8
+const PARTS_AT = 9
 const WIDTH = PARTS_AT + PARTS.length
 
 function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
   let at = 0
-  for (const { seq, score, day, isHinted, own, sketch, cosine, smoothed, parts } of ranked) {
+  for (const { seq, score, day, isHinted, own, sketch, cosine, smoothed, relevance, parts } of ranked) {
     numbers[at] = seq
     numbers[at + 1] = score
     numbers[at + 2] = day
@@ -42,6 +42,7 @@ function packRanked(ranked: readonly Ranked[]): Float64Array {
     numbers[at + 5] = sketch
     numbers[at + 6] = cosine ?? Number.NaN
     numbers[at + 7] = smoothed ?? Number.NaN
+    numbers[at + 8] = relevance
     for (let part = 0; part < PARTS.length; part++) numbers[at + PARTS_AT + part] = parts[part]!
     at += WIDTH
   }
@@ -63,6 +64,7 @@ export function unpackRanked(numbers: Float64Array): Ranked[] {
       sketch: numbers[at + 5]!,
       cosine: Number.isNaN(numbers[at + 6]) ? null : numbers[at + 6]!,
       smoothed: Number.isNaN(numbers[at + 7]) ? null : numbers[at + 7]!,
+      relevance: numbers[at + 8]!,
       parts,
     })
   }

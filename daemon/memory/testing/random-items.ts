@@ -38,6 +38,10 @@ const STEMS = [
   'dog',
   'walk',
   'sea',
+  // Akin to the three before.
+  'puppi',
+  'hike',
+  'ocean',
   '海边',
   'حديقة',
 ]
@@ -66,7 +70,9 @@ function randomItem(chance: Chance, seq: number, context: number, position: numb
     terms.set(word, (terms.get(word) ?? 0) + 1)
   }
   const day = 20_000 + chance.below(500)
-  const flags = Object.values(FLAG).reduce((sum, flag) => (chance.next() < 0.25 ? sum | flag : sum), 0)
+  const shown = Object.values(FLAG).reduce((sum, flag) => (chance.next() < 0.25 ? sum | flag : sum), 0)
+  // All records of a context have its id, or none has.
+  const flags = context % 3 === 0 ? shown & ~FLAG.named : shown | FLAG.named
   return {
     ...{
       seq,
@@ -93,7 +99,7 @@ export function randomCue(chance: Chance): Cue {
     date: dated
       ? { day: chance.below(28), months: [1 + chance.below(12)], year: chance.of([0, 2025]), exact: false }
       : null,
-    names: [],
+    names: terms.filter(() => chance.next() < 0.3),
     isFirst: chance.next() < 0.2,
     language: 'en',
   }

@@ -23,7 +23,7 @@ export function setOfOwn({ language, talks, questions }: OwnSet): QuestionSet {
       const seq = seqs.size + 1
       seqs.set(`${context}.${position}`, seq)
       const occurredAt = Date.parse(`${day}T09:00:00Z`) + position * 60_000
-      return { seq, context: context + 1, position, actor, occurredAt, content }
+      return { seq, context: context + 1, position, actor, occurredAt, content, hasContextId: true }
     }),
   )
   return {
