@@ -1,7 +1,8 @@
-// npm run bench -- recall [--short] [--only index,one,growth,many,store] [--items 1000,15000,100000]
+// npm run bench -- recall [--short] [--only index,encoder,one,growth,many,store] [--items 1000,15000,100000]
 //                         [--databases 10000] [--hold FILE]
 //
 // index   processor time of a search, bytes per item and what pruning loses, without a database and HTTP
+// encoder start, memory and time of the encoder, what a question's vector costs a search, what its coarse pass misses
 // one     recall over HTTP in one database of 15,000 and of 10^5 records: p99, processor time of the whole request,
 //         what another tenant notices, and the first recall of a process that has just started
 // growth  how the cost of a recall grows from 10^3 to 10^6 records in the cell, 10^3 in each database
@@ -14,6 +15,7 @@
 // Bounds of time are for a machine with a core to spare: on a busy one they are as much longer as it is slower.
 
 import { parseArgs } from 'node:util'
+import { measureEncoder } from './recall-encoder.ts'
 import { measureIndex } from './recall-index.ts'
 import { measureGrowth, measureMany } from './recall-many.ts'
 import { measureOne } from './recall-one.ts'
@@ -22,7 +24,7 @@ import { measureStore } from './recall-store.ts'
 const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'index,one,growth,many,store' },
+    only: { type: 'string', default: 'index,encoder,one,growth,many,store' },
     items: { type: 'string' },
     databases: { type: 'string' },
     hold: { type: 'string' },
@@ -37,6 +39,7 @@ const GROWN = 1_000
 
 let isReached = true
 if (parts.includes('index')) isReached = measureIndex(items) && isReached
+if (parts.includes('encoder')) isReached = (await measureEncoder(items)) && isReached
 for (const size of items) {
   // Smaller ones are what `many` is about.
   if (parts.includes('one') && size >= 15_000) isReached = (await measureOne(size, { short, hold })) && isReached

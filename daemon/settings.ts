@@ -77,13 +77,13 @@ const SETTINGS = {
   }),
   indexBytesMax: setting({
     env: 'LOCI_INDEX_BYTES_MAX',
-    doc: 'Bytes of recall’s index that are kept in memory, least recently used first out; about 65 per record and 13 KB per database.',
+    doc: 'Bytes of recall’s index that are kept in memory, least recently used first out; about 65 per record, 500 with an encoder, and 13 KB per database.',
     fallback: '67108864',
     parse: integer(1_048_576, 999_999_999),
   }),
   encoder: optionalSetting({
     env: 'LOCI_ENCODER',
-    doc: 'The folder of an encoder, made by `npm run encoder`: recall then also finds what is said in other words. Takes about 180 MB of memory, and 400 bytes more of the index per record.',
+    doc: 'The folder of an encoder, made by `npm run encoder`: recall then also finds what is said in other words. Takes about 180 MB of memory, and 384 bytes more of the index per record (docs/operations/encoder.md).',
     parse: nonEmpty,
   }),
   legacyJwtPublicKey: optionalSetting({

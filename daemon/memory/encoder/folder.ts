@@ -60,7 +60,8 @@ function readManifest(folder: string): EncoderManifest {
   throw new Error(`${MANIFEST} is not a manifest of an encoder`)
 }
 
-const DIMENSIONS_MAX = 1_024
+/** Differing signs are counted in bytes (index/meaning.ts). */
+const DIMENSIONS_MAX = 960
 
 /** Of eighths: one bit of each dimension makes whole bytes. No path leads out of the folder. */
 function isManifest({ name, dimensions, files }: EncoderManifest): boolean {

@@ -81,6 +81,8 @@ export interface RecallIndexOptions {
  * the segments of a database that was not cached would hold up every other request.
  */
 const THREAD_ITEMS_MIN = 2_000
+/** With vectors to compare a search of 1,000 items takes 2 ms more, which no other request is to wait for. */
+const ENCODED_THREAD_ITEMS_MIN = 256
 /** Texts that are analysed in the main thread, at 30 us each. */
 const MAIN_TEXTS_MAX = 64
 const SEARCH = { tasksMax: 64, deadlineMs: 5_000, hangMs: 10_000 }
@@ -109,7 +111,8 @@ interface Cached {
 }
 
 export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
-  const { log, encoder, threadItemsMin = THREAD_ITEMS_MIN } = options
+  const { log, encoder } = options
+  const threadItemsMin = () => options.threadItemsMin ?? (encoder?.facts ? ENCODED_THREAD_ITEMS_MIN : THREAD_ITEMS_MIN)
   const engine = createEngine()
   const threads = options.threads ?? {
     search: createThread({ name: 'index-search', log, ...SEARCH }),
@@ -136,7 +139,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
   async function find(request: RecallRequest | CueRequest, given?: Vectors): Promise<Found> {
     const key = keyOf(request)
     const vectors = given ?? (encoder ? vectorsBy(encoder, unsent(cache.get(key), request.tail)) : new Map())
-    const bodies = await loadBodies(cache.get(key)?.bodies, request.segments, threadItemsMin)
+    const bodies = await loadBodies(cache.get(key)?.bodies, request.segments, threadItemsMin())
     try {
       return await searchOnce(key, bodies, request, vectors)
     } catch (error) {
@@ -183,7 +186,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     const isInThread = known?.engine === 'thread' && known.generation === generation
     const texts = request.tail.filter(({ seq }) => !known?.sentRows.has(seq)).length
     // It stays with the thread that has it.
-    const where = isInThread || items >= threadItemsMin || texts > MAIN_TEXTS_MAX ? 'thread' : 'main'
+    const where = isInThread || items >= threadItemsMin() || texts > MAIN_TEXTS_MAX ? 'thread' : 'main'
     const isUsable = known?.engine === where && (where === 'main' || isInThread)
     if (known && !isUsable) cache.delete(key)
     const cached: Cached = isUsable

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { IndexItem } from '../analysis/item.ts'
+import { FLAG, type IndexItem } from '../analysis/item.ts'
 import { Chance, cutAtRandom, randomCue, randomItems } from '../testing/random-items.ts'
 import { DIMENSIONS, ENCODER, randomVectors } from '../testing/random-vectors.ts'
 import { buildSegment, extractItems, mergeSegments } from './build.ts'
@@ -19,6 +19,7 @@ function itemsOf(chance: Chance, count: number): Item[] {
   const next = randomVectors(chance, 12)
   return randomItems(chance, count).map((item): Item => {
     const kind = chance.next()
+    if (chance.next() < 0.8) item.flags |= FLAG.named
     return kind < 0.8 ? { ...item, vector: next() } : kind < 0.9 ? { ...item, vector: null } : item
   })
 }
@@ -116,7 +117,7 @@ test('no byte of a dropped vector is left in a segment', () => {
   }
 })
 
-// Mutant: COARSE_KEEP of 16.
+// Mutant: WHOLE_MAX of 16.
 test('the coarse pass finds what a full comparison finds', () => {
   const chance = new Chance(11)
   const next = randomVectors(chance, 40)

@@ -60,12 +60,14 @@ async function indexed(db: string, count: number) {
   const records = await memory.storeAll(facts(count))
   await buildNow(db)
   await eventually(() => isEncoded(db), LATE_MS)
+  const due = () => daemon.sql(`select from loci.due where database = $1 and kind = 'vectors'`, [db])
+  await eventually(async () => (await due()).length === 0, LATE_MS)
   return { memory, records }
 }
 
 const vectorsIn = (segment: Segment) => Array.from({ length: segment.items }, (_, i) => vectorAt(segment, i))
 
-// Mutant: encodeSegments() that ends at once, with a build() that takes no vectors.
+// Mutant: an item's vector stored with half of the one before it in packVectors().
 test('records that were stored have their vectors in the segments soon', { skip: NO_ENCODER }, async () => {
   await indexed('stored', 40)
   const [row] = await segmentsOf('stored')
@@ -93,7 +95,7 @@ test('after DELETE no segment has the vector, or a part of it', { skip: NO_ENCOD
   assert.equal(await isEncoded('erased'), true, 'and nothing has to be encoded again')
 })
 
-// Mutants: parts.of() without request(); isToBeEncoded() that compares with 0.
+// Mutants: parts.of() without request(); isToBeEncoded() that compares with 0; encodeSegments() that ends at once.
 test('vectors of another encoder are made anew when a recall meets them', { skip: NO_ENCODER }, async () => {
   const { memory } = await indexed('changed', 25)
   const [row] = await segmentsOf('changed')
