@@ -78,6 +78,7 @@ CREATE TABLE loci.databases (
     cyc_seen bigint DEFAULT 0 NOT NULL,
     cyc_weeks date[] DEFAULT '{}'::date[] NOT NULL,
     cyc_week_bytes bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    cyc_trimmed_to timestamp with time zone,
     cyc_config bigint,
     cyc_interval_ms bigint,
     cyc_history bigint DEFAULT 100000 NOT NULL,

@@ -161,7 +161,8 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         const body = await findDecisions(pool, placeOf(caller), row).catch((error) => {
           throw isUnreadable(error) ? cycleDamaged(id, error) : error
         })
-        if (body === undefined) throw keptUntil < Date.now() ? noCycle() : cycleDamaged(id)
+        if (body === 'over') throw noCycle()
+        if (body === undefined) throw cycleDamaged(id)
         const all = JSON.parse(body) as Decision[]
         const page = all.filter(({ seq }) => seq > after).slice(0, query.limit)
         countRows(page.length)

@@ -238,16 +238,16 @@ export async function findCycle(
   return intact === null ? undefined : intact ? made : 'damaged'
 }
 
-/** The JSON text; undefined when they are not there, or not what the cycle's hash says. */
+/** The JSON text; `over` when they have left by their age; undefined when they are lost or not what the hash says. */
 export async function findDecisions(
   sql: Sql,
   { instanceId, database }: Due,
   { seq, startedAt, decisionsHash }: Pick<CycleRow, 'seq' | 'startedAt' | 'decisionsHash'>,
 ): Promise<string | undefined> {
-  const { rows } = await sql.query<{ body: string | null }>({
+  const { rows } = await sql.query<{ body: string | null; isOver: boolean }>({
     name: 'cycle_decisions_of',
-    text: 'select body from loci.cycle_decisions_of($1, $2, $3, $4, $5)',
+    text: 'select body, is_over as "isOver" from loci.cycle_decisions_of($1, $2, $3, $4, $5)',
     values: [instanceId, database, seq, startedAt, decisionsHash],
   })
-  return rows[0]?.body ?? undefined
+  return rows[0]?.isOver ? 'over' : (rows[0]?.body ?? undefined)
 }

@@ -5,11 +5,12 @@
 alter table loci.due add column first_at timestamptz;
 
 -- Of the cycles of a database. How many there were, which is the number of the last one, the sum of their durations,
--- and of the last one its time and its hash. Of those that are kept: their bytes and their hashes combined by xor. The
--- checkpoint: up to which number they were pruned, the hash of that one, the durations of all before. Which one set the
--- focus that stands. Up to which number of the database they have taken in what came. Bytes of decisions by the Monday
--- of their week, until they are dropped. cyc_config: the version of the configuration that was put; null: none.
--- cyc_interval_ms, cyc_history: what is in force of it, where something other than a cycle must know it.
+-- and of the last one its time and its hash. Of those that are kept: their bytes and their hashes combined by xor.
+-- The checkpoint: up to which number they were pruned, the hash of that one, the durations of all before. Which one
+-- set the focus that stands. Up to which number of the database they have taken in what came. Bytes of decisions by
+-- the Monday of their week, until they are dropped; from before cyc_trimmed_to they were removed, by the days that
+-- the plan had then. cyc_config: the version of the configuration that was put; null: none. cyc_interval_ms,
+-- cyc_history: what is in force of it, where something other than a cycle must know it.
 alter table loci.databases
   add column cyc_total bigint not null default 0,
   add column cyc_ms bigint not null default 0,
@@ -26,6 +27,7 @@ alter table loci.databases
   add column cyc_seen bigint not null default 0,
   add column cyc_weeks date[] not null default '{}',
   add column cyc_week_bytes bigint[] not null default '{}',
+  add column cyc_trimmed_to timestamptz,
   add column cyc_config bigint,
   add column cyc_interval_ms bigint,
   add column cyc_history bigint not null default 100000,

@@ -1,4 +1,4 @@
 -- serves: 0003
--- functions: 9fe8873a336bed87a42947b6dde14d5581250df603a919ad6ec885edb57f4503
+-- functions: ec37a4a0c4214cfb42a61903266d36e8ea856ea44c6bc5bf8f38eff2fedcbbe9
 
 -- A number of its own: the functions are made while no table is locked.

@@ -277,17 +277,26 @@ begin
 end
 $$;
 
--- The decisions of a cycle, null when they are not there, and whether they are what the cycle's hash says. Called by
--- findDecisions().
+-- Decisions from before this time have left: with their week, or by the days of a plan, up to p_trimmed_to of the head.
+-- Not by the plan of today: after a change to a larger one its days reach back to what the former plan removed. Called
+-- by cycle_decisions_of and cycle_verify.
+create or replace function loci.cycle_decisions_from(p_trimmed_to timestamptz) returns timestamptz language sql stable as $$
+  select greatest(date_trunc('week', now() at time zone 'UTC' - interval '30 days') at time zone 'UTC', p_trimmed_to)
+$$;
+
+-- The decisions of a cycle, null when they are not there, whether they are what the cycle's hash says, and whether they
+-- have left by their age. Called by findDecisions() and cycle_verify.
 create or replace function loci.cycle_decisions_of(p_instance text, p_database text, p_seq bigint, p_at timestamptz, p_hash bytea,
-  out body text, out intact boolean)
+  out body text, out intact boolean, out is_over boolean)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   perform set_config('loci.instance', p_instance, true);
   select d.body into body from loci.cycle_decisions d where d.instance_id = p_instance and d.database = p_database and d.seq = p_seq and d.at = p_at;
   intact := found and sha256(textsend(body)) = p_hash;
+  is_over := false;
   if not intact then
     body := null;
+    is_over := p_at < loci.cycle_decisions_from((select h.cyc_trimmed_to from loci.databases h where h.instance_id = p_instance and h.name = p_database));
   end if;
 end
 $$;

@@ -37,11 +37,11 @@ language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set
 #variable_conflict use_column
 declare
   v_head loci.databases;
-  v_kept timestamptz := greatest(date_trunc('week', now() at time zone 'UTC' - interval '30 days') at time zone 'UTC',
-    loci.history_from(p_instance));
+  v_kept timestamptz;
 begin
   perform set_config('loci.instance', p_instance, true);
   select * into v_head from loci.databases h where h.instance_id = p_instance and h.name = p_database;
+  v_kept := loci.cycle_decisions_from(v_head.cyc_trimmed_to);
   total := coalesce(v_head.cyc_total, (select max(c.seq) from loci.cycles c where c.instance_id = p_instance and c.database = p_database), 0);
   head_hash := v_head.cyc_hash; pruned_through := coalesce(v_head.cyc_pruned_through, 0); pruned_hash := v_head.cyc_pruned_hash;
   config_intact := (select c.intact and (v_head.name is null or c.version = coalesce(v_head.cyc_config, 0))

@@ -94,9 +94,9 @@ end
 $$;
 
 -- Removes the oldest cycles beyond the number that is kept, at most p_limit, behind a checkpoint: the hash of the last
--- one that went, and the durations of all; and decisions beyond the days of the plan. Takes decisions whose week was
--- dropped off the totals. Puts the next time on the list. Called by the worker of due rows, kind `history`. Locks: the
--- head, rows, the due row, totals.
+-- one that went, and the durations of all; and decisions beyond the days of the plan, up to a time that the head keeps.
+-- Takes decisions whose week was dropped off the totals. Puts the next time on the list. Called by the worker of due
+-- rows, kind `history`. Locks: the head, rows, the due row, totals.
 create or replace function loci.cycle_prune(p_instance text, p_database text, p_limit int) returns int
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -107,6 +107,7 @@ declare
   v_rows int := 0;
   v_now timestamptz := clock_timestamp();
   v_dropped bigint;
+  v_from timestamptz := loci.history_from(p_instance);
   v_trimmed record;
   v_next timestamptz;
 begin
@@ -134,13 +135,14 @@ begin
     perform loci.add_totals(p_instance, 0, -v_gone.bytes::bigint);
     v_rows := v_gone.rows;
   end if;
-  v_trimmed := loci.cycle_trim(v_head, loci.history_from(p_instance), p_limit);
+  v_trimmed := loci.cycle_trim(v_head, v_from, p_limit);
   v_head := v_trimmed.head;
   select coalesce(sum(w.b), 0) into v_dropped from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) <= v_now;
   if v_dropped > 0 or v_trimmed.rows > 0 then
     select coalesce(array_agg(w.d), '{}'), coalesce(array_agg(w.b), '{}') into v_head.cyc_weeks, v_head.cyc_week_bytes
       from unnest(v_head.cyc_weeks, v_head.cyc_week_bytes) as w(d, b) where loci.week_dropped(w.d) > v_now and w.b > 0;
-    update loci.databases h set cyc_weeks = v_head.cyc_weeks, cyc_week_bytes = v_head.cyc_week_bytes
+    update loci.databases h set cyc_weeks = v_head.cyc_weeks, cyc_week_bytes = v_head.cyc_week_bytes,
+        cyc_trimmed_to = case when v_trimmed.rows > 0 then greatest(h.cyc_trimmed_to, v_from) else h.cyc_trimmed_to end
       where h.instance_id = p_instance and h.name = p_database;
     perform loci.add_totals(p_instance, 0, -v_dropped - v_trimmed.bytes);
   end if;

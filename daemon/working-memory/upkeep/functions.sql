@@ -10,8 +10,7 @@ create or replace function loci.history_days(p_instance text) returns int langua
   select least(greatest(coalesce((select (i.limits ->> 'history_days')::int from loci.instances i where i.id = p_instance), 30), 1), 30)
 $$;
 
--- What was before goes by itself, before its week does; null: nothing does. Called by wm_expire, cycle_prune and
--- cycle_verify.
+-- What was before goes by itself, before its week does; null: nothing does. Called by wm_expire and cycle_prune.
 create or replace function loci.history_from(p_instance text) returns timestamptz language sql stable as $$
   select case when d < 30 then (date_trunc('day', clock_timestamp() at time zone 'UTC') - d * interval '1 day') at time zone 'UTC' end
   from loci.history_days(p_instance) d

@@ -16,8 +16,10 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 // Mutants: `v_needed := p_doc.versions` (what left on the fifth day is gone) or without p_doc.versions (`stays` is);
-// add_totals without v_trimmed.bytes in wm_expire, or in cycle_prune; history_from left out of cycle_verify; the seven
-// days not in history_next (nothing is due before the week is dropped); 100,000 in cycle_history or in run.ts.
+// add_totals without v_trimmed.bytes in wm_expire, or in cycle_prune; cyc_trimmed_to not written by cycle_prune, or
+// left out of cycle_decisions_from (after the change to 30 days what was removed would be damage), or written as the
+// present time (what is lost after it would be excused); the seven days not in history_next (nothing is due before
+// the week is dropped); 100,000 in cycle_history or in run.ts.
 test('a plan with seven days of history keeps them, what can still be undone or restored, and no more', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
   const clock = await moveClockOf(database)
@@ -31,7 +33,12 @@ test('a plan with seven days of history keeps them, what can still be undone or 
       assert.equal(answer.status, 200, `${line} ${answer.text}`)
       return answer.json<Record<string, unknown>>()
     }
-    return { svc: own.svc, call }
+    const decisionsOf = async (id: string) => {
+      const token = own.root({ ops: ['cycles:read'], ks: ['*/*'] })
+      const answer = await own.call(token, `GET /v1/cognitive/cycles/${id}/decisions`)
+      return answer.status === 200 ? 'shown' : answer.error.code
+    }
+    return { svc: own.svc, call, decisionsOf, change: own.change, limits: own.limits }
   }
   const short = await live({ history_days: 7, records: 500 })
   const long = await live({})
@@ -43,12 +50,13 @@ test('a plan with seven days of history keeps them, what can still be undone or 
     return rows[0]?.n
   }
   const before: (number | undefined)[] = []
+  const first: string[] = []
   for (const { call } of [short, long]) {
     for (const value of ['first', 'second']) await call('PUT /v1/working-memory/slots/stays', { value })
     await call('PUT /v1/working-memory/slots/hour', { value: 'an hour', ttlMs: HOUR_MS })
     await call('PUT /v1/working-memory/slots/days', { value: 'five days', ttlMs: 5 * DAY_MS })
     before.push(await cyclesKept())
-    await call('POST /v1/cognitive/cycles', {})
+    first.push(String((await call('POST /v1/cognitive/cycles', {})).id))
   }
   assert.deepEqual([before[0], await cyclesKept()], [500, 500], 'no more cycles than records, by the first write too')
   const kept = async (svc: string) => {
@@ -76,11 +84,22 @@ test('a plan with seven days of history keeps them, what can still be undone or 
   const { undo } = (await short.call('POST /v1/working-memory/slots/clear')) as { undo: { token: string } }
   const { restored } = await short.call('POST /v1/working-memory/slots/restore', { undoToken: undo.token })
   assert.equal(restored, 2)
+  const later = String((await short.call('POST /v1/cognitive/cycles', {})).id)
+  assert.deepEqual(
+    [await short.decisionsOf(first[0] ?? ''), await long.decisionsOf(first[1] ?? '')],
+    ['NOT_FOUND', 'shown'],
+  )
+  // What was removed under the smaller plan is no damage under the larger one.
+  await short.change({ limits: long.limits })
+  assert.equal(await short.decisionsOf(first[0] ?? ''), 'NOT_FOUND')
   for (const { svc, call } of [short, long]) {
     const { counted, held } = await heldBy(daemon, svc)
     assert.deepEqual(counted, held)
     const asked = (line: string) => call(line).then((body) => ({ status: 200, json: () => body, text: '' }))
     assert.equal(await fullConsistency(asked as never), 'consistent')
   }
+  assert.equal(await short.decisionsOf(later), 'shown')
+  await daemon.sql('delete from loci.cycle_decisions where instance_id = $1', [short.svc])
+  assert.equal(await short.decisionsOf(later), 'DATA_DAMAGED')
   await clock.close()
 })
