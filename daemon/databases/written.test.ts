@@ -90,6 +90,39 @@ test('every write counts its bytes, also what overwrites as much as there was, a
   assert.ok((await writtenIn(daemon, own.svc)) > before + long.length, 'a cycle')
 })
 
+// Mutants: mem_erase without p_written; with the number of segments instead of their bytes.
+test('a memory that is deleted counts the segment that is written anew without it', async () => {
+  await using daemon = await testDaemon()
+  await using authority = await testAuthority(daemon)
+  const own = await authority.addInstance({ limits: LIMITS })
+  const token = own.root({ ops: [...OPERATION_NAMES], ks: ['*/*'] })
+  const records = Array.from({ length: 60 }, (_, n) => ({
+    content: `Room ${n} has ${n} chairs and a lamp number ${n}.`,
+  }))
+  const stored = await own.call(token, 'POST /v1/memory/records/batch', { body: { records } })
+  const [{ id: first }, { id: second }] = stored.json<{ records: [{ id: string }, { id: string }] }>().records
+  await daemon.sql(`update loci.due set at = now() where kind = 'index' and instance_id = $1`, [own.svc])
+  const segment = async () => {
+    const [row] = await daemon.sql<{ bytes: number; items: number }>(
+      'select octet_length(body) as bytes, items from loci.segments where instance_id = $1',
+      [own.svc],
+    )
+    return row ?? { bytes: 0, items: 0 }
+  }
+  await eventually(async () => (await segment()).items === 60)
+  for (const [id, left] of [
+    [first, 59],
+    [second, 58],
+  ] as const) {
+    const before = await writtenIn(daemon, own.svc)
+    assert.equal((await own.call(token, `DELETE /v1/memory/records/${id}`)).status, 200)
+    const { bytes, items } = await segment()
+    assert.equal(items, left)
+    const written = (await writtenIn(daemon, own.svc)) - before
+    assert.ok(bytes > 1_000 && written >= bytes && written < bytes + 100, `${written} for a segment of ${bytes}`)
+  }
+})
+
 // Mutants: the line of written bytes left out of quota.ts; requireRoom() of deletions too; traces_today() that keeps no
 // traces_written (a new day begins used up); `written ?? 0` in tracesMax().
 test('who has written the bytes of a day writes nothing until midnight, which the refusal names; deletions go on', async () => {

@@ -346,7 +346,8 @@ begin
   end if;
   if erased > 0 then
     v_head := loci.mem_replace_segments(v_head, p_replaced, p_from, p_through, p_items, p_format, p_body, p_digest);
-    perform loci.mem_save_head(v_entered.head, v_head, null);
+    -- A segment is written anew without what left it: as large as it was, for one record.
+    perform loci.mem_save_head(v_entered.head, v_head, null, (select coalesce(sum(octet_length(b)), 0) * 3 / 4 from unnest(p_body) b));
     if 0 = any (p_format) then
       perform loci.put_due(p_instance, p_database, 'index', clock_timestamp());
     end if;

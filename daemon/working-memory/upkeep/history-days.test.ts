@@ -17,8 +17,8 @@ const DAY_MS = 24 * HOUR_MS
 
 // Mutants: `v_needed := p_doc.versions` (what left on the fifth day is gone) or without p_doc.versions (`stays` is);
 // add_totals without v_trimmed.bytes in wm_expire, or in cycle_prune; cyc_trimmed_to not written by cycle_prune, or
-// left out of cycle_decisions_from (after the change to 30 days what was removed would be damage), or written as the
-// present time (what is lost after it would be excused); the seven days not in history_next (nothing is due before
+// left out of cycle_decisions_from (after the change to 30 days what was removed would be damage), or written as
+// infinity (what is lost after it would be excused); the seven days not in history_next (nothing is due before
 // the week is dropped); 100,000 in cycle_history or in run.ts.
 test('a plan with seven days of history keeps them, what can still be undone or restored, and no more', async () => {
   await using database = await testDatabase({ schema: SCHEMA })
