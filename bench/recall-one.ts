@@ -14,11 +14,11 @@ const CONNECTIONS = 8
 
 export async function measureOne(
   items: number,
-  { short, hold }: { short: boolean; hold?: string | undefined },
+  { short, hold, settings }: { short: boolean; hold?: string | undefined; settings: Record<string, string> },
 ): Promise<boolean> {
   const { p99Ms, firstMs } = TARGETS.find((one) => one.items >= items) ?? (TARGETS.at(-1) as (typeof TARGETS)[number])
   const seconds = short ? 3 : 10
-  return withRecallWorld({}, async (bench) => {
+  return withRecallWorld(settings, async (bench) => {
     const corpus = corpusOf(items)
     const { tenant } = bench
     const other = await bench.newTenant('other')

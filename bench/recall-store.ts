@@ -16,11 +16,17 @@ const DATABASES = 16
 /** More than are sent, and fewer than the answers that an instance may keep. */
 const KEYS = 9_900
 
-export async function measureStore({ short }: { short: boolean }): Promise<boolean> {
+interface StoreOptions {
+  short: boolean
+  /** Of the daemon. */
+  settings: Record<string, string>
+}
+
+export async function measureStore({ short, settings }: StoreOptions): Promise<boolean> {
   const rounds = short ? 2 : 5
   const seconds = short ? 1 : 1.5
   let isReached = true
-  await withRecallWorld({}, async (bench) => {
+  await withRecallWorld(settings, async (bench) => {
     await prepare(bench)
     for (const keyed of [false, true]) {
       const [bare, ours, used]: [number[], number[], string[]] = [[], [], []]

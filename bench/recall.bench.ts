@@ -1,5 +1,5 @@
 // npm run bench -- recall [--short] [--only index,encoder,one,growth,many,store] [--items 1000,15000,100000]
-//                         [--databases 10000] [--hold FILE]
+//                         [--databases 10000] [--hold FILE] [--encoder]
 //
 // index   processor time of a search, bytes per item and what pruning loses, without a database and HTTP
 // encoder start, memory and time of the encoder, what a question's vector costs a search, what its coarse pass misses
@@ -12,9 +12,12 @@
 // --hold: one, growth and many load, then wait until there is such a file: loading may take what time it takes, the
 // measurement is made when the machine is quiet.
 //
+// --encoder: the daemon of one and of store has an encoder.
+//
 // Bounds of time are for a machine with a core to spare: on a busy one they are as much longer as it is slower.
 
 import { parseArgs } from 'node:util'
+import { ENCODER_FOLDER, NO_ENCODER } from '@loci/daemon/memory/encoder/testing/folder.ts'
 import { measureEncoder } from './recall-encoder.ts'
 import { measureIndex } from './recall-index.ts'
 import { measureGrowth, measureMany } from './recall-many.ts'
@@ -28,9 +31,12 @@ const { values: options } = parseArgs({
     items: { type: 'string' },
     databases: { type: 'string' },
     hold: { type: 'string' },
+    encoder: { type: 'boolean', default: false },
   },
 })
 const { short, hold } = options
+if (options.encoder && !ENCODER_FOLDER) throw new Error(String(NO_ENCODER))
+const settings: Record<string, string> = options.encoder && ENCODER_FOLDER ? { LOCI_ENCODER: ENCODER_FOLDER } : {}
 const parts = options.only.split(',')
 const items = (options.items ?? (short ? '1000,15000' : '1000,15000,100000')).split(',').map(Number)
 const databases = Number(options.databases ?? (short ? 200 : 10_000))
@@ -42,10 +48,11 @@ if (parts.includes('index')) isReached = measureIndex(items) && isReached
 if (parts.includes('encoder')) isReached = (await measureEncoder(items)) && isReached
 for (const size of items) {
   // Smaller ones are what `many` is about.
-  if (parts.includes('one') && size >= 15_000) isReached = (await measureOne(size, { short, hold })) && isReached
+  if (parts.includes('one') && size >= 15_000)
+    isReached = (await measureOne(size, { short, hold, settings })) && isReached
 }
 if (parts.includes('growth'))
   isReached = (await measureGrowth(Math.min(GROWN, databases), { short, hold })) && isReached
 if (parts.includes('many')) isReached = (await measureMany(databases, { short, hold })) && isReached
-if (parts.includes('store')) isReached = (await measureStore({ short })) && isReached
+if (parts.includes('store')) isReached = (await measureStore({ short, settings })) && isReached
 process.exit(isReached ? 0 : 1)

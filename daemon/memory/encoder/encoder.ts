@@ -45,6 +45,12 @@ const HANG_MS = 30_000
 const START_MS = 60_000
 /** Texts that nobody waits for: 20 s of work. */
 const LATER_MAX = 4_096
+/**
+ * While records are being stored, what nobody asks for waits until none came for QUIET_MS: where no core is free,
+ * storing would be slower by what encoding takes. But no longer than QUIET_MS_MAX.
+ */
+const QUIET_MS = 100
+const QUIET_MS_MAX = 10_000
 /** Vectors of the texts that were encoded lately, at about 700 bytes each: of a full segment, and of the tails. */
 const KNOWN_MAX = 8_192
 /** A vector says what its text says: it is not kept here for long. */
@@ -77,6 +83,8 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
   let running: Task | undefined
   let watchdog: NodeJS.Timeout | undefined
   let lastId = 0
+  let storedAt = Number.NEGATIVE_INFINITY
+  let quiet: NodeJS.Timeout | undefined
   let isClosed = false
 
   function launch(): Promise<void> {
@@ -147,6 +155,15 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     const queue = queues.find(({ size }) => size > 0)
     const [task] = queue?.values() ?? []
     if (running || !worker || !facts || !queue || !task) return
+    const restMs =
+      queue === queues[0] ? 0 : Math.min(storedAt + QUIET_MS, task.since + QUIET_MS_MAX) - performance.now()
+    if (restMs > 0) {
+      quiet ??= setTimeout(() => {
+        quiet = undefined
+        next()
+      }, restMs).unref()
+      return
+    }
     queue.delete(task.key)
     running = task
     const watched = worker
@@ -227,6 +244,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
       Promise.all(texts.map((text) => vectorOf(isAsked ? 0 : 1, text, endsAt - performance.now()))),
     later(texts) {
       if (!facts) return
+      storedAt = performance.now()
       for (const text of texts) {
         if (queues[2].size >= LATER_MAX) return
         if (isLatin(text) && !find(keyOf(text))) add(2, text)
@@ -234,6 +252,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     },
     async close() {
       isClosed = true
+      clearTimeout(quiet)
       giveUp()
       await worker?.terminate()
     },
