@@ -149,8 +149,8 @@ test('the rate refills evenly, never beyond the burst, and a replica grants its 
   rates.setShares(new Map([['svc', 0.5]]))
   now += 3_600_000
   assert.deepEqual(taken(), [20, 200])
-  assert.equal(rates.drainCounts().get('svc')?.requests, 20 + 1 + 0 + 1 + 1 + 1 + 5 + 1 + 20 + 1 + 20 + 1)
-  assert.equal(rates.drainCounts().size, 0)
+  assert.equal(rates.drainCounts().instances.get('svc')?.requests, 20 + 1 + 0 + 1 + 1 + 1 + 5 + 1 + 20 + 1 + 20 + 1)
+  assert.equal(rates.drainCounts().instances.size, 0)
 })
 
 test('the rate counts work: an admitted request is charged for the rest, and the next one waits until that is paid', () => {
@@ -168,7 +168,8 @@ test('the rate counts work: an admitted request is charged for the rest, and the
   take()
 })
 
-// Mutants: organizationMsOf() that answers undefined; the organization's bucket with the interval of one instance.
+// Mutants: organizationOf() that answers undefined; that takes the interval of one instance, or its share; no counts of
+// organizations.
 test('the services of an organization have a bucket together, as many times the rate of one as the plan says', () => {
   let now = 1_000
   const rates = createRates(() => now)
@@ -203,12 +204,36 @@ test('the services of an organization have a bucket together, as many times the 
     [20, false],
     [200, false],
   ])
+  // Counted together, so that replicas share its rate.
+  assert.deepEqual(rates.drainCounts().organizations.get('other'), { requests: 21, perSecond: 20 })
   rates.charge(serviceOf('org', 'a', 10), 100, true)
   assert.ok(rates.isInDebt(serviceOf('org', 'f', 10)), 'due work of another service of theirs waits as well')
   assert.ok(!rates.isInDebt(serviceOf('other', 'g', 10)))
+  now += 3_600_000
+  // A small share of one service at this replica takes nothing from the others.
+  rates.setShares(new Map([['a', 0.05]]))
+  assert.deepEqual([serviceOf('org', 'a', 10), serviceOf('org', 'b', 10)].map(takenBy), [
+    [20, false],
+    [20, false],
+  ])
+  now += 3_600_000
+  rates.setShares(new Map([['org', 0.25]]))
+  const burst = services.map(takenBy)
+  now += 1_000
+  assert.deepEqual(
+    [...burst, ...services.map(takenBy)],
+    [
+      [20, false],
+      [20, false],
+      [0, true],
+      [5, true],
+      [0, true],
+      [0, true],
+    ],
+  )
 })
 
-// Mutant: organizationMsOf() that answers undefined.
+// Mutant: organizationOf() that answers undefined.
 test('ten services of one organization do not have ten times its plan', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)

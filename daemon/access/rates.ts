@@ -37,9 +37,12 @@ export interface Rates {
   charge(payer: Payer, units: number, isDone: boolean, own?: number): void
   /** Whether it, or its organization, has begun more than burst and rate pay for. */
   isInDebt(payer: Payer): boolean
-  /** Requests of each instance at this replica since the last call, refused ones included. */
-  drainCounts(): Map<string, InstanceCounts>
-  /** The part of an instance's rate that this replica may grant, 0..1; absent = all. */
+  /** Requests of each instance and organization at this replica since the last call, refused ones included. */
+  drainCounts(): {
+    instances: Map<string, InstanceCounts>
+    organizations: Map<string, Pick<InstanceCounts, 'requests' | 'perSecond'>>
+  }
+  /** The part of an instance's or organization's rate that this replica may grant, 0..1; absent = all. */
   setShares(shares: Map<string, number>): void
 }
 
@@ -52,21 +55,30 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   const arrivals = createCache<number>(BUCKETS_MAX)
   let counts = new Map<string, InstanceCounts>()
   let shares = new Map<string, number>()
-  function count(instanceId: string, perSecond: number, isWrite: boolean): void {
-    const own = counts.get(instanceId)
-    if (!own) counts.set(instanceId, { requests: 1, writes: isWrite ? 1 : 0, perSecond })
+  let theirCounts = new Map<string, Pick<InstanceCounts, 'requests' | 'perSecond'>>()
+
+  function count({ id, organizationId, limits }: Payer, isWrite: boolean): void {
+    const { requests_per_second: perSecond, organization_rate: times } = limits
+    const own = counts.get(id)
+    if (!own) counts.set(id, { requests: 1, writes: isWrite ? 1 : 0, perSecond })
     else {
       own.requests += 1
       if (isWrite) own.writes += 1
     }
+    if (times === undefined) return
+    const theirs = theirCounts.get(organizationId)
+    if (theirs) theirs.requests += 1
+    else theirCounts.set(organizationId, { requests: 1, perSecond: perSecond * times })
   }
 
   /** Milliseconds that 1 takes of the instance's bucket. */
   const intervalMsOf = ({ id, limits }: Payer) => 1_000 / (limits.requests_per_second * (shares.get(id) ?? 1))
-  /** And of its organization's. Undefined where the plan has no bound: then there is no such bucket. */
-  const organizationMsOf = (payer: Payer) => {
-    const times = payer.limits.organization_rate
-    return times === undefined ? undefined : intervalMsOf(payer) / times
+  /** And of its organization's, with its burst. Undefined where the plan has no bound: then there is no such bucket. */
+  const organizationOf = ({ organizationId, limits }: Payer) => {
+    const times = limits.organization_rate
+    if (times === undefined) return undefined
+    const intervalMs = 1_000 / (limits.requests_per_second * times * (shares.get(organizationId) ?? 1))
+    return { intervalMs, burstMs: limits.burst * times * intervalMs }
   }
   const dueOf = (bucket: string) => arrivals.find(bucket) ?? 0
 
@@ -78,30 +90,24 @@ export function createRates(now: () => number = () => performance.now()): Rates 
     return due
   }
 
-  /**
-   * Room for so many. A burst lasts as long in both buckets: that of the organization is as many times larger as its
-   * rate is.
-   */
+  /** Room for so many. The burst of an organization is as many times larger as its rate is. */
   function requireRoomOf(payer: Payer, units: number): void {
-    const intervalMs = intervalMsOf(payer)
-    const burstMs = payer.limits.burst * intervalMs
-    requireRoom(payer.id, burstMs - units * intervalMs)
-    const organizationMs = organizationMsOf(payer)
-    if (organizationMs !== undefined)
-      requireRoom(payer.organizationId, burstMs - units * organizationMs, 'organization')
+    requireRoom(payer.id, (payer.limits.burst - units) * intervalMsOf(payer))
+    const theirs = organizationOf(payer)
+    if (theirs) requireRoom(payer.organizationId, theirs.burstMs - units * theirs.intervalMs, 'organization')
   }
 
   function add(payer: Payer, units: number): void {
     const at = now()
     arrivals.keep(payer.id, Math.max(dueOf(payer.id), at) + units * intervalMsOf(payer))
-    const organizationMs = organizationMsOf(payer)
-    if (organizationMs === undefined) return
-    arrivals.keep(payer.organizationId, Math.max(dueOf(payer.organizationId), at) + units * organizationMs)
+    const theirs = organizationOf(payer)
+    if (!theirs) return
+    arrivals.keep(payer.organizationId, Math.max(dueOf(payer.organizationId), at) + units * theirs.intervalMs)
   }
 
   return {
     take(payer, isWrite, cost = 1) {
-      count(payer.id, payer.limits.requests_per_second, isWrite)
+      count(payer, isWrite)
       requireRoomOf(payer, 1)
       add(payer, cost)
     },
@@ -123,13 +129,14 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       if (units > 0) add(payer, units)
     },
     isInDebt(payer) {
-      const untilMs = now() + payer.limits.burst * intervalMsOf(payer)
-      if (dueOf(payer.id) > untilMs) return true
-      return organizationMsOf(payer) !== undefined && dueOf(payer.organizationId) > untilMs
+      if (dueOf(payer.id) - now() > payer.limits.burst * intervalMsOf(payer)) return true
+      const theirs = organizationOf(payer)
+      return theirs !== undefined && dueOf(payer.organizationId) - now() > theirs.burstMs
     },
     drainCounts() {
-      const seen = counts
+      const seen = { instances: counts, organizations: theirCounts }
       counts = new Map()
+      theirCounts = new Map()
       return seen
     },
     setShares(next) {

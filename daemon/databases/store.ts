@@ -92,13 +92,14 @@ export async function claimDue(sql: Sql, kind: string, limit: number): Promise<D
   const { rows } = await sql.query<Due & { turn: number }>({
     name: 'due_claim',
     // now(), not clock_timestamp(), which is never a condition on an index. Materialized: a subquery in `from` may be
-    // run more than once by the planner's choice, and would then claim more than its limit.
+    // run more than once by the planner's choice, and would then claim more than its limit. What is locked is asked
+    // again whether it is due: another worker may have claimed it since it was looked at.
     text: `with claimed as materialized (
         select d.ctid as place, ranked.turn from (
           select found.ctid, found.at, row_number() over (partition by i.organization_id order by found.at) as turn
           from (select ctid, instance_id, at from loci.due where kind = $1 and at <= now() order by at limit ${DUE_LOOKED_AT}) found
           left join loci.instances i on i.id = found.instance_id
-        ) ranked join loci.due d on d.ctid = ranked.ctid
+        ) ranked join loci.due d on d.ctid = ranked.ctid and d.kind = $1 and d.at <= now()
         order by ranked.turn, ranked.at limit $2 for update of d skip locked)
       update loci.due d set at = now() + interval '5 seconds', first_at = case $1 when 'cycle' then coalesce(d.first_at, d.at) end
       from claimed where d.ctid = claimed.place

@@ -81,7 +81,12 @@ type Payer = Pick<Call<unknown, unknown, unknown, unknown>, 'goOn' | 'signal'>
 function paidBy(call: Payer, read: (after: number) => Promise<ReadPage>): (after: number) => Promise<ReadPage> {
   let isReplay = false
   return async (after) => {
-    while (isReplay) isReplay = await waitedForDebt(call)
+    const debtMs = isReplay ? debtOf(call, 0) : 0
+    if (debtMs > 0) {
+      // A little at a time: meanwhile the stream has its comments, and hears that its credential has ended.
+      await sleep(Math.min(debtMs, DEBT_MS), undefined, { signal: call.signal }).catch(() => undefined)
+      return { bytes: NOTHING, next: after, more: true, replayed: 0 }
+    }
     const page = await read(after)
     if (page.replayed > 0) debtOf(call, Math.max(1, unitsOf(page.replayed, page.bytes.length)))
     isReplay = page.replayed > 0 && page.more
@@ -89,13 +94,8 @@ function paidBy(call: Payer, read: (after: number) => Promise<ReadPage>): (after
   }
 }
 
-/** False when there was none, or nobody listens any more. */
-async function waitedForDebt(call: Payer): Promise<boolean> {
-  const ms = debtOf(call, 0)
-  if (ms === 0 || call.signal.aborted) return false
-  await sleep(ms, undefined, { signal: call.signal }).catch(() => undefined)
-  return true
-}
+const DEBT_MS = 1_000
+const NOTHING = Buffer.alloc(0)
 
 /** Charges, and answers after how many milliseconds the caller may go on. */
 function debtOf(call: Payer, units: number): number {

@@ -207,7 +207,8 @@ test('a bad argument, a missing memory and a switched-off sub-service are errors
   await daemon.admin('POST /admin/services/enable', { services: ['memory'] })
 })
 
-// Mutants: answerOf() that hands the whole batch to answerTo(); refusalToGoOn() that answers undefined.
+// Mutants: answerOf() that hands the whole batch to answerTo(), or a batch inside of it; refusalToGoOn() that answers
+// undefined.
 test('the messages of a batch are answered one by one, each for the price of a request; what is over the rate is refused', async () => {
   const listing = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} })
   const asked = (own: TestInstance, messages: object[]) =>
@@ -216,6 +217,8 @@ test('the messages of a batch are answered one by one, each for the price of a r
   const over = await asked(own, batch(21))
   assert.deepEqual([over.status, over.error.code], [400, 'VALIDATION_ERROR'])
   assert.match(over.error.message, /at most 20 messages/)
+  const nested = await asked(own, [batch(20), batch(20)])
+  assert.deepEqual([nested.status, nested.error.code], [400, 'VALIDATION_ERROR'])
 
   const slow = await authority.addInstance({ limits: { ...own.limits, requests_per_second: 1, burst: 8 } })
   const told = { jsonrpc: '2.0', method: 'notifications/initialized' }

@@ -98,6 +98,8 @@ export function mcpRoutes({ access, routes, gate, version }: McpOptions): Route[
   async function answerOf(call: McpCall): Promise<Answer> {
     const sent = messageOf(call.body)
     if (!Array.isArray(sent) || sent.length === 0) return answerTo(sent, call)
+    // A batch inside of a batch is none of the protocol's messages, and would be answered whole.
+    if (sent.some(Array.isArray)) throw new ApiError('VALIDATION_ERROR', 'A batch holds messages, no other batches.')
     if (sent.length > MESSAGES_MAX)
       throw new ApiError(
         'VALIDATION_ERROR',

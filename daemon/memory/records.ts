@@ -2,6 +2,7 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import type { RecordWrite } from '@loci/contract/memory.ts'
+import { hintFrom } from '../databases/hints.ts'
 import { analyseSurface } from './analysis/analyse.ts'
 import { digitsOf, FLAG } from './analysis/item.ts'
 import { SALIENCE_WEIGHTS } from './weights.ts'
@@ -43,11 +44,11 @@ export interface RecordBody {
 }
 
 /**
- * As it counts: the hint of a sub-agent is worth half, or what it remembers would outrank its owner's. Applied once,
- * where a write comes in, so that a cycle that is replayed from what was stored weighs the same.
+ * With the hint as it counts. Applied once, where a write comes in, so that a cycle that is replayed from what was
+ * stored weighs the same.
  */
-export function heardFrom(write: RecordWrite, { trust }: Pick<Source, 'trust'>): RecordWrite {
-  return trust === 'holder' || !write.salience ? write : { ...write, salience: write.salience / 2 }
+export function heardFrom(write: RecordWrite, source: Pick<Source, 'trust'>): RecordWrite {
+  return write.salience ? { ...write, salience: hintFrom(write.salience, source) } : write
 }
 
 /**

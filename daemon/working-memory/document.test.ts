@@ -71,6 +71,18 @@ test('what a text shows counts: first person, names, times, numbers; a question 
   assert.equal(surfaceOf(null), 0)
 })
 
+// Mutant: `hint: body.salience` in put().
+test('the hint of a slot that a sub-agent puts counts half', () => {
+  const plan = createPlan(empty(NOW), config({ capacity: 3 }))
+  const source = { ...SOURCE, trust: 'delegated' as const }
+  put(plan, 'own', { salience: 2 })
+  plan.apply({ op: 'put', key: 'sub', body: { value: 'sub', salience: 2 }, ifMatch: null, source })
+  assert.deepEqual(
+    plan.steps.map((step) => (step.op === 'put' ? step.meta?.hint : undefined)),
+    [2, 1],
+  )
+})
+
 // Mutant: LAST_FIRST.activation with its sides exchanged: the strongest leaves.
 test('over capacity the lowest activation leaves, and the reason names who displaced it', () => {
   let document = empty(NOW - 5 * HOUR)

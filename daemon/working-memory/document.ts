@@ -13,6 +13,7 @@
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { newId } from '@loci/contract/ids.ts'
 import type { Explanation, SlotPatch, SlotWrite } from '@loci/contract/working-memory.ts'
+import { hintFrom } from '../databases/hints.ts'
 import { explain, present } from './activation.ts'
 import type { Policy, SlotConfig } from './config.ts'
 import { surfaceOf } from './salience.ts'
@@ -155,7 +156,7 @@ export function createPlan(document: Document, config: SlotConfig): Plan {
       accessCount: old?.meta?.accessCount ?? 0,
       lastAccessedAt: old?.meta?.lastAccessedAt ?? null,
       surface: Math.round(surfaceOf(body.value) * 1e6) / 1e6,
-      hint: body.salience ?? 0,
+      hint: hintFrom(body.salience, source),
       seen: present(old?.meta?.seen, now),
       touchedCycle: cycle,
       admittedCycle: cycle,

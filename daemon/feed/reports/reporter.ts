@@ -6,7 +6,15 @@ import { createWakeup, type Job, type JobOutcome } from '@loci/chassis/jobs.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import { callManagement, isUntaken, type Management, ManagementSilent, RefusedByManagement } from '../management.ts'
-import { describeInstances, finishReport, type LedgerRow, noteSent, type ReportRows, readReport } from './store.ts'
+import {
+  describeInstances,
+  finishReport,
+  type LedgerRow,
+  noteSent,
+  type ReportRows,
+  readReport,
+  takeSentBack,
+} from './store.ts'
 
 export interface Totals {
   records: number
@@ -69,14 +77,14 @@ export function createReporter(options: ReporterOptions): Reporter {
     if ([observed, usage, revocations, deletions, uses, described].some(({ length }) => length > 0)) {
       const totals = await options.readTotals([...new Set(rows.usage.map(({ svc }) => svc))])
       sent = without(unreadable, { ...reportOf(rows, unknown, totals), unknown: described })
-      const epoch = sent.deletions.length > 0 ? await noteSent(pool, sent.deletions.length) : null
+      const noted = sent.deletions.length > 0 ? await noteSent(pool, sent.deletions.length) : undefined
       const answer = await callManagement(options, 'POST /cell/v1/reports', {
         body: { report_id: randomUUID(), ...sent },
         signal,
         timeoutMs: OUTBOUND_MS,
       }).catch(async (error) => {
         unansweredAt = performance.now()
-        if (isUntaken(error) && sent) await noteSent(pool, -sent.deletions.length)
+        if (noted && isUntaken(error)) await takeSentBack(pool, noted)
         throw error
       })
       // The previous release of management refuses the whole report instead, and names them in its error.
@@ -84,7 +92,11 @@ export function createReporter(options: ReporterOptions): Reporter {
       const refused = new Set(named)
       const isSettled = performance.now() - unansweredAt > SETTLED_MS
       const taken = { ...rows, deletions: deletions.filter(({ svc }) => !refused.has(svc)) }
-      const isBehind = await finishReport(pool, taken, ledger === undefined ? undefined : { ledger, epoch, isSettled })
+      const isBehind = await finishReport(
+        pool,
+        taken,
+        ledger === undefined ? undefined : { ledger, epoch: noted?.epoch ?? null, isSettled },
+      )
       if (isBehind) await options.onBehind()
       if (round === roundBefore) observedSince = observed.at(-1)?.changeSeq ?? observedSince
       for (const { svc } of described) if (unknown.has(svc)) unknown.set(svc, true)

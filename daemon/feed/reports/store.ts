@@ -102,19 +102,40 @@ export interface InstanceDescription {
   state: string
 }
 
-/**
- * Before rows of the ledger are sent: management may have numbered them although it was not heard. Taken back (a
- * negative count) once it is certain that it did not: each try would else hide one row that a database put back has
- * never sent. Answers the epoch that the numbers belong to.
- */
-export async function noteSent(sql: Sql, count: number): Promise<string | null> {
-  const { rows } = await sql.query<{ epoch: string | null }>({
+/** What the cell counts as sent, once so many rows more are on their way. */
+export interface Noted {
+  /** That the numbers belong to. */
+  epoch: string | null
+  sent: number
+  count: number
+}
+
+/** Before rows of the ledger are sent: management may have numbered them although it was not heard. */
+export async function noteSent(sql: Sql, count: number): Promise<Noted> {
+  const { rows } = await sql.query<{ epoch: string | null; sent: number }>({
     name: 'report_ledger_sent',
-    text: 'update loci.cell set ledger_sent = greatest(ledger_acked, ledger_sent + $1, ledger_acked + $1) returning feed_epoch as epoch',
+    text: `update loci.cell set ledger_sent = greatest(ledger_sent, ledger_acked) + $1
+      returning feed_epoch as epoch, ledger_sent as sent`,
     values: [count],
     locks: () => [cellRow()],
   })
-  return rows[0]?.epoch ?? null
+  const { epoch, sent } = rows[0] as (typeof rows)[number]
+  return { epoch, sent, count }
+}
+
+/**
+ * When it is certain that management has numbered none of them: each try would else hide a row that a database put
+ * back has never sent. Only while nobody has counted since: too large a number is noticed late, too small a one
+ * stops a sound cell.
+ */
+export async function takeSentBack(sql: Sql, { epoch, sent, count }: Noted): Promise<void> {
+  await sql.query({
+    name: 'report_ledger_unsent',
+    text: `update loci.cell set ledger_sent = greatest(ledger_acked, $2 - $3)
+      where ledger_sent = $2 and feed_epoch is not distinct from $1`,
+    values: [epoch, sent, count],
+    locks: () => [cellRow()],
+  })
 }
 
 export interface Acknowledged {

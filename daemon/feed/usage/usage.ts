@@ -27,13 +27,13 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
   let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
   let flushes = 0
 
-  function collect(): [string, InstanceCounts][] {
-    const seen = [...rates.drainCounts()]
-    for (const [instanceId, { requests, writes }] of seen) {
+  function collect(): [string, Pick<InstanceCounts, 'requests' | 'perSecond'>][] {
+    const { instances, organizations } = rates.drainCounts()
+    for (const [instanceId, { requests, writes }] of instances) {
       const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
       pending.set(instanceId, { requests: sum.requests + requests, writes: sum.writes + writes })
     }
-    return seen
+    return [...instances, ...organizations]
   }
 
   return {

@@ -106,6 +106,8 @@ test('a cell is given everything first, then only what changed, and all of it ag
       requests_per_second: 500,
       burst: 1000,
       streams: 50,
+      bytes_written_per_day: 100 * 2 ** 30,
+      organization_rate: 20,
     },
     config: {},
   })
