@@ -19,7 +19,8 @@ function itemsOf(chance: Chance, count: number): Item[] {
   const next = randomVectors(chance, 12)
   return randomItems(chance, count).map((item): Item => {
     const kind = chance.next()
-    if (chance.next() < 0.8) item.flags |= FLAG.named
+    // All records of a context have its name, or none has.
+    item.flags = item.context % 5 === 0 ? item.flags & ~FLAG.named : item.flags | FLAG.named
     return kind < 0.8 ? { ...item, vector: next() } : kind < 0.9 ? { ...item, vector: null } : item
   })
 }
