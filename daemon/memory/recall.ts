@@ -239,9 +239,12 @@ function isAsked({ kind, tags }: RecordBody, { kinds, tags: wanted }: RecallRequ
   return (!kinds || kinds.includes(kind)) && (!wanted || wanted.every((tag) => tags.includes(tag)))
 }
 
-/** Whether the question has to do with it at all: everything but what it is worth in itself. */
-function hasEvidence({ score, parts }: Ranked): boolean {
-  return score - (parts[PARTS.indexOf('salience')] as number) > 0
+const SALIENCE = PARTS.indexOf('salience')
+const MEANING = PARTS.indexOf('meaning')
+
+/** Whether the question has to do with it at all, by a word or by what an encoder says; not by its own worth. */
+function hasEvidence({ score, parts, cosine }: Ranked): boolean {
+  return cosine !== null || score - (parts[SALIENCE] as number) - (parts[MEANING] as number) > 0
 }
 
 /** Scores are rounded part by part. */

@@ -1,14 +1,17 @@
 // npm run eval -- first-questions [--test]: what recall answers to somebody's first questions, in stores of 1 to 200
-// records, through the route of a real daemon on PostgreSQL, beside BM25 over the same words. Tune on `dev` alone.
+// records, through the route of a real daemon on PostgreSQL, beside BM25 over the same words and, where LOCI_ENCODER
+// names an encoder, plain cosine. Tune on `dev` alone.
 //
 // Each question has a store of its own, made as a newcomer makes it: one text after the other, no contextId, no actor.
 
 import { parseArgs } from 'node:util'
 import { analyseCue, analyseItem } from '@loci/daemon/memory/analysis/analyse.ts'
 import { actorNames } from '@loci/daemon/memory/analysis/names.ts'
+import { createEncoder } from '@loci/daemon/memory/encoder/encoder.ts'
 import { testDaemon } from '@loci/daemon/testing/daemon.ts'
 import { memoryOf, type TestRecall } from '@loci/daemon/testing/records.ts'
 import { addTenant, type TestTenant } from '@loci/daemon/testing/tenant.ts'
+import { cosineOf } from '../fresh-questions/fresh-questions.ts'
 import { Bm25 } from '../recall/baselines.ts'
 import { type Outcome, printAnswers, printCalibration, printOrder } from './figures.ts'
 import {
@@ -20,6 +23,8 @@ import {
   type Store,
   storeOf,
 } from './questions.ts'
+
+const ENCODER = process.env.LOCI_ENCODER
 
 /** Asked at once: what two cores have to do beside PostgreSQL. */
 const AT_ONCE = 8
@@ -34,7 +39,9 @@ export async function evaluateFirstQuestions(args: string[]): Promise<void> {
     )
     return
   }
-  await using daemon = await testDaemon({ settings: { databaseConnectionsMax: AT_ONCE, logLevel: 'warn' } })
+  await using daemon = await testDaemon({
+    settings: { databaseConnectionsMax: AT_ONCE, logLevel: 'warn', ...(ENCODER ? { encoder: ENCODER } : {}) },
+  })
   // An instance has a few recalls at once.
   const tenants = await Promise.all(Array.from({ length: AT_ONCE }, () => addTenant(daemon, LIMITS)))
   for (const half of values.test ? (['dev', 'test'] as const) : (['dev'] as const)) await report(data, half, tenants)
@@ -57,6 +64,7 @@ async function report(data: FirstQuestions, half: Half, tenants: TestTenant[]): 
     answers.map(({ ordered }) => ordered),
   )
   printOrder('BM25', cases.map(bm25Of))
+  if (ENCODER) printOrder('plain cosine', await byCosine(ENCODER, cases))
   printCalibration(answers.map(({ ordered }) => ordered))
 }
 
@@ -105,6 +113,30 @@ function bm25Of({ asked, size, store }: Case): Outcome {
   const ranked = new Bm25(items).search(analyseCue(asked.text, 'auto', NOBODY).terms)
   const at = ranked.findIndex(({ seq }) => seq === store.gold)
   return { asked, size, abstained: ranked.length === 0, at, hits: ranked.length }
+}
+
+const ENCODED_MS = 600_000
+
+/** What somebody would take in its place: the same encoder, nothing else. */
+async function byCosine(folder: string, cases: readonly Case[]): Promise<Outcome[]> {
+  const encoder = createEncoder({ folder, log: { info() {}, warn() {}, error() {}, debug() {} } as never })
+  await encoder.start()
+  try {
+    const texts = [...new Set(cases.flatMap(({ store }) => store.texts))]
+    const made = await encoder.texts(texts, performance.now() + ENCODED_MS)
+    const vectors = new Map(texts.map((text, at) => [text, made[at]]))
+    const outcomes: Outcome[] = []
+    for (const { asked, size, store } of cases) {
+      const cue = await encoder.question(asked.text)
+      const near = store.texts.map((text, at) => ({ at, cosine: cosineOf(cue, vectors.get(text)) }))
+      near.sort((a, b) => b.cosine - a.cosine || a.at - b.at)
+      const at = near.findIndex((one) => one.at === store.gold)
+      outcomes.push({ asked, size, abstained: false, at, hits: near.length })
+    }
+    return outcomes
+  } finally {
+    await encoder.close()
+  }
 }
 
 async function eachAtOnce<T, U>(list: readonly T[], work: (one: T, at: number) => Promise<U>): Promise<U[]> {

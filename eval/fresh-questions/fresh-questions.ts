@@ -153,7 +153,7 @@ async function byCosine(folder: string, cases: readonly Case[]): Promise<{ one: 
 
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} } as never
 
-function cosineOf(one: Int8Array | null | undefined, other: Int8Array | null | undefined): number {
+export function cosineOf(one: Int8Array | null | undefined, other: Int8Array | null | undefined): number {
   if (!one || !other) return 0
   let [dot, own, their] = [0, 0, 0]
   for (let at = 0; at < one.length; at += 1) {

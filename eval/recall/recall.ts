@@ -17,8 +17,10 @@ import { OWN_SETS } from './own/all.ts'
 import { setOfOwn } from './own/own.ts'
 import { DEPTH, type Figures, line, measure, type Question, type QuestionSet, rounded } from './questions.ts'
 import { ReferenceIndex } from './reference.ts'
+import { reportWithEncoder } from './with-encoder.ts'
 
 const LANGUAGE: Language = 'auto'
+const ENCODER = process.env.LOCI_ENCODER
 const PROMISED: Omit<Figures, 'questions'> = { at5: 0.77, at10: 0.843, at20: 0.89, hit20: 0.933, mrr: 0.66 }
 const PRUNING_LOSS_MAX = 0.003
 const ANSWERABLE_KEPT_MIN = 0.955
@@ -53,6 +55,7 @@ export async function evaluateRecall(): Promise<void> {
     await reportBaselines(indexed),
     reportLarge(dialogues),
     reportAbstaining(indexed),
+    ...(ENCODER ? [await reportWithEncoder(ENCODER, dialogues.map(setOf), LANGUAGE)] : []),
   ]
   const { user, system } = process.cpuUsage(started)
   console.log(`\n${((user + system) / 1e6).toFixed(0)} s of CPU`)

@@ -2,7 +2,17 @@
 // postings; the others are read from the item when it is scored.
 
 import { CAPS_MAX, type Cue, digitsOf, FLAG } from '../analysis/item.ts'
-import { ACTOR_WEIGHT, ASKED_WEIGHT, chanceOf, coveredPart, NAME_MET, relevanceOf } from '../relevance.ts'
+import {
+  ACTOR_WEIGHT,
+  ASKED_WEIGHT,
+  chanceOf,
+  chanceOfEvidence,
+  coveredPart,
+  evidenceOf,
+  meaningOf,
+  NAME_MET,
+  withoutName,
+} from '../relevance.ts'
 import { PARTS, type PartWeights, type SalienceWeights } from '../weights.ts'
 import type { Covering } from './akin.ts'
 import { type Database, namedActors } from './database.ts'
@@ -18,6 +28,8 @@ const SAID_AFTER = [1, 0.4, 0.2] as const
 const NEAR_WHOLE = 20
 const NEAR_STEP = 3
 const NEAR_SATURATION = 0.8
+const MEANING = PARTS.indexOf('meaning')
+const RELEVANCE = PARTS.indexOf('relevance')
 const LOG1P = Float64Array.from({ length: 256 }, (_, value) => Math.log1p(value))
 
 /** What covers a term of the cue beside the term itself. */
@@ -205,7 +217,7 @@ export class Scorer {
     const title = asked & FLAG.title ? weights[12]! : 0
     const person = asked & FLAG.person ? weights[13]! : 0
     const akin = (weights[14]! * scratch.akin[place]!) / scratch.idfTotal
-    // The place of an encoder's cosine of cue and item.
+    // Of an encoder: added where the few that can be shown are looked at (search.ts).
     const meaning = 0
     const relevance = weights[16] === 0 ? 0 : weights[16]! * this.relevance(k, i, place)
     // In the order of PARTS. Locals, not an array: most items are scored and never shown.
@@ -232,27 +244,47 @@ export class Scorer {
     return surface + answer + resolved + near + stem + where + duration + title + person + akin + meaning + relevance
   }
 
-  /** How much of what the cue asks item `i` of segment `k` covers (relevance.ts). */
+  /** How likely item `i` of segment `k` answers what the cue asks, by its words and dates (relevance.ts). */
   relevance(k: number, i: number, place: number): number {
+    return chanceOf(Math.max(this.#covered(k, i, place), this.#dated(k, i, place)), this.#cue)
+  }
+
+  /** The same with the cosine of an encoder, whose part and that of the relevance are put into `parts`. */
+  addMeaning(k: number, i: number, place: number, cosine: number, parts: number[]): number {
+    const words = this.#covered(k, i, place)
+    const isAlone = !this.#scratch.isShared(this.#database.cellContext[place >> CELL_BITS]!)
+    // The encoder reads English: elsewhere what it finds close is no evidence.
+    const evidence = this.#cue.language === 'en' ? evidenceOf(cosine, words, this.#cue) : null
+    const relevance = Math.max(
+      evidence === null ? 0 : chanceOfEvidence(evidence),
+      evidence !== null && isAlone ? 0 : chanceOf(words, this.#cue),
+      chanceOf(this.#dated(k, i, place), this.#cue),
+    )
+    parts[MEANING] = this.#weights[MEANING]! * meaningOf(cosine, isAlone ? evidence : null)
+    parts[RELEVANCE] = this.#weights[RELEVANCE]! * relevance
+    return relevance
+  }
+
+  #covered(k: number, i: number, place: number): number {
     const scratch = this.#scratch
     const segment = this.#database.segments[k]!
     const flags = segment.flags[i]!
     const named = this.#named[k]!
     const isActor = named !== null && named[segment.actor[i]!] === 1
     const covered = scratch.covered[place]!
-    if (covered === 0 && !isActor && this.#fit === null) return 0
-    let amount = 0
-    if (covered > 0 || isActor) {
-      const shown =
-        bitsOf(flags & this.#asks) +
-        (this.#when && flags & FLAG.time ? 1 : 0) +
-        (this.#isFirst && flags & FLAG.first ? 1 : 0)
-      amount = covered + (isActor ? ACTOR_WEIGHT : 0) + shown * ASKED_WEIGHT
-    }
-    const lacksName = scratch.namesMet[place]! < this.#names
-    const joint = relevanceOf(coveredPart(amount, this.#askedTotal), 0, lacksName)
-    const date = this.#fit === null ? 0 : this.#fit.of(segment.day[i]!)
-    return chanceOf(Math.max(joint, date, scratch.resolved[place]!), this.#cue)
+    if (covered === 0 && !isActor) return 0
+    const shown =
+      bitsOf(flags & this.#asks) +
+      (this.#when && flags & FLAG.time ? 1 : 0) +
+      (this.#isFirst && flags & FLAG.first ? 1 : 0)
+    const amount = covered + (isActor ? ACTOR_WEIGHT : 0) + shown * ASKED_WEIGHT
+    const words = coveredPart(amount, this.#askedTotal)
+    return scratch.namesMet[place]! < this.#names ? withoutName(words) : words
+  }
+
+  #dated(k: number, i: number, place: number): number {
+    if (this.#fit === null) return 0
+    return Math.max(this.#fit.of(this.#database.segments[k]!.day[i]!), this.#scratch.resolved[place]!)
   }
 
   #contextPart(place: number): number {

@@ -180,6 +180,8 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   const ranked = always.map(at)
   rank(database, scratch, at, options, new Set(options.always), ranked)
   if (options.limit > 0) addNearest(nearest.map(at), ranked)
+  // By the words alone until here: what each is worth with its meaning is known of those that can be shown.
+  if (meaning !== null) ranked.sort((a, b) => b.score - a.score || a.seq - b.seq)
   const { idfTotal } = scratch
   if (work) {
     Object.assign(work, { postings: scratch.postings, candidates: scratch.candidateCount, scored: scratch.scoredCount })
@@ -297,17 +299,20 @@ function rankedAt(
   const i = placeItem[place]! - itemAt[k]!
   const { seq, day, flags, sketch } = segments[k]!
   const parts: number[] = []
-  const score = scorer.score(k, i, place, parts)
+  scorer.score(k, i, place, parts)
+  const smoothed = meaning?.smoothed(place) ?? null
+  let relevance = scorer.relevance(k, i, place)
+  if (smoothed !== null) relevance = scorer.addMeaning(k, i, place, smoothed, parts)
   return {
     seq: seq[i]!,
-    score,
+    score: parts.reduce((sum, part) => sum + part, 0),
     day: day[i]!,
     isHinted: (flags[i]! & FLAG.hinted) !== 0,
     own: scratch.own[place]! / scratch.idfTotal,
-    relevance: scorer.relevance(k, i, place),
+    relevance,
     sketch: sketch[i]!,
     cosine: meaning?.cosine(k, i) ?? null,
-    smoothed: meaning?.smoothed(place) ?? null,
+    smoothed,
     parts,
   }
 }
