@@ -26,7 +26,7 @@ interface Akin {
 }
 
 /** Postings of akin words that are read for one cue, the rarest words of each of its words first. */
-const POSTINGS_MAX = 8_192
+const POSTINGS_MAX = 4_096
 
 /** Words whose lists are kept. */
 const LISTS_MAX = 512
@@ -100,7 +100,7 @@ export interface AkinBudget {
 }
 
 export function akinBudget(open: number): AkinBudget {
-  return { postings: POSTINGS_MAX, open }
+  return { postings: POSTINGS_MAX, open: open / 4 }
 }
 
 /** Where akin words of `word` are said, but for the places that have the word itself: those with the stamp `own`. */
