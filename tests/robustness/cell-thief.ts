@@ -5,6 +5,8 @@ import { request } from 'node:http'
 import { type PrivateJwk, privateKeyOf, signJws } from '@loci/capability/jws.ts'
 import type { FeedItem } from '@loci/contract/feed.ts'
 
+const FEED_TRIES_MAX = 60
+
 export interface Thief {
   /** Everything that the cell is told: whose instances it has, and at which generation. */
   feed(): Promise<FeedItem[]>
@@ -39,7 +41,12 @@ export function createThief({ url, cellId, key }: { url: string; cellId: string;
   return {
     token,
     async feed() {
-      const { status, text } = await send('GET', '/cell/v1/feed', token())
+      let { status, text } = await send('GET', '/cell/v1/feed', token())
+      // As a cell does: on a busy machine a statement may meet its time limit.
+      for (let tries = 0; status === 503 && tries < FEED_TRIES_MAX; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        ;({ status, text } = await send('GET', '/cell/v1/feed', token()))
+      }
       if (status !== 200) throw new Error(`the feed answered ${status}: ${text}`)
       return (JSON.parse(text) as { items: FeedItem[] }).items
     },

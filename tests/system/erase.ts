@@ -164,7 +164,13 @@ async function tell(world: World, tenant: WorldTenant): Promise<Told> {
 
 async function project(world: World, { partner }: WorldTenant, body: object[]): Promise<TestAnswer> {
   const headers = { authorization: `Bearer ${partner.token}` }
-  return good(ask(firstOf(world), 'POST /v1/partner/projections', { body, headers }))
+  // 401 until the feed has brought the new credential to the cell; 503: a busy machine, nothing was done.
+  let answer: TestAnswer | undefined
+  await until(async () => {
+    answer = await ask(firstOf(world), 'POST /v1/partner/projections', { body, headers })
+    return answer.status !== 401 && answer.status !== 503
+  })
+  return good(Promise.resolve(answer as TestAnswer))
 }
 
 async function eraseAll(report: Report, world: World, tenant: WorldTenant, { id }: Told): Promise<void> {
