@@ -50,6 +50,7 @@ import { pageRoutes } from './pages/routes.ts'
 import { partnerCredentialRoutes } from './partner-credentials/routes.ts'
 import { createOperationEnds } from './provisioning/operations/end.ts'
 import { operationRoutes } from './provisioning/operations/routes.ts'
+import { planJobs } from './provisioning/plans/jobs.ts'
 import { createReconciler } from './provisioning/reconciler.ts'
 import { provisioningRoutes } from './provisioning/routes.ts'
 import { createProxyCapabilities } from './proxy/capabilities.ts'
@@ -187,6 +188,7 @@ export async function createManagement(options: AppOptions<ManagementSettings>):
     jobs: [
       ...store.jobs,
       ...reconciler.jobs,
+      ...planJobs(background),
       ...billingJobs(background, log),
       ...keyJobs(background, sealer),
       ...apiKeyJobs(background, uses),

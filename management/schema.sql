@@ -308,6 +308,17 @@ CREATE TABLE loci.partner_credentials (
 
 ALTER TABLE ONLY loci.partner_credentials FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE loci.published_limits (
+    only_row boolean DEFAULT true NOT NULL,
+    digest text,
+    walks integer DEFAULT 0 NOT NULL,
+    after text DEFAULT ''::text NOT NULL,
+    next_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT published_limits_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE loci.published_limits IS 'without row-level security: one row, a digest and how far all services were made due';
+
 CREATE TABLE loci.quarantine (
     cell_id text NOT NULL,
     service_id text NOT NULL,
@@ -640,6 +651,9 @@ ALTER TABLE ONLY loci.organizations
 
 ALTER TABLE ONLY loci.partner_credentials
     ADD CONSTRAINT partner_credentials_pkey PRIMARY KEY (organization_id, id);
+
+ALTER TABLE ONLY loci.published_limits
+    ADD CONSTRAINT published_limits_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY loci.quarantine
     ADD CONSTRAINT quarantine_pkey PRIMARY KEY (cell_id, service_id);
@@ -1020,6 +1034,8 @@ GRANT UPDATE(last_used_at) ON TABLE loci.partner_credentials TO loci_app;
 GRANT UPDATE(rotated_at) ON TABLE loci.partner_credentials TO loci_app;
 
 GRANT UPDATE(made_by) ON TABLE loci.partner_credentials TO loci_app;
+
+GRANT SELECT,UPDATE ON TABLE loci.published_limits TO loci_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE loci.quarantine TO loci_app;
 

@@ -161,6 +161,18 @@ create table loci.due_services (
 create index due_services_by_time on loci.due_services (due_at);
 comment on table loci.due_services is 'without row-level security: scanned by workers for all organizations at once; ids and times';
 
+create table loci.published_limits (
+  only_row boolean primary key default true check (only_row),
+  -- Of the limits in plans.json that services are reconciled with. Null: of none yet.
+  digest text,
+  -- Every service is made due this many times more: the next are those behind `after`, from next_at on.
+  walks int not null default 0,
+  after text not null default '',
+  next_at timestamptz not null default now()
+);
+insert into loci.published_limits default values;
+comment on table loci.published_limits is 'without row-level security: one row, a digest and how far all services were made due';
+
 -- How long provisionings took, for estimated_ready_in: the last fifty of a placement.
 create table loci.ready_times (
   placement text not null,

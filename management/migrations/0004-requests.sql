@@ -79,7 +79,8 @@ grant select, insert, update, delete on loci.billing_events, loci.cell_replicas,
 grant select, insert, delete on loci.cell_report_ids, loci.ready_times, loci.token_children, loci.tokens, loci.usage_minutes to loci_app;
 grant select, insert, delete on loci.deletions to loci_app;
 grant select, insert on loci.partner_credentials to loci_app;
-grant select on loci.feed_epoch to loci_app;
+grant select on loci.feed_epoch, loci.published_limits to loci_app;
+grant update on loci.published_limits to loci_app;
 grant update (value, seen, changed_at) on loci.feed_epoch to loci_app;
 grant update (at, seq, generation, asked_generation, received_at, database_seq) on loci.deletions to loci_app;
 grant update (digest, revoked_at, last_used_at, rotated_at, made_by) on loci.partner_credentials to loci_app;

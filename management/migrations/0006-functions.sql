@@ -1,4 +1,4 @@
 -- serves: 0004
--- functions: 205b50334a4a2d6595ad10bcf0501ea3196ecf81c73ec2b890ad4a0f69aebed9
+-- functions: 33a02cc852e6b9884a5af142b2280fba55328fcba127bb3514f3a18167b04128
 
 -- A number of its own: the functions are made while no table is locked.
