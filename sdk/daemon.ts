@@ -665,7 +665,7 @@ export type DaemonOperations = {
       200: SlotWritten
     }
   }
-  /** Delete a slot; with If-Match only that version. Its history stays for 30 days, on the plan free for 7. */
+  /** Delete a slot; with If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7. */
   'DELETE /v1/working-memory/slots/{key}': {
     given: {
       path: {

@@ -216,7 +216,7 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         path: '/v1/working-memory/slots/{key}',
         access: access.capability('wm:delete'),
         summary:
-          'Delete a slot; with If-Match only that version. Its history stays for 30 days, on the plan free for 7.',
+          'Delete a slot; with If-Match only that version. Each version stays for 30 days from its writing, on the plan free for 7.',
         params: keyParams,
         answers: { 200: slotDeleted },
         errors: ['NOT_FOUND', 'VERSION_CONFLICT', 'INVALID_STATE', 'DATA_DAMAGED'],
