@@ -26,6 +26,7 @@ const READY_MS_MAX = 120_000
 
 const WORD = `tulip${randomBytes(5).toString('hex')}`
 const SECRET = `The launch code is ${WORD}`
+const QUESTION = 'What is the launch code?'
 const AGAIN = `The spare code is rose${randomBytes(5).toString('hex')}`
 const LATE = `The late code is lily${randomBytes(5).toString('hex')}`
 
@@ -207,7 +208,8 @@ function readsOf({ id, cycleId }: Told): [line: string, body?: object][] {
   return [
     [`GET /v1/memory/records/${id}`],
     ['GET /v1/memory/records?limit=200'],
-    ['POST /v1/memory/recall', { query: SECRET }],
+    // Without the word: the reason of a recall that abstains names the words that nothing stored has.
+    ['POST /v1/memory/recall', { query: QUESTION }],
     ['GET /v1/working-memory/slots'],
     ['GET /v1/working-memory/slots/kept'],
     ['GET /v1/working-memory/slots/kept/history'],
@@ -232,7 +234,6 @@ function watch(url: string, tenant: WorldTenant, told: Told) {
       const answer = await ask(url, line, { body, headers, beginning: true }).catch(() => undefined)
       if (answer === undefined || answer.status >= 500) seen.refused += 1
       else seen.answers += 1
-      // A recall is answered with its own query nowhere.
       if (answer?.text.toLowerCase().includes(WORD)) seen.leaks.push(`${line}: ${answer.status}`)
     }
   }
