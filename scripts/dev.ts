@@ -60,8 +60,8 @@ if (options.world) {
   const file = join(directory, 'shell')
   writeFileSync(file, await shellLines(), { mode: 0o600 })
   console.log(`  . ${file}`)
-  console.log(`  curl -s -X PUT -H "$CAP" -H "$J" $D/v1/kv/entries/user:ada -d '{"value":"tea"}'`)
-  console.log(`  curl -s -H "$CAP" $D/v1/kv/entries/user:ada\n`)
+  console.log(`  curl -s -H "$CAP" -H "$J" $D/v1/memory/records -d '{"content":"Ada prefers replies in Dutch"}'`)
+  console.log(`  curl -s -H "$CAP" -H "$J" $D/v1/memory/recall -d '{"query":"which language for Ada?"}'\n`)
 }
 console.log(`Ctrl-C drains and removes everything${options.world ? ' but the world file' : ''}.`)
 
