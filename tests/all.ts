@@ -1,10 +1,10 @@
-// Every system test in full, one after the other: `npm run test:system -- all [--short] [--from NAME]`. Each result is
-// written to a file as soon as it is known, so a run that was interrupted goes on with --from and its table is whole.
+// Every system test in full, one after the other: `npm run test:system -- all [--short] [--left]`. Each result is
+// written to a file as soon as it is known. --left runs only what has not passed there, so that a run that was
+// interrupted or red is completed piece by piece, and its table is whole in the end.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 type Result = {
   name: string
@@ -19,31 +19,42 @@ type Result = {
 /** A guard against a test that hangs; the longest takes about 40 minutes alone on two cores. */
 const TEST_MS_MAX = 3 * 3_600_000
 const COUNT = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?(?:; .*)?$/
-const KEPT = fileURLToPath(new URL('../node_modules/.cache/loci-system-tests.json', import.meta.url))
 
-export async function runAll(names: string[], args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const from = args.includes('--from') ? args[args.indexOf('--from') + 1] : undefined
-  if (from !== undefined && !names.includes(from)) {
-    console.error(`--from is one of ${names.join(', ')}`)
-    return 2
-  }
+/** The tests are the files of the directory. Full and short runs have a table each in the file `kept`. */
+type Tests = { names: string[]; directory: string; kept: string; stop: AbortSignal }
+
+export async function runAll(
+  { names, directory, kept, stop }: Tests,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
   const handed = args.includes('--short') ? ['--short'] : []
-  const first = from === undefined ? 0 : names.indexOf(from)
-  const before = names.slice(0, first)
-  const results = readKept().filter(({ name, isShort }) => before.includes(name) && isShort === handed.length > 0)
-  for (const name of names.slice(first)) {
+  const isShort = handed.length > 0
+  const before = readKept(kept)
+  const others = before.filter((result) => result.isShort !== isShort)
+  const known = before.filter((result) => result.isShort === isShort && names.includes(result.name))
+  // The longest last, so that an interrupted run has many results; a test of unknown length is probably new.
+  const secondsOf = (name: string) => known.find((result) => result.name === name)?.seconds ?? 0
+  const ordered = names.toSorted((a, b) => secondsOf(a) - secondsOf(b))
+  const isDone = (name: string) =>
+    known.some((result) => result.name === name && result.passed > 0 && result.failed === 0)
+  const isLeft = args.includes('--left')
+  let results = isLeft ? known : []
+  for (const name of isLeft ? ordered.filter((each) => !isDone(each)) : ordered) {
     console.log(`\n== ${[name, ...handed].join(' ')}`)
-    results.push(await runOne(name, handed, env))
-    keep(results)
+    const result = await runOne(path.join(directory, `${name}.ts`), handed, env, stop)
+    if (stop.aborted) break
+    results = [...results.filter((each) => each.name !== name), result]
+    keep(kept, [...others, ...results])
   }
-  return tell(results, names.length)
+  return tell(results, names)
 }
 
-async function runOne(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<Result> {
+async function runOne(file: string, args: string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<Result> {
   const started = performance.now()
-  const file = fileURLToPath(new URL(`system/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'], env })
   const guard = setTimeout(() => child.kill('SIGTERM'), TEST_MS_MAX)
+  stop.addEventListener('abort', () => child.kill('SIGTERM'))
   let tail = ''
   child.stdout.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk)
@@ -56,7 +67,7 @@ async function runOne(name: string, args: string[], env: NodeJS.ProcessEnv): Pro
   // A test that breaks before or after its count has failed, whatever it counted.
   const isBroken = !COUNT.test(last) || (code !== 0 && failed === '0')
   return {
-    name,
+    name: path.basename(file, '.ts'),
     seconds: Math.round((performance.now() - started) / 1_000),
     passed: Number(passed),
     failed: Number(failed) + (isBroken ? 1 : 0),
@@ -66,17 +77,16 @@ async function runOne(name: string, args: string[], env: NodeJS.ProcessEnv): Pro
   }
 }
 
-function tell(results: Result[], wanted: number): number {
+function tell(results: Result[], names: string[]): number {
   const sum = (of: 'passed' | 'failed' | 'seconds') => results.reduce((total, result) => total + result[of], 0)
   console.log(`\n${'test'.padEnd(20)} ${'commit'.padEnd(10)} seconds  result`)
   for (const { name, seconds, tail, commit } of results)
     console.log(`${name.padEnd(20)} ${commit.padEnd(10)} ${String(seconds).padStart(7)}  ${tail}`)
-  const missing = wanted - results.length
-  if (missing > 0)
-    console.log(`${missing} tests before --from have no result in ${path.basename(KEPT)}: run without --from`)
+  const missing = names.filter((name) => !results.some((result) => result.name === name))
+  if (missing.length > 0) console.log(`no result, so failed: ${missing.join(', ')}`)
   console.log(`${results.length} system tests in ${sum('seconds')} s`)
-  console.log(`${sum('passed')} passed, ${sum('failed') + missing} failed`)
-  return sum('failed') + missing === 0 ? 0 : 1
+  console.log(`${sum('passed')} passed, ${sum('failed') + missing.length} failed`)
+  return sum('failed') + missing.length === 0 ? 0 : 1
 }
 
 /** A table that was gone on with may be of several commits, and says so. */
@@ -84,15 +94,15 @@ function commitOf(): string {
   return spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout?.trim() ?? ''
 }
 
-function readKept(): Result[] {
+function readKept(file: string): Result[] {
   try {
-    return JSON.parse(readFileSync(KEPT, 'utf8')) as Result[]
+    return JSON.parse(readFileSync(file, 'utf8')) as Result[]
   } catch {
     return []
   }
 }
 
-function keep(results: Result[]): void {
-  mkdirSync(path.dirname(KEPT), { recursive: true })
-  writeFileSync(KEPT, JSON.stringify(results, null, 1))
+function keep(file: string, results: Result[]): void {
+  mkdirSync(path.dirname(file), { recursive: true })
+  writeFileSync(file, JSON.stringify(results, null, 1))
 }
