@@ -5,6 +5,7 @@ import { createCache } from '@loci/chassis/cache.ts'
 import { type StreamPage, type StreamPositions, truncatedText } from '@loci/chassis/event-stream.ts'
 import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import { createWaiting, type Waiting } from '@loci/chassis/waiting.ts'
+import { outside } from '@loci/meter/meter.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import { extendTail, pageOf, shownOf, type Tail, tailAt, textFor, textOfNotice } from './events.ts'
@@ -64,7 +65,8 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
   /** Resolves when a read that began after the call is over. Calls that come while one is under way share the next. */
   function refresh(instanceIds: Iterable<string>): Promise<void> {
     for (const id of instanceIds) asked.add(id)
-    next ??= readNext()
+    // Shared by all who come meanwhile, so it is nobody's work.
+    next ??= outside(readNext)
     return next
   }
 
@@ -138,7 +140,8 @@ export function createFollower({ pool, shares, lifecycle }: FollowerOptions): Fo
       woken.add(instanceId)
       if (isTimed) return
       isTimed = true
-      setTimeout(() => void readWoken(), Math.max(0, wokenAt + WAKE_MS - performance.now())).unref()
+      const ms = Math.max(0, wokenAt + WAKE_MS - performance.now())
+      outside(() => setTimeout(() => void readWoken(), ms).unref())
     },
     notify(type, at, data) {
       notices.texts.push(textOfNotice(type, at, data))

@@ -2,6 +2,7 @@
 // limiter → access → share of the slots → switch of the sub-service. As in server.ts, nothing is awaited that is
 // already there.
 
+import { enter } from '@loci/meter/meter.ts'
 import type { AddressRates } from './address-rates.ts'
 import { ApiError } from './api-error.ts'
 import type { Exchange, ExchangeContext } from './exchange.ts'
@@ -68,6 +69,7 @@ function authorizeInSlot(
   spec: Route['spec'],
   arrival: Arrival,
 ): Promise<void> | undefined {
+  enter(exchange.work)
   takeSlot(exchange)
   return authorize(options, exchange, spec, arrival)
 }
@@ -105,13 +107,13 @@ function share(
   const waiting = exchange.share === undefined ? assign(exchange, name) : reassign(exchange, name)
   exchange.share = name
   if (!waiting) {
-    enter(options, exchange, spec, caller)
+    letIn(options, exchange, spec, caller)
     return undefined
   }
   exchange.holdsSlot = false
   return waiting.then(() => {
     takeSlot(exchange)
-    enter(options, exchange, spec, caller)
+    letIn(options, exchange, spec, caller)
   })
 }
 
@@ -132,7 +134,7 @@ function reassign(exchange: Exchange, name: string | undefined): Promise<void> |
   return waiting
 }
 
-function enter(options: AdmissionOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
+function letIn(options: AdmissionOptions, exchange: Exchange, spec: Route['spec'], caller: unknown): void {
   if (spec.subservice && options.subservices) {
     options.subservices.enter(spec.subservice)
     exchange.subservice = spec.subservice

@@ -11,6 +11,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { resume } from '@loci/meter/meter.ts'
 import { z } from 'zod'
 import { ApiError } from './api-error.ts'
 import { type Account, type ArrivingBody, GRACE_MS, tooLarge } from './body.ts'
@@ -91,6 +92,7 @@ export function openBodyStream(
     await new Promise<void>((resolve) => {
       wake = resolve
     })
+    resume()
     waitedMs += performance.now() - waitingSince
     waitingSince = undefined
     while (!failure && !(await hasSlot())) await sleep(SLOT_RETRY_MS)

@@ -3,6 +3,7 @@
 // each caller, and a body that comes too slowly is not waited for.
 
 import type { IncomingMessage } from 'node:http'
+import { enter, type Work } from '@loci/meter/meter.ts'
 import { ApiError } from './api-error.ts'
 
 /**
@@ -43,6 +44,7 @@ export interface Account {
 export function readBytes(
   request: IncomingMessage,
   bytesMax: number,
+  work?: Work,
 ): ArrivingBody & { readonly whole: Promise<Buffer> } {
   const { promise: whole, resolve, reject } = Promise.withResolvers<Buffer>()
   let chunks: Buffer[] | undefined = []
@@ -53,6 +55,7 @@ export function readBytes(
   }
   const body = { whole, refuse, received: 0, account: undefined as Account | undefined }
   request.on('data', (chunk: Buffer) => {
+    enter(work)
     body.received += chunk.length
     if (chunks && body.received <= bytesMax) {
       chunks.push(chunk)

@@ -4,7 +4,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type AddressSet, networkOf } from './addresses.ts'
-import { idleSince } from './exchange.ts'
+import { idleSince } from './unanswered.ts'
 
 interface ConnectionBounds {
   max: number

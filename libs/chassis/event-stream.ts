@@ -13,6 +13,7 @@
 
 import { Readable } from 'node:stream'
 import { eventPosition } from '@loci/contract/events.ts'
+import { resume } from '@loci/meter/meter.ts'
 import { ApiError } from './api-error.ts'
 import { parseInput } from './input.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -149,6 +150,7 @@ export function openStream(options: StreamOptions): EventStream {
       // At least a millisecond: a timer may fire a little early, and the beat is then not due yet.
       const leftMs = Math.max(1, beatMs - (performance.now() - pushedAt))
       if (!page.more) await options.wait(after, leftMs, over.signal)
+      resume()
     }
   }
 

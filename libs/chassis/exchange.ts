@@ -2,10 +2,9 @@
 // per request (a log line, an observation, the slot given back) happens here.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { enter, Work } from '@loci/meter/meter.ts'
 import type { Span } from '@opentelemetry/api'
 import { type AddressSet, clientAddress, networkOf } from './addresses.ts'
-import { ApiError } from './api-error.ts'
 import type { Arrivals, ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
@@ -17,6 +16,8 @@ import type { UnreadAnswers } from './unread.ts'
 
 export interface Exchange extends AnswerHeaders {
   readonly requestId: string
+  /** What it has used so far. */
+  readonly work: Work
   /** Where an OpenTelemetry SDK is loaded. */
   readonly span: Span | undefined
   /** Its template, as the router knows it. */
@@ -103,64 +104,12 @@ export interface ExchangeContext {
 }
 
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
-interface CountedSocket {
+export interface CountedSocket {
   lociUnanswered?: number
   lociAnsweredAt?: number
   /** The newest request, until it is answered and its body is in. */
   lociNewest?: Exchange | undefined
 }
-
-/** Requests of this connection that are not answered yet. */
-export function unansweredOn(socket: object): number {
-  return (socket as CountedSocket).lociUnanswered ?? 0
-}
-
-/** The newest request of this connection, where it is not answered yet. */
-export function unansweredBefore(socket: object): Exchange | undefined {
-  const { lociNewest } = socket as CountedSocket
-  return lociNewest?.isClosed === false ? lociNewest : undefined
-}
-
-/** When its last answer was out, 0 before the first; undefined while a request of it waits for its own. */
-export function idleSince(socket: object): number | undefined {
-  const { lociUnanswered = 0, lociAnsweredAt = 0 } = socket as CountedSocket
-  return lociUnanswered > 0 ? undefined : lociAnsweredAt
-}
-
-/**
- * What the parser cannot read has no answer of its own while a request of the connection waits for one: the client
- * would take it for that answer. Nor after a request whose body it belongs to. Answers whether the connection is taken
- * care of.
- */
-export function breakOff(socket: Socket): boolean {
-  const exchange = (socket as CountedSocket).lociNewest
-  if (!exchange) return false
-  const { request, response, body } = exchange
-  exchange.isLast = true
-  if (!response.headersSent) {
-    // Access is decided all the same: who may not come in is told that, and not what is wrong with the body.
-    exchange.isBrokenOff = true
-    exchange.isBroken = !request.complete
-    if (exchange.isBroken) body?.refuse(brokenBody())
-    return true
-  }
-  if (response.writableFinished) endSoon(socket)
-  else if (response.writableEnded) response.once('close', () => endSoon(socket))
-  else socket.destroy()
-  return true
-}
-
-export function brokenBody(): ApiError {
-  return new ApiError('VALIDATION_ERROR', 'The chunked body cannot be read: it does not follow the chunked encoding.')
-}
-
-/** Not destroyed at once: bytes that nobody has read would make the system cut the answer off. */
-export function endSoon(socket: Socket): void {
-  socket.end()
-  setTimeout(() => socket.destroy(), LAST_WORD_MS).unref()
-}
-
-const LAST_WORD_MS = 1_000
 
 export function openExchange(
   context: ExchangeContext,
@@ -185,6 +134,7 @@ function count(socket: CountedSocket, change: 1 | -1): void {
 /** A class because there is one per request: as closures these methods were a tenth of what the chassis allocates. */
 class OpenExchange implements Exchange {
   readonly requestId: string
+  readonly work = new Work()
   readonly deadlineAt: number
   code: string | undefined = undefined
   reason: string | undefined = undefined
@@ -329,6 +279,7 @@ class OpenExchange implements Exchange {
 
   /** The last byte of the answer is out, or the client is gone. */
   closed(): void {
+    enter(this.work)
     this.#answerEnded = true
     this.body?.account?.end()
     count(this.request.socket as CountedSocket, -1)

@@ -5,7 +5,8 @@
 
 import type { Socket } from 'node:net'
 import { ApiError } from './api-error.ts'
-import { type Exchange, endSoon } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
+import { endSoon } from './unanswered.ts'
 
 /** Kept on the socket itself, as in exchange.ts. */
 interface EndingSocket {

@@ -8,7 +8,7 @@ import { newId } from '@loci/contract/ids.ts'
 import type { AddressSet } from './addresses.ts'
 import { ApiError, errorBodyOf, errorHeadersOf } from './api-error.ts'
 import { boundConnections } from './connections.ts'
-import { breakOff, endSoon } from './exchange.ts'
+import { breakOff, endSoon } from './unanswered.ts'
 
 export interface ListenerOptions {
   letterCase: 'camel' | 'snake'

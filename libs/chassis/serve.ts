@@ -11,6 +11,7 @@
 //
 // Never: ready after a stop, a pool closed under a job that runs.
 
+import { isExactlyMetered, meterTotals } from '@loci/meter/meter.ts'
 import { type AddressRates, createAddressRates } from './address-rates.ts'
 import { type AddressSet, addressSet } from './addresses.ts'
 import type { Config } from './config.ts'
@@ -230,6 +231,15 @@ function addGauges({ metrics, limiter, lifecycle, inFlight }: Chassis, { pools }
     'Requests that wait for a database connection.',
     () => pools[0].counts().waiting,
   )
+  metrics.gauge('loci_metered_ratio', 'Part of the processor time since the start that was used for somebody.', () => {
+    const { meteredUs, nobodyUs } = meterTotals()
+    return meteredUs / Math.max(1, meteredUs + nobodyUs)
+  })
+  metrics.gauge(
+    'loci_unmetered_seconds',
+    'Processor time since the start that was used for nobody: jobs, probes, collections, what shares begin.',
+    () => meterTotals().nobodyUs / 1e6,
+  )
   metrics.gauge('loci_ready', '1 while readiness answers 200.', () =>
     lifecycle.state === 'ready' || lifecycle.state === 'degraded' ? 1 : 0,
   )
@@ -253,6 +263,7 @@ export async function runServer<Settings>(options: RunOptions<Settings>): Promis
   const log = createLog({ level: settings.logLevel, program })
   exitOnBug(log, exit)
   for (const warning of config.warnings) log.warn({ reason: warning }, 'configuration warning')
+  if (!isExactlyMetered) log.warn({}, 'this kernel counts processor time by ticks: what work used is estimated')
   const serving = await create({ settings, log, version })
   serving.lifecycle.onMove(({ from, to, reason }) => log.info({ from: from ?? '', to, reason }, 'lifecycle'))
   drainOnSignal(serving, { ...settings, log, exit })

@@ -11,6 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
+import { enter, workFor } from '@loci/meter/meter.ts'
 import type { AddressRates } from './address-rates.ts'
 import { type AddressSet, networkOf } from './addresses.ts'
 import { admit, type SubserviceGate, takeSlot } from './admission.ts'
@@ -19,15 +20,7 @@ import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
-import {
-  brokenBody,
-  type Exchange,
-  type ExchangeContext,
-  endSoon,
-  openExchange,
-  unansweredBefore,
-  unansweredOn,
-} from './exchange.ts'
+import { type Exchange, type ExchangeContext, openExchange } from './exchange.ts'
 import { refuseInTurn, startInTurn } from './in-turn.ts'
 import { HandlerCall, inputOf, readBody, requireFits } from './input.ts'
 import { isPassedOver } from './last-answer.ts'
@@ -40,6 +33,7 @@ import { createRefusalLines } from './refusal-lines.ts'
 import { BODIES_MS, DEADLINES_MS, type DeadlineClass, Reply, type Route } from './route.ts'
 import { createRouter, type Match, type Mismatch, type Router } from './router.ts'
 import { runInSpan } from './trace.ts'
+import { brokenBody, endSoon, unansweredBefore, unansweredOn } from './unanswered.ts'
 import { createUnreadAnswers } from './unread.ts'
 import { unitsOf } from './work.ts'
 
@@ -190,10 +184,11 @@ function accept(serving: Serving, request: IncomingMessage, response: ServerResp
   const before = unansweredBefore(request.socket)
   const exchange = openExchange(context, request, response, newId('req'), template, match?.route)
   exchange.awaitsContinue = awaitsContinue
-  const start = () => {
-    if (exchange.span) runInSpan(exchange.span, () => begin(serving, exchange, found))
-    else begin(serving, exchange, found)
-  }
+  const start = () =>
+    workFor(exchange.work, () => {
+      if (exchange.span) runInSpan(exchange.span, () => begin(serving, exchange, found))
+      else begin(serving, exchange, found)
+    })
   startInTurn(exchange, before, start)
 }
 
@@ -215,6 +210,7 @@ function begin(serving: Serving, exchange: Exchange, found: Match | Mismatch): v
 
 /** Reads the body where the route takes one, then hands over. */
 function serve({ options, context }: Serving, exchange: Exchange, match: Match): void {
+  enter(exchange.work)
   const { spec } = match.route
   if (!spec.body) {
     run(options, exchange, match, undefined)
@@ -235,7 +231,7 @@ function serve({ options, context }: Serving, exchange: Exchange, match: Match):
     run(options, exchange, match, undefined)
     return
   }
-  const body = readBytes(request, bytesMax)
+  const body = readBytes(request, bytesMax, exchange.work)
   exchange.body = body
   // What came with the headers is read by then, and keeps its slot. (Microtasks and ticks run between the two:
   // measured.)
@@ -272,6 +268,7 @@ function senderOf({ share, request }: Exchange): string {
 }
 
 function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match, bytes: Buffer | undefined): void {
+  enter(exchange.work)
   const { request, response } = exchange
   const stream = exchange.body?.stream
   if (!stream) {
@@ -306,6 +303,7 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
 }
 
 function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, answer: unknown): void {
+  enter(exchange.work)
   const isReply = answer instanceof Reply
   const status = isReply ? answer.status : 200
   const body = isReply ? answer.body : answer

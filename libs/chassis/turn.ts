@@ -1,6 +1,8 @@
 // Long work of one request is done in turns: whoever has held the thread for two milliseconds lets others be served.
 // What a quiet tenant waits for is the longest piece, not the sum of them.
 
+import { resume } from '@loci/meter/meter.ts'
+
 const TURN_MS = 2
 
 /** Runs it, with others served where it yields. */
@@ -18,6 +20,7 @@ export function createTurn(): () => Promise<void> | undefined {
 
   async function next(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
+    resume()
     endsAt = performance.now() + TURN_MS
   }
 }

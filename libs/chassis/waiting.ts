@@ -3,6 +3,7 @@
 // every half second or as its owner says, asks for all of them, so that a change made by another process is noticed
 // too; a change made in this process wakes its waiters at once.
 
+import { outside } from '@loci/meter/meter.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 export interface Waiting {
@@ -53,7 +54,7 @@ export function createWaiting({
   function pollSoon(): void {
     if (isTimed || waiters.size === 0) return
     isTimed = true
-    setTimeout(() => void poll(), everyMs).unref()
+    outside(() => setTimeout(() => void poll(), everyMs).unref())
   }
 
   lifecycle?.onMove(({ to }) => to === 'draining' && waiting.endAll())

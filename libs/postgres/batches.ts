@@ -11,6 +11,7 @@
 //   anything else: one item is at fault. Each is tried alone, and only that one fails.
 
 import { CommitUnknownError } from '@loci/contract/outcomes.ts'
+import { current, type Work, workFor } from '@loci/meter/meter.ts'
 import { isUnavailable, sqlState } from './errors.ts'
 import { againAfterConflict } from './transaction.ts'
 
@@ -44,6 +45,8 @@ const SILENCE_MS = 1_000
 
 interface Waiting<Item, Result> {
   item: Item
+  /** Whose it is: a call is the work of the first that shares it, all of them being of one instance. */
+  work: Work | undefined
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -88,7 +91,7 @@ export function createBatches<Item, Result>({
     const startedAt = performance.now()
     try {
       const items = batch.map(({ item }) => item)
-      const results = await againAfterConflict(() => run(instanceId, items))
+      const results = await workFor(batch[0]?.work, () => againAfterConflict(() => run(instanceId, items)))
       for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
     } catch (error) {
       const failure = failureOf(error)
@@ -130,7 +133,7 @@ export function createBatches<Item, Result>({
         const name = laneOf(instanceId, item)
         const lane = lanes.get(name) ?? { running: 0, queue: [] }
         lanes.set(name, lane)
-        lane.queue.push({ item, resolve, reject })
+        lane.queue.push({ item, work: current(), resolve, reject })
         if (lane.running >= runningMax) return
         lane.running += 1
         // After everything that is readable on other sockets by now has been read: what arrived together goes together.

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
 import { CommitUnknownError, DatabaseUnavailableError } from '@loci/contract/outcomes.ts'
 import { isPartitionMissing } from '@loci/contract/store-trouble.ts'
+import { current, enter, noteStatement, resume, type Work } from '@loci/meter/meter.ts'
 import pg from 'pg'
 import { parseUrl, tlsOf } from './connection-url.ts'
 import { isStatementError, NotCommittedError, sqlState } from './errors.ts'
 import type { Lock } from './lock-order.ts'
+import { getTypeParser } from './type-parsers.ts'
 
 export interface Statement {
   name?: string
@@ -96,6 +99,9 @@ interface Health {
   retireAt: number
   failure?: Error
   unreplicated: boolean
+  /** Whose statement runs on it. */
+  work: Work | undefined
+  receivedBytes: number
 }
 
 /** For the pools of one program, which differ in their name and size. */
@@ -119,8 +125,14 @@ export function openPool(options: PoolOptions): Pool {
   connections.on('connect', (connection) => {
     // Spread, so that connections that were opened together are not all replaced together.
     const retireAt = performance.now() + LIFETIME_MS * (0.8 + 0.4 * Math.random())
-    const health: Health = { provenAt: performance.now(), retireAt, unreplicated: false }
+    const provenAt = performance.now()
+    const health: Health = { provenAt, retireAt, unreplicated: false, work: undefined, receivedBytes: 0 }
     healthOf.set(connection, health)
+    // Before the driver parses what came: that is work for whoever asked.
+    streamOf(connection).prependListener('data', (chunk: Buffer) => {
+      enter(health.work)
+      health.receivedBytes += chunk.length
+    })
     // Without a listener an error between two statements would end the process.
     connection.on('error', (error) => {
       health.failure ??= unavailable('the connection to Postgres broke', error)
@@ -136,7 +148,11 @@ export function openPool(options: PoolOptions): Pool {
   const run = async <Row extends object>(connection: pg.PoolClient, health: Health, statement: Statement) => {
     if (health.failure) throw health.failure
     health.unreplicated = false
-    let answer: pg.QueryResult<Row>
+    const work = current()
+    health.work = work
+    health.receivedBytes = 0
+    const sentBefore = work ? streamOf(connection).bytesWritten : 0
+    let answer: pg.QueryResult<Row> | undefined
     try {
       answer = lastOf(await connection.query<Row>(statement as pg.QueryConfig))
     } catch (error) {
@@ -144,6 +160,14 @@ export function openPool(options: PoolOptions): Pool {
       if (!isStatementError(error)) throw dropped(health, error)
       health.provenAt = performance.now()
       throw error
+    } finally {
+      health.work = undefined
+      if (work) {
+        resume()
+        const sent = streamOf(connection).bytesWritten - sentBefore
+        const writes = statement.locks !== undefined
+        noteStatement(work, { sent, received: health.receivedBytes, rows: answer?.rowCount ?? 0, writes })
+      }
     }
     health.provenAt = performance.now()
     if (health.unreplicated) {
@@ -277,6 +301,11 @@ export function openPool(options: PoolOptions): Pool {
   }
 }
 
+/** Of the connection as it is once it is lent: where it is encrypted, the encrypted one. */
+function streamOf(connection: pg.PoolClient): Socket {
+  return (connection as unknown as { connection: { stream: Socket } }).connection.stream
+}
+
 function verifying({ verify }: PoolOptions): object {
   if (!verify) return {}
   return {
@@ -313,39 +342,6 @@ function connectionOptions(options: PoolOptions, connectMs: number, statementMs:
     allowExitOnIdle: false,
     types: { getTypeParser },
   }
-}
-
-const INT8 = 20
-const TIMESTAMPTZ = 1184
-const INT8_ARRAY = 1016
-// The driver's types list no arrays, but it parses them.
-const parseTexts = pg.types.getTypeParser(1009 as number as 25)
-
-function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
-  if (oid === INT8) return parseInt8
-  if (oid === TIMESTAMPTZ) return parseTimestamptz
-  if (oid === INT8_ARRAY) return (text: string) => parseInt8s(parseTexts(text))
-  return pg.types.getTypeParser(oid, 'text')
-}
-
-const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ, 'text')
-
-/** The driver parses times by regular expression, a tenth of reading a row; UTC text is almost ISO already. */
-function parseTimestamptz(text: string): Date {
-  const isUsual = text.length >= 22 && text.endsWith('+00') && text.charCodeAt(10) === 32
-  return isUsual ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : (parseAnyTime(text) as unknown as Date)
-}
-
-function parseInt8(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`int8 ${text} does not fit a number: select it as text`)
-  return value
-}
-
-function parseInt8s(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(parseInt8s)
-  return typeof value === 'string' ? parseInt8(value) : value
 }
 
 // A text of several statements without values answers with a list.

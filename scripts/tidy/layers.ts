@@ -7,6 +7,7 @@ type Sources = ReadonlyMap<string, Source>
 
 const FLOORS: Readonly<Record<string, number>> = {
   'libs/contract': 0,
+  'libs/meter': 0,
   'libs/capability': 1,
   'libs/postgres': 1,
   'libs/chassis': 1,

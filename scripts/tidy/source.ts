@@ -81,7 +81,7 @@ export function resolveImport(from: string, specifier: string): string | undefin
   return own[2] === undefined ? folder : `${folder}/${own[2]}`
 }
 
-const LIBRARIES: ReadonlySet<string> = new Set(['contract', 'capability', 'postgres', 'chassis', 'acts'])
+const LIBRARIES: ReadonlySet<string> = new Set(['contract', 'meter', 'capability', 'postgres', 'chassis', 'acts'])
 
 const NAME = String.raw`[\w$]+`
 const STATIC_IMPORT = /(?<![\w$.])import\s*(type\s+(?!from\b))?([\w$*{}\s,]*?)\s*(?:\bfrom\s*)?(['"])/g

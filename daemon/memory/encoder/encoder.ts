@@ -11,6 +11,8 @@ import { Worker } from 'node:worker_threads'
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
+import { othersUs } from '@loci/meter/clock.ts'
+import { beside, current, noteThread, type Work } from '@loci/meter/meter.ts'
 import type { EncoderFacts } from './folder.ts'
 import { isLatin } from './text.ts'
 import type { FromEncoder, ToEncoder } from './worker.ts'
@@ -62,6 +64,8 @@ interface Task {
   since: number
   /** Undefined once nobody waits for it any more. */
   done: ((vector: Int8Array | undefined) => void)[]
+  /** Whoever asked first pays. */
+  work: Work | undefined
 }
 
 interface EncoderOptions {
@@ -83,6 +87,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
   let running: Task | undefined
   let watchdog: NodeJS.Timeout | undefined
   let lastId = 0
+  let othersBefore = 0
   let storedAt = Number.NEGATIVE_INFINITY
   let quiet: NodeJS.Timeout | undefined
   let isClosed = false
@@ -147,6 +152,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     clearTimeout(watchdog)
     const waiting = [...(running ? [running] : []), ...queues.flatMap((queue) => [...queue.values()])]
     for (const queue of queues) queue.clear()
+    if (running) beside(-1)
     running = undefined
     for (const { done } of waiting) for (const tell of done) tell(undefined)
   }
@@ -166,6 +172,9 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     }
     queue.delete(task.key)
     running = task
+    // The model works on threads that are not ours to ask: what all others than this one used meanwhile is its.
+    beside(1)
+    othersBefore = othersUs()
     const watched = worker
     watchdog = setTimeout(() => end(watched, `no answer for ${HANG_MS} ms`), HANG_MS)
     watchdog.unref()
@@ -175,8 +184,10 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
   function answer(message: Extract<FromEncoder, { id: number }>): void {
     if (message.id !== lastId || !running) return
     clearTimeout(watchdog)
-    const { key, done } = running
+    const { key, done, work } = running
     running = undefined
+    beside(-1)
+    noteThread(work, othersUs() - othersBefore)
     const vector = 'vector' in message ? message.vector : undefined
     if (vector) known.keep(key, { vector, until: performance.now() + KNOWN_MS })
     else if ('failed' in message) log.warn({ component: 'memory', reason: message.failed }, 'text not encoded')
@@ -193,7 +204,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
   function add(order: 0 | 1 | 2, text: string, done?: (vector: Int8Array | undefined) => void): void {
     const key = keyOf(text)
     const waiting = running?.key === key ? running : queues.map((queue) => queue.get(key)).find(Boolean)
-    const task = waiting ?? { key, text, since: performance.now(), done: [] }
+    const task = waiting ?? { key, text, since: performance.now(), done: [], work: current() }
     if (done) task.done.push(done)
     if (task === running) return
     const at = queues.findIndex((queue) => queue.has(key))

@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { overloaded } from '@loci/chassis/limiter.ts'
 import type { Log } from '@loci/chassis/log.ts'
+import { beside, current, enter, noteThread, type Work } from '@loci/meter/meter.ts'
 import { MissingPartError } from './engine.ts'
 import { DamagedSegmentError } from './format.ts'
 import type { FromWorker, Task, ToWorker } from './worker.ts'
@@ -51,6 +52,7 @@ interface Waiting {
   resolve: (answer: Exclude<FromWorker, { failed: unknown } | { expired: true }>) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout
+  work: Work | undefined
 }
 
 export function createThread(options: ThreadOptions): Thread {
@@ -87,6 +89,7 @@ export function createThread(options: ThreadOptions): Thread {
       log.error({ error, component: name, count: waiting.size }, 'index thread ended; waiting tasks are refused')
     const refused = [...waiting.values()]
     waiting.clear()
+    if (sent.size > 0) beside(-1)
     sent.clear()
     for (const { reject, timer } of refused) {
       clearTimeout(timer)
@@ -97,10 +100,12 @@ export function createThread(options: ThreadOptions): Thread {
 
   function answer(from: Worker, message: FromWorker): void {
     if (from !== worker) return
-    sent.delete(message.id)
+    if (sent.delete(message.id) && sent.size === 0) beside(-1)
     watch()
     const task = waiting.get(message.id)
     waiting.delete(message.id)
+    enter(task?.work)
+    noteThread(task?.work, message.us)
     if (sent.size === 0) onIdle?.()
     if (task === undefined) return
     clearTimeout(task.timer)
@@ -132,9 +137,12 @@ export function createThread(options: ThreadOptions): Thread {
           waiting.delete(id)
           reject(new LateError(deadlineMs))
         }, deadlineMs)
-        waiting.set(id, { resolve, reject, timer })
+        waiting.set(id, { resolve, reject, timer, work: current() })
         sent.add(id)
-        if (sent.size === 1) watch()
+        if (sent.size === 1) {
+          beside(1)
+          watch()
+        }
         to.postMessage({ ...task, id, expiresAt: Date.now() + deadlineMs } satisfies ToWorker)
       })
     },

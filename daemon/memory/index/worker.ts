@@ -2,6 +2,7 @@
 // ends the thread, and the main thread refuses what was waiting for it.
 
 import { parentPort } from 'node:worker_threads'
+import { threadUs } from '@loci/meter/clock.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
 import type { EncoderFacts } from '../encoder/folder.ts'
 import { PARTS } from '../weights.ts'
@@ -17,11 +18,14 @@ export type Task =
 
 export type ToWorker = { kind: 'forget'; key: string } | (Task & { id: number; expiresAt: number })
 
-export type FromWorker =
+type Answer =
   | ({ id: number; ranked: Float64Array; derivedBytes: number; work: SearchWork } & Omit<Found, 'ranked'>)
   | { id: number; body: Uint8Array }
   | { id: number; expired: true }
   | { id: number; failed: { problem: string; because: 'damage' | 'missing' | 'fault' } }
+
+/** `us`: of processor time that the task took. */
+export type FromWorker = Answer & { us: number }
 
 /**
  * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, both cosines (NaN for none),
@@ -83,7 +87,9 @@ function failureOf(error: unknown): Failure {
 if (parentPort !== null) {
   const port = parentPort
   const engine = createEngine()
-  const send = (message: FromWorker, buffers: ArrayBuffer[] = []) => port.postMessage(message, buffers)
+  let beganAt = 0
+  const send = (message: Answer, buffers: ArrayBuffer[] = []) =>
+    port.postMessage({ ...message, us: threadUs() - beganAt } satisfies FromWorker, buffers)
 
   const run = (task: Exclude<ToWorker, { kind: 'forget' }>) => {
     if (task.kind === 'search') {
@@ -100,6 +106,7 @@ if (parentPort !== null) {
 
   port.on('message', (message: ToWorker) => {
     if (message.kind === 'forget') return engine.forget(message.key)
+    beganAt = threadUs()
     try {
       if (Date.now() <= message.expiresAt) return run(message)
       // Nobody waits for it any more.
