@@ -17,10 +17,15 @@ const HEARD_MS = 1_000
 export async function addScheduled(
   { postgres }: World,
   { serviceId }: WorldTenant,
-  { prefix, count, isDue = false }: { prefix: string; count: number; isDue?: boolean },
+  {
+    prefix,
+    count,
+    isDue = false,
+    intervalMs = INTERVAL_MS,
+  }: { prefix: string; count: number; isDue?: boolean; intervalMs?: number },
 ): Promise<void> {
   const admin = postgres.adminUrl('loci_cell')
-  const config = { cognitive: { schedule: { intervalMs: INTERVAL_MS } } }
+  const config = { cognitive: { schedule: { intervalMs } } }
   await runSql(
     admin,
     `with seq as (update loci.cell set change_seq = change_seq + 1 returning change_seq) update loci.instances
@@ -30,7 +35,7 @@ export async function addScheduled(
   await runSql(
     admin,
     `insert into loci.databases (instance_id, name, created_at, cyc_interval_ms)
-     select $1, $2 || n, date_trunc('milliseconds', now()), ${INTERVAL_MS} from generate_series(0, $3::int - 1) n`,
+     select $1, $2 || n, date_trunc('milliseconds', now()), ${intervalMs} from generate_series(0, $3::int - 1) n`,
     [serviceId, prefix, count],
   )
   if (isDue) await putDue({ postgres }, { serviceId }, prefix)
@@ -130,11 +135,16 @@ export interface ScheduledCycle {
   lagMs: number
 }
 
-export function listCycles({ postgres }: World, { serviceId }: WorldTenant, prefix: string): Promise<ScheduledCycle[]> {
+export function listCycles(
+  { postgres }: World,
+  { serviceId }: WorldTenant,
+  prefix: string,
+  intervalMs = INTERVAL_MS,
+): Promise<ScheduledCycle[]> {
   return runSql<ScheduledCycle>(
     postgres.adminUrl('loci_cell'),
     `select c.database, c.started_at as "startedAt", (extract(epoch from c.started_at - greatest(i.at,
-        p.completed_at + ${INTERVAL_MS} * interval '1 millisecond')) * 1000)::float8 as "lagMs"
+        p.completed_at + ${intervalMs} * interval '1 millisecond')) * 1000)::float8 as "lagMs"
       from loci.cycles c left join loci.cycles p on p.instance_id = c.instance_id and p.database = c.database and p.seq = c.seq - 1,
         lateral (select min(r.created_at) as at from loci.records r where r.instance_id = c.instance_id and r.database = c.database
           and r.source_event_id is not null and r.created_at > coalesce(p.started_at, '-infinity')) i
