@@ -29,7 +29,8 @@ interface Scene {
   ms: number
 }
 
-const OTHERS = 4
+/** Of them, at once. */
+export const OTHERS = 4
 /** A p99 of fewer is the slowest of them and nothing else; a busy machine is given longer. */
 const SAMPLES_MIN = 300
 const PATIENCE = 8

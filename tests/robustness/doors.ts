@@ -2,7 +2,7 @@
 // sessions and sign-ins that nobody has, sign-ins that are begun without end. A paying customer is served meanwhile.
 //
 // What is promised is a ratio: a harmless flood of the same shape, in the same minutes on the same machine, is what any
-// crowd costs that is turned away at once.
+// crowd costs that is turned away at once. And two counts, of what the stranger takes: slots, and documents.
 
 import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
@@ -10,7 +10,8 @@ import { type LociProcess, untilReady } from '../world/process.ts'
 import type { Report } from '../world/report.ts'
 import type { WorldTenant } from '../world/tenants.ts'
 import type { World } from '../world/world.ts'
-import { type Felt, feel } from './crowded-bodies.ts'
+import { type Taken, watchTaken } from './crowd-taken.ts'
+import { type Felt, feel, OTHERS } from './crowded-bodies.ts'
 import type { FloodTarget } from './flood-client.ts'
 import { startFlood } from './open-flood.ts'
 import type { PlainRequest } from './plain-client.ts'
@@ -22,6 +23,13 @@ const REFUSED_MAX = 0.01
 const TIMES_MAX = 3
 /** Where the control is next to nothing, a multiple of it is too. */
 const SLACK_MS = 100
+/** Of the slots of a program: what strangers of an address, or all suspects, hold at once. */
+const SHARE = 16
+const SLOTS = { daemon: 128, management: 64 }
+/** Of an address on open routes; an answer counts for 1 and for each 16 KiB of it. */
+const UNITS_PER_SECOND = 200
+const UNITS_SAVED_MAX = 2_000
+const UNIT_BYTES = 16 * 1_024
 /** No other address is in the way of the customer's own. */
 const FLOOD = { connections: CONNECTIONS, addresses: 1 }
 
@@ -50,7 +58,10 @@ export async function doors(report: Report, world: World, tenant: WorldTenant, i
     headers: { ...customer.headers, 'content-type': 'application/json' },
     body: '{"value":1}',
   })
-  const unread = { target: daemon, others: [customer], reserved: [], isShort }
+  const bytes = (await (await fetch(`${daemon.url}/docs`, { headers: { 'accept-encoding': 'identity' } })).bytes())
+    .length
+  const documentUnits = 1 + Math.floor(bytes / UNIT_BYTES)
+  const unread = { target: daemon, slots: SLOTS.daemon, others: [customer], reserved: [], documentUnits, isShort }
   if (!isMutants) await hold(report, UNREAD, { ...unread, control: { paths: HARMLESS, ahead: AHEAD } })
 
   const management = await world.startManagement()
@@ -60,7 +71,8 @@ export async function doors(report: Report, world: World, tenant: WorldTenant, i
     path: '/api/v1/services',
     headers: { 'x-api-key': apiKey },
   }))
-  const revoking = { others, reserved: [revocationOf(callers[0] as WorldCaller)], isShort }
+  const reserved = [revocationOf(callers[0] as WorldCaller)]
+  const revoking = { slots: SLOTS.management, others, reserved, documentUnits, isShort }
   if (!isMutants) await hold(report, SIGN_IN, { target: management, ...revoking, control: { paths: HARMLESS } })
   if (isShort) return
 
@@ -93,6 +105,10 @@ const OPEN_SIGN_IN: Edit[] = [
 
 interface Scene {
   target: LociProcess
+  /** Of the limiter of the target. */
+  slots: number
+  /** What an answer with the documents counts for. */
+  documentUnits: number
   others: PlainRequest[]
   reserved: Parameters<typeof feel>[0]['reserved']
   control: Door
@@ -112,13 +128,14 @@ function revocationOf({ apiKey, tenantId }: WorldCaller): Scene['reserved'][numb
 async function hold(report: Report, named: Record<string, Door>, scene: Scene): Promise<void> {
   for (const [name, door] of Object.entries(named)) {
     const compared = await compare(door, scene)
-    report.promise(`${CONNECTIONS} connections on ${name}`, faultsOf(compared).length === 0, figureOf(compared))
+    const faults = faultsOf(compared, scene)
+    report.promise(`${CONNECTIONS} connections on ${name}`, faults.length === 0, figureOf(compared, scene))
   }
 }
 
 async function worst(named: Record<string, Door>, scene: Scene): Promise<string | undefined> {
   for (const door of Object.values(named)) {
-    const faults = faultsOf(await compare(door, scene))
+    const faults = faultsOf(await compare(door, scene), scene)
     if (faults.length > 0) return faults.join(', ')
   }
   return undefined
@@ -141,32 +158,47 @@ async function withoutBounds(
   await target.stop()
 }
 
-interface Compared {
+interface Round {
   attack: Felt
   control: Felt
+  taken: Taken
 }
 
-/** In turns, and the comparison in the middle counts: each is of one moment. */
+interface Compared extends Round {
+  rounds: Round[]
+}
+
+/** In turns, and the comparison in the middle counts: each is of one moment. What is taken counts in each. */
 async function compare(door: Door, { control, isShort, ...scene }: Scene): Promise<Compared> {
-  const rounds: Compared[] = []
-  const under = (one: Door) => {
+  const rounds: Round[] = []
+  const under = async (one: Door) => {
+    let taken: Taken | undefined
     const crowd = async () => {
+      const watch = await watchTaken(scene.target)
       const flood = await startFlood([{ url: scene.target.url, ...FLOOD, ...one }])
-      return { stop: async () => ({ answers: await flood.stop() }) }
+      const stop = async () => {
+        const answers = await flood.stop()
+        taken = await watch.stop()
+        return { answers }
+      }
+      return { stop }
     }
-    return feel({ ...scene, crowd, ms: isShort ? 4_000 : 8_000 })
+    const felt = await feel({ ...scene, crowd, ms: isShort ? 4_000 : 8_000 })
+    return { felt, taken: taken as unknown as Taken }
   }
   for (let round = 0; round < (isShort ? 1 : 3); round += 1) {
-    const beside = await under(control)
+    const { felt: beside } = await under(control)
     // Before the first attack: else whatever is wrong with the process would count as what the attack did.
     if (round === 0 && beside.goodput < 1 - REFUSED_MAX)
       throw new Error(`beside a harmless flood ${percent(1 - beside.goodput)} refused`)
-    rounds.push({ control: beside, attack: await under(door) })
+    const { felt: attack, taken } = await under(door)
+    rounds.push({ control: beside, attack, taken })
   }
-  return rounds.toSorted((a, b) => ratioOf(a) - ratioOf(b))[rounds.length >> 1] as Compared
+  const middle = rounds.toSorted((a, b) => ratioOf(a) - ratioOf(b))[rounds.length >> 1] as Round
+  return { ...middle, rounds }
 }
 
-function ratioOf({ attack, control }: Compared): number {
+function ratioOf({ attack, control }: Round): number {
   return attack.p99Ms / boundMs(control)
 }
 
@@ -174,17 +206,34 @@ function boundMs({ p99Ms }: Felt): number {
   return Math.max(TIMES_MAX * p99Ms, p99Ms + SLACK_MS)
 }
 
-function faultsOf({ attack, control }: Compared): string[] {
+/** Beside the strangers each of the others has one at once. */
+function slotsMax({ slots, reserved }: Scene): number {
+  return slots / SHARE + OTHERS + reserved.length
+}
+
+/** What is under way when the units are spent is answered. */
+function documentsMax({ seconds }: Taken, { slots, documentUnits }: Scene): number {
+  return Math.floor((UNITS_SAVED_MAX + UNITS_PER_SECOND * seconds) / documentUnits) + slots / SHARE
+}
+
+function faultsOf({ attack, control, rounds }: Compared, scene: Scene): string[] {
   const ms = boundMs(control)
+  const takers = rounds.map(({ taken }) => taken)
+  const crowded = takers.find(({ slots }) => slots > slotsMax(scene))
+  const lavish = takers.find((taken) => taken.documents > documentsMax(taken, scene))
   return [
+    ...(crowded ? [`${crowded.slots} slots taken of at most ${slotsMax(scene)}`] : []),
+    ...(lavish ? [`documents answered ${lavish.documents} times of at most ${documentsMax(lavish, scene)}`] : []),
     ...(attack.goodput < 1 - REFUSED_MAX ? [`${percent(1 - attack.goodput)} refused`] : []),
     ...(attack.p99Ms > ms ? [`p99 ${Math.round(attack.p99Ms)} ms of at most ${Math.round(ms)}`] : []),
     ...(attack.unanswered.length > 0 ? [`${attack.unanswered.length} not answered, e.g. ${attack.unanswered[0]}`] : []),
   ]
 }
 
-function figureOf({ attack, control }: Compared): string {
-  return `${percent(1 - attack.goodput)} of ${attack.asked} refused (at most 1), p99 ${attack.p99Ms.toFixed(1)} ms (at most ${boundMs(control).toFixed(1)}), beside a harmless flood ${control.p99Ms.toFixed(1)} ms, quiet ${attack.quietP99Ms.toFixed(1)} ms; ${attack.unanswered.length} revocations not answered; the flood had ${JSON.stringify(attack.dripped)}`
+function figureOf({ attack, control, rounds }: Compared, scene: Scene): string {
+  const slots = Math.max(...rounds.map(({ taken }) => taken.slots))
+  const documents = rounds.map(({ taken }) => `${taken.documents} of ${documentsMax(taken, scene)}`)
+  return `${percent(1 - attack.goodput)} of ${attack.asked} refused (at most 1), p99 ${attack.p99Ms.toFixed(1)} ms (at most ${boundMs(control).toFixed(1)}), beside a harmless flood ${control.p99Ms.toFixed(1)} ms, quiet ${attack.quietP99Ms.toFixed(1)} ms; ${slots} slots taken (at most ${slotsMax(scene)}), documents ${documents.join(', ')}; ${attack.unanswered.length} revocations not answered; the flood had ${JSON.stringify(attack.dripped)}`
 }
 
 function percent(part: number): string {
