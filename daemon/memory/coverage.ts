@@ -5,7 +5,7 @@ import { analyseCue, analyseItem, analyseSurface } from './analysis/analyse.ts'
 import { foldName } from './analysis/fold.ts'
 import type { Language } from './analysis/item.ts'
 import { actorNames } from './analysis/names.ts'
-import { akinTo } from './index/akin.ts'
+import { akinTermsOf } from './index/akin.ts'
 import { isStemMate } from './index/terms.ts'
 import type { RecordBody } from './records.ts'
 import { NAME_MET, STEM_SHARE } from './relevance.ts'
@@ -44,7 +44,7 @@ function coveringOf(word: string, terms: ReadonlyMap<string, number>, hasTables:
   let best: { covered: number; by: string | null } = { covered: 0, by: null }
   const mate = terms.keys().find((term) => isStemMate(term, word))
   if (mate !== undefined) best = { covered: STEM_SHARE, by: mate }
-  for (const { term, share } of hasTables ? akinTo(word) : [])
+  for (const { term, share } of hasTables ? akinTermsOf(word) : [])
     if (share > best.covered && terms.has(term)) best = { covered: share, by: term }
   return best
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chanceOf, chanceOfEvidence, coveredPart, ENOUGH, evidenceOf, meaningOf } from './relevance.ts'
+import { chanceOf, chanceOfEvidence, coveredPart, ENOUGH, evenOf, evidenceOf, meaningOf } from './relevance.ts'
 
 const STEPS = Array.from({ length: 141 }, (_, at) => at / 100)
 
@@ -9,7 +9,7 @@ test('more of the question, or a closer meaning, never makes a memory less relev
   const curves: [string, (step: number) => number][] = [
     ...(['en', 'nl', 'zh', 'other'] as const).map((language): [string, (step: number) => number] => [
       language,
-      (step) => chanceOf(Math.min(1, step), { language }),
+      (step) => chanceOf(Math.min(1, step), evenOf({ language })),
     ]),
     ['evidence', chanceOfEvidence],
     ['amount', (step) => coveredPart(20 * step, 20)],

@@ -54,14 +54,13 @@ const EVEN = { tables: 0.5, words: 0.35, unspaced: 0.25 }
 /** A little more than even is much more: of English questions with .6 covered nine in ten had the right one first. */
 const SURE = { beyond: 0.1, chance: 0.9 }
 
-function evenOf({ language }: Pick<Cue, 'language'>): number {
+export function evenOf({ language }: Pick<Cue, 'language'>): number {
   if (language === 'en') return EVEN.tables
   return language === 'zh' || language === 'other' ? EVEN.unspaced : EVEN.words
 }
 
-/** The covered part as a chance that the record answers: a line from 0 to even, to sure, to 1. */
-export function chanceOf(covered: number, cue: Pick<Cue, 'language'>): number {
-  const even = evenOf(cue)
+/** The covered part as a chance that the record answers: a line from 0 to `even` of the cue, to sure, to 1. */
+export function chanceOf(covered: number, even: number): number {
   if (covered < even) return (ENOUGH * covered) / even
   const over = covered - even
   if (over < SURE.beyond) return ENOUGH + ((SURE.chance - ENOUGH) * over) / SURE.beyond

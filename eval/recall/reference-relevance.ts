@@ -2,9 +2,9 @@
 // covers most.
 
 import { type Cue, FLAG, type IndexItem, isNamed } from '@loci/daemon/memory/analysis/item.ts'
-import { kindsOf } from '@loci/daemon/memory/meaning/kinds.ts'
-import { akinOf } from '@loci/daemon/memory/meaning/thesaurus.ts'
-import { chanceOf } from '@loci/daemon/memory/relevance.ts'
+import { KINDS, kindsOf } from '@loci/daemon/memory/meaning/kinds.ts'
+import { akinOf, THESAURUS } from '@loci/daemon/memory/meaning/thesaurus.ts'
+import { chanceOf, evenOf } from '@loci/daemon/memory/relevance.ts'
 
 /** What the index knows beside the items. */
 interface Known {
@@ -51,15 +51,19 @@ export function relevances(cue: Cue, known: Known): { akin: number; relevance: n
     const amount = covered > 0 || isActor ? covered + (isActor ? 2 : 0) + shown : 0
     const share = Math.min(1, amount / (total || 1))
     const words = 1 - (1 - share) * (1 - 0.6 * Math.min(1, Math.max(0, (amount - 6) / 10)))
-    const relevance = chanceOf(Math.max(words * (lacksName ? 0.5 : 1), known.dates[i] ?? 0), cue)
+    const relevance = chanceOf(Math.max(words * (lacksName ? 0.5 : 1), known.dates[i] ?? 0), evenOf(cue))
     return { akin, relevance }
   })
 }
 
 function akinTo(word: string): Map<string, number> {
   const shares = new Map<string, number>()
-  for (const { term, cosine } of akinOf(word)) shares.set(term, 0.85 * Math.min(1, Math.max(0, (cosine - 0.33) / 0.35)))
-  for (const term of kindsOf(word)) shares.set(term, Math.max(0.8, shares.get(term) ?? 0))
+  for (const { number, cosine } of akinOf(word))
+    shares.set(THESAURUS.termAt(number), 0.85 * Math.min(1, Math.max(0, (cosine - 0.33) / 0.35)))
+  for (const number of kindsOf(word)) {
+    const term = KINDS.termAt(number)
+    shares.set(term, Math.max(0.8, shares.get(term) ?? 0))
+  }
   shares.delete(word)
   return shares
 }

@@ -5,11 +5,12 @@ import { kindsOf } from '../meaning/kinds.ts'
 import { akinOf } from '../meaning/thesaurus.ts'
 import { KIND_SHARE, shareOfCosine } from '../relevance.ts'
 import type { Database } from './database.ts'
-import { eachEntry, entryString, findTerm, found, termBytes } from './dictionary.ts'
-import type { Segment } from './format.ts'
+import { DamagedSegmentError } from './format.ts'
 import { CELL_BITS } from './places.ts'
 import { addEvidence, type Scratch } from './scratch.ts'
-import { countItems, decode } from './terms.ts'
+import { entryOf, type SegmentWords, wordsOf } from './segment-words.ts'
+import type { CueTerm } from './terms.ts'
+import { NUMBER_OF_AKIN, NUMBER_OF_KIND, wordAt } from './vocabulary.ts'
 
 export interface Covering {
   places: Int32Array
@@ -19,10 +20,10 @@ export interface Covering {
   opens: boolean
 }
 
+/** Words by their numbers (vocabulary.ts), and how much of the word each of them covers. */
 interface Akin {
-  term: string
-  key: Uint8Array
-  share: number
+  numbers: Uint16Array
+  shares: Float64Array
 }
 
 /** Postings of akin words that are read for one cue, the rarest words of each of its words first. */
@@ -30,149 +31,155 @@ const POSTINGS_MAX = 4_096
 
 /** Words whose lists are kept. */
 const LISTS_MAX = 512
-/** A longer list is a kind: 1,400 words for "job". What a segment has of it is kept, of so many kinds. */
-const SHORT_LIST = 64
-const SEGMENT_KINDS_MAX = 32
 
-const lists = new Map<string, readonly Akin[]>()
+const lists = new Map<string, Akin>()
 
 /** The words that cover a part of `word`. */
-export function akinTo(word: string): readonly Akin[] {
+function akinTo(word: string): Akin {
   const known = lists.get(word)
   if (known !== undefined) return known
-  const shares = new Map(kindsOf(word).map((term) => [term, KIND_SHARE]))
-  for (const { term, cosine } of akinOf(word)) {
+  const shares = new Map<number, number>()
+  for (const kind of kindsOf(word)) shares.set(NUMBER_OF_KIND[kind]!, KIND_SHARE)
+  for (const { number: near, cosine } of akinOf(word)) {
+    const number = NUMBER_OF_AKIN[near]!
     const share = shareOfCosine(cosine)
-    if (share > (shares.get(term) ?? 0)) shares.set(term, share)
+    if (share > (shares.get(number) ?? 0)) shares.set(number, share)
   }
-  shares.delete(word)
-  const list = [...shares].map(([term, share]) => ({ term, key: termBytes(term), share }))
-  remember(lists, word, list, LISTS_MAX)
+  const list = { numbers: Uint16Array.from(shares.keys()), shares: Float64Array.from(shares.values()) }
+  if (lists.size === LISTS_MAX) lists.delete(lists.keys().next().value as string)
+  lists.set(word, list)
   return list
 }
 
-/** An akin word that a segment has. */
-interface Member extends Akin {
-  df: number
-  at: number
+/** The same as terms. */
+export function akinTermsOf(word: string): { term: string; share: number }[] {
+  const { numbers, shares } = akinTo(word)
+  return Array.from(numbers, (number, at) => ({ term: wordAt(number), share: shares[at]! }))
 }
 
-const present = new WeakMap<Segment, Map<string, readonly Member[]>>()
+/** Of one thread: where akin words were found for the cue, until the next search. At most a place per posting. */
+const foundPlaces = new Int32Array(POSTINGS_MAX)
+const foundShares = new Float64Array(POSTINGS_MAX)
 
-function membersIn(segment: Segment, word: string, list: readonly Akin[]): readonly Member[] {
-  if (list.length <= SHORT_LIST) return look(segment, list)
-  const words = present.get(segment) ?? new Map<string, readonly Member[]>()
-  present.set(segment, words)
-  const known = words.get(word)
-  if (known !== undefined) return known
-  const members = segment.terms < list.length ? walk(segment, list) : look(segment, list)
-  remember(words, word, members, SEGMENT_KINDS_MAX)
-  return members
-}
-
-function look(segment: Segment, list: readonly Akin[]): Member[] {
-  const members: Member[] = []
-  for (const { term, key, share } of list)
-    if (findTerm(segment, key)) members.push({ term, key, share, df: found.df, at: found.at })
-  return members
-}
-
-/** A kind may have a thousand members, a short tail a hundred terms. */
-function walk(segment: Segment, list: readonly Akin[]): Member[] {
-  const wanted = new Map(list.map((akin) => [akin.term, akin]))
-  const members: Member[] = []
-  eachEntry(segment, 0, (length, df, at) => {
-    const akin = wanted.get(entryString(length))
-    if (akin !== undefined) members.push({ ...akin, df, at })
-    return true
-  })
-  return members
-}
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  if (map.size === max) map.delete(map.keys().next().value as string)
-  map.set(key, value)
-}
-
-export interface AkinBudget {
-  postings: number
-  open: number
-}
-
-export function akinBudget(open: number): AkinBudget {
-  return { postings: POSTINGS_MAX, open: open / 4 }
-}
-
-/** Where akin words of `word` are said, but for the places that have the word itself: those with the stamp `own`. */
+/** By the cue's words: where words are said that are akin to them, but for the places that have the word itself. */
 export function readAkin(
   database: Database,
   scratch: Scratch,
-  word: string,
-  own: number,
-  budget: AkinBudget,
-): Covering | null {
-  const list = akinTo(word)
-  if (list.length === 0) return null
-  const bySegment = database.segments.map((segment) => membersIn(segment, word, list))
-  let postings = 0
-  for (const members of bySegment) for (const { df } of members) postings += df
-  if (postings === 0) return null
-  const unread =
-    postings > budget.postings || database.mask !== null ? beyond(database, bySegment, budget.postings) : null
-  if (unread !== null) postings = unread.postings
-  budget.postings -= postings
-  const opens = postings <= budget.open
-  if (opens) budget.open -= postings
-  return { ...placesOf(database, scratch, bySegment, unread?.terms ?? null, own), opens }
-}
-
-/** The commonest words, which would pass the budget, counted without masked items: how rows are cut does not show. */
-function beyond(database: Database, bySegment: readonly (readonly Member[])[], most: number) {
-  const keys = new Map<string, Uint8Array>()
-  for (const members of bySegment) for (const { term, key } of members) keys.set(term, key)
-  const counted = [...keys].map(([term, key]) => ({ term, df: countItems(database, key) }))
-  counted.sort((a, b) => a.df - b.df || (a.term < b.term ? -1 : 1))
-  const terms = new Set<string>()
-  let postings = 0
-  for (const { term, df } of counted) {
-    if (terms.size > 0 || postings + df > most) terms.add(term)
-    else postings += df
+  terms: readonly CueTerm[],
+  open: number,
+): ReadonlyMap<string, Covering> {
+  const coverings = new Map<string, Covering>()
+  const segments = database.segments.map(wordsOf)
+  const mask = database.mask && wordsOf(database.mask)
+  let [postingsLeft, openLeft, from] = [POSTINGS_MAX, open / 4, 0]
+  for (const term of terms) {
+    const akin = akinTo(term.term)
+    if (akin.numbers.length === 0) continue
+    const df = countEach(segments, mask, akin)
+    const postings = withinBudget(df, akin, postingsLeft)
+    if (postings === 0) continue
+    postingsLeft -= postings
+    const opens = postings <= openLeft
+    if (opens) openLeft -= postings
+    const own = stampOwn(scratch, term)
+    let to = from
+    for (const [k, words] of segments.entries()) to = markSegment(database, scratch, k, words, akin, df, own, to)
+    takeMarks(scratch, from, to)
+    coverings.set(term.term, { places: foundPlaces.subarray(from, to), shares: foundShares.subarray(from, to), opens })
+    from = to
   }
-  return { terms, postings }
+  return coverings
 }
 
-function placesOf(
+/** df of each word over all segments, without the masked items: how rows are cut does not show. */
+function countEach(segments: readonly SegmentWords[], mask: SegmentWords | null, { numbers }: Akin): Int32Array {
+  const df = new Int32Array(numbers.length)
+  for (const words of segments) addEach(df, words, numbers, 1)
+  if (mask !== null) addEach(df, mask, numbers, -1)
+  return df
+}
+
+function addEach(df: Int32Array, words: SegmentWords, numbers: Uint16Array, times: number): void {
+  for (let n = 0; n < numbers.length; n++) {
+    const entry = entryOf(words, numbers[n]!)
+    if (entry >= 0) df[n]! += times * words.entries[entry]!
+  }
+}
+
+/** How many postings are read: the commonest words, which would pass the budget, are taken out of `df`. */
+function withinBudget(df: Int32Array, { numbers }: Akin, most: number): number {
+  let sum = 0
+  for (let n = 0; n < df.length; n++) sum += df[n]!
+  if (sum <= most) return sum
+  sum = 0
+  const rarest = [...df.keys()].filter((n) => df[n]! > 0).sort((a, b) => df[a]! - df[b]! || numbers[a]! - numbers[b]!)
+  let isOver = false
+  for (const n of rarest) {
+    isOver ||= sum + df[n]! > most
+    if (isOver) df[n] = 0
+    else sum += df[n]!
+  }
+  return sum
+}
+
+/** Puts a stamp on the places that have the word itself. */
+function stampOwn(scratch: Scratch, { from, to }: CueTerm): number {
+  const { stamp, postingPlace } = scratch
+  const tick = scratch.nextTick()
+  for (let j = from; j < to; j++) stamp[postingPlace[j]!] = tick
+  return tick
+}
+
+/** Marks each place with the most that a word of the list covers there. A loop of its own: counts are not needed. */
+function markSegment(
   database: Database,
-  scratch: Scratch,
-  bySegment: readonly (readonly Member[])[],
-  unread: ReadonlySet<string> | null,
+  { mark, stamp }: Scratch,
+  k: number,
+  words: SegmentWords,
+  { numbers, shares }: Akin,
+  df: Int32Array,
   own: number,
-): Omit<Covering, 'opens'> {
-  const { mark, marked, stamp } = scratch
-  const start = scratch.postings
-  let count = 0
-  for (const [k, members] of bySegment.entries()) {
-    for (const { term, share, df, at } of members) {
-      if (unread?.has(term)) continue
-      scratch.postings = start
-      decode(database, scratch, k, df, at)
-      const { postingPlace, postings } = scratch
-      for (let j = start; j < postings; j++) {
-        const place = postingPlace[j]!
-        if (mark[place]! >= share || stamp[place] === own) continue
-        if (mark[place] === 0) marked[count++] = place
-        mark[place] = share
+  from: number,
+): number {
+  const { postings, run, items } = database.segments[k]!
+  const { entries } = words
+  const { placeItem } = database
+  const shift = database.shift[k]!
+  const first = database.itemAt[k]!
+  const masked = database.mask !== null
+  let to = from
+  for (let n = 0; n < numbers.length; n++) {
+    const entry = df[n] === 0 ? -1 : entryOf(words, numbers[n]!)
+    if (entry < 0) continue
+    const share = shares[n]!
+    let p = entries[entry + 1]!
+    let i = -1
+    for (let left = entries[entry]!; left > 0; left--) {
+      let x = postings[p++]!
+      let value = x & 127
+      for (let bits = 7; x > 127; bits += 7) {
+        x = postings[p++]!
+        value |= (x & 127) << bits
       }
+      i += (value >> 1) + 1
+      p += value & 1
+      const place = i + shift[run[i]!]!
+      if (mark[place]! >= share || stamp[place] === own) continue
+      if (masked && placeItem[place] !== first + i) continue
+      if (mark[place] === 0) foundPlaces[to++] = place
+      mark[place] = share
     }
+    if (!(i < items)) throw new DamagedSegmentError('a posting without an item')
   }
-  scratch.postings = start
-  const places = marked.slice(0, count)
-  const shares = new Float64Array(count)
-  for (let j = 0; j < count; j++) {
-    shares[j] = mark[places[j]!]!
-    mark[places[j]!] = 0
+  return to
+}
+
+function takeMarks({ mark }: Scratch, from: number, to: number): void {
+  for (let j = from; j < to; j++) {
+    const place = foundPlaces[j]!
+    foundShares[j] = mark[place]!
+    mark[place] = 0
   }
-  return { places, shares }
 }
 
 /** Evidence of akin words for the cells that have them: of each cell's places the one that covers most. */
@@ -184,11 +191,12 @@ export function addAkin(scratch: Scratch, { places, shares, opens }: Covering, w
   for (let j = 0; j < places.length; j++) {
     const cell = places[j]! >> CELL_BITS
     const share = shares[j]!
+    if (!opens && evidence[cell] === 0) continue
     if (cellStamp[cell] !== tick) {
       cellStamp[cell] = tick
       best[cell] = share
       cells.push(cell)
     } else if (share > best[cell]!) best[cell] = share
   }
-  for (const cell of cells) if (opens || evidence[cell] !== 0) addEvidence(scratch, cell, worth * best[cell]!)
+  for (const cell of cells) addEvidence(scratch, cell, worth * best[cell]!)
 }

@@ -2,6 +2,8 @@
 // those that are looked at are sorted.
 
 const BUCKETS = 1_024
+/** So many are sorted where they are: most buckets have less, and a view of each took as long as the sorting. */
+const FEW = 12
 
 export class Buckets {
   readonly #start = new Int32Array(BUCKETS + 2)
@@ -18,13 +20,13 @@ export class Buckets {
   ): void {
     this.#fill(values, count)
     const byValue = (a: number, b: number) => values[b]! - values[a]! || compare(a, b)
+    const order = this.#order
     for (let bucket = BUCKETS; bucket >= 0; bucket--) {
       const from = this.#start[bucket]!
       const to = this.#start[bucket + 1]!
-      if (from === to) continue
-      const slice = this.#order.subarray(from, to)
-      if (to - from > 1) slice.sort(byValue)
-      for (const index of slice) if (!visit(index)) return
+      if (to - from > FEW) order.subarray(from, to).sort(byValue)
+      else if (to - from > 1) sortFew(order, from, to, byValue)
+      for (let at = from; at < to; at++) if (!visit(order[at]!)) return
     }
   }
 
@@ -45,5 +47,14 @@ export class Buckets {
     const order = this.#order
     const next = start.slice(1)
     for (let j = 0; j < count; j++) order[--next[((values[j]! - low) * scale) | 0]!] = j
+  }
+}
+
+function sortFew(order: Int32Array, from: number, to: number, compare: (a: number, b: number) => number): void {
+  for (let next = from + 1; next < to; next++) {
+    const index = order[next]!
+    let at = next
+    for (; at > from && compare(order[at - 1]!, index) > 0; at--) order[at] = order[at - 1]!
+    order[at] = index
   }
 }

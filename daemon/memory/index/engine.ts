@@ -12,6 +12,7 @@ import { eachEntry, entryString } from './dictionary.ts'
 import { DamagedSegmentError, openSegment, type Segment } from './format.ts'
 import { signBytesOf } from './meaning.ts'
 import { type Found, type SearchOptions, type SearchWork, search } from './search.ts'
+import { wordBytesOf } from './segment-words.ts'
 
 export interface EngineRequest {
   /** Names the database over all instances. */
@@ -206,7 +207,8 @@ function derivedBytesOf({ base, database, segments, tails, mask }: Held): number
   let bytes = base.derivedBytes + (mask?.bytes.byteLength ?? 0)
   bytes += OBJECT_BYTES.database + views * OBJECT_BYTES.segment
   for (const tail of tails) bytes += tail.bytes.byteLength
-  for (const segment of [...segments.values(), ...tails]) bytes += signBytesOf(segment)
+  for (const segment of [...segments.values(), ...tails]) bytes += signBytesOf(segment) + wordBytesOf(segment)
+  if (mask !== null) bytes += wordBytesOf(mask)
   if (database === null || database === base) return bytes
   for (const copied of [database.placeItem, database.cellItems, database.cellContext, database.contextItems]) {
     bytes += copied.byteLength

@@ -8,9 +8,11 @@ import {
   chanceOf,
   chanceOfEvidence,
   coveredPart,
+  evenOf,
   evidenceOf,
   meaningOf,
   NAME_MET,
+  STEM_SHARE,
   withoutName,
 } from '../relevance.ts'
 import { PARTS, type PartWeights, type SalienceWeights } from '../weights.ts'
@@ -34,7 +36,8 @@ const LOG1P = Float64Array.from({ length: 256 }, (_, value) => Math.log1p(value)
 
 /** What covers a term of the cue beside the term itself. */
 export interface Coverings {
-  stems: Covering | null
+  /** Places with another form of it. */
+  stems: Int32Array | null
   akin: Covering | null
   isName: boolean
 }
@@ -80,7 +83,6 @@ export function spread(
     if (postingAsks[j] === 1 && place < to) asked.push(place + 1)
   }
   addSpread(scratch, term.idf, markedCount, summedCount)
-  if (coverings.akin !== null) addAkinPart(scratch, coverings.akin, term.idf, whole)
   addCovered(scratch, term.idf, coverings, markedCount, whole)
   const share = term.idf / scratch.idfTotal
   for (const place of asked) if (stamp[place] !== tick) scratch.answer[place]! += share
@@ -103,13 +105,6 @@ function addSpread(scratch: Scratch, idf: number, markedCount: number, summedCou
   scratch.touchedCount = count
 }
 
-function addAkinPart({ akin, wanted }: Scratch, { places, shares }: Covering, idf: number, whole: boolean): void {
-  for (let j = 0; j < places.length; j++) {
-    const place = places[j]!
-    if (whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN) akin[place]! += idf * shares[j]!
-  }
-}
-
 /** What is covered most: said here or nearby, another form, an akin word. Every mark is taken back. */
 function addCovered(
   scratch: Scratch,
@@ -120,17 +115,13 @@ function addCovered(
 ): void {
   const { mark, marked, covered, near, namesMet, touched, wanted } = scratch
   let markedCount = said
-  for (const covering of [stems, akin]) {
-    if (covering === null) continue
-    const { places, shares } = covering
-    for (let j = 0; j < places.length; j++) {
-      const place = places[j]!
-      const share = shares[j]!
-      if (mark[place]! >= share || !(whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN)) continue
-      if (mark[place] === 0) marked[markedCount++] = place
-      mark[place] = share
-    }
+  for (let j = 0; stems !== null && j < stems.length; j++) {
+    const place = stems[j]!
+    if (mark[place]! >= STEM_SHARE || !(whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN)) continue
+    if (mark[place] === 0) marked[markedCount++] = place
+    mark[place] = STEM_SHARE
   }
+  if (akin !== null) markedCount = markAkin(scratch, akin, idf, markedCount, whole)
   let count = scratch.touchedCount
   for (let j = 0; j < markedCount; j++) {
     const place = marked[j]!
@@ -140,6 +131,22 @@ function addCovered(
     mark[place] = 0
   }
   scratch.touchedCount = count
+}
+
+/** The part of akin words, and marks where they cover most. */
+function markAkin(scratch: Scratch, { places, shares }: Covering, idf: number, from: number, whole: boolean): number {
+  const { mark, marked, akin, wanted } = scratch
+  let markedCount = from
+  for (let j = 0; j < places.length; j++) {
+    const place = places[j]!
+    if (!(whole || wanted[(place >> CELL_BITS) + 1]! & CHOSEN)) continue
+    const share = shares[j]!
+    akin[place]! += idf * share
+    if (mark[place]! >= share) continue
+    if (mark[place] === 0) marked[markedCount++] = place
+    mark[place] = share
+  }
+  return markedCount
 }
 
 /** The best neighbourhood of an item that is scored: around others not all postings were spread. */
@@ -161,6 +168,7 @@ export class Scorer {
   readonly #when: boolean
   readonly #asks: number
   readonly #cue: Cue
+  readonly #even: number
   readonly #isFirst: boolean
   readonly #names: number
   readonly #askedTotal: number
@@ -183,6 +191,7 @@ export class Scorer {
     this.#when = cue.when
     this.#asks = cue.asks
     this.#cue = cue
+    this.#even = evenOf(cue)
     this.#isFirst = cue.isFirst
     this.#names = names
     const who = cue.who.length === 1 ? cue.who[0] : undefined
@@ -199,17 +208,18 @@ export class Scorer {
     const flags = segment.flags[i]!
     const asked = flags & this.#asks
     const cue = scratch.cue[place]!
-    const inContext = this.#contextPart(place)
+    const of = this.#database.cellContext[place >> CELL_BITS]!
+    const inContext = scratch.contextBest > 0 ? scratch.contextScore[of]! / scratch.contextBest : 0
     const named = this.#named[k]!
     const fit = this.#fit
-    const salience = weights[0]! * this.#salienceOf(k, i, place, flags)
+    const salience = weights[0]! * this.#salienceOf(k, i, place, of, flags)
     const said = (weights[1]! * cue) / scratch.idfTotal
     const context = cue > 0 || fit !== null || inContext >= 0.5 ? weights[2]! * inContext : 0
     const actor = named !== null && named[segment.actor[i]!] === 1 ? weights[3]! : 0
     const date = fit === null ? 0 : weights[4]! * fit.of(segment.day[i]!)
     const when = this.#when && flags & FLAG.time ? weights[5]! : 0
     const answer = weights[6]! * scratch.answer[place]!
-    const resolved = weights[7]! * scratch.resolved[place]!
+    const resolved = fit === null ? 0 : weights[7]! * scratch.resolved[place]!
     const near = scratch.nearBest > 0 ? (weights[8]! * scratch.near[place]!) / scratch.nearBest : 0
     const stem = (weights[9]! * scratch.stem[place]!) / scratch.groupTotal
     const where = asked & FLAG.place ? weights[10]! : 0
@@ -246,7 +256,7 @@ export class Scorer {
 
   /** How likely item `i` of segment `k` answers what the cue asks, by its words and dates (relevance.ts). */
   relevance(k: number, i: number, place: number): number {
-    return chanceOf(Math.max(this.#covered(k, i, place), this.#dated(k, i, place)), this.#cue)
+    return chanceOf(Math.max(this.#covered(k, i, place), this.#dated(k, i, place)), this.#even)
   }
 
   /** The same with the cosine of an encoder, whose part and that of the relevance are put into `parts`. */
@@ -257,8 +267,8 @@ export class Scorer {
     const evidence = this.#cue.language === 'en' ? evidenceOf(cosine, words, this.#cue) : null
     const relevance = Math.max(
       evidence === null ? 0 : chanceOfEvidence(evidence),
-      evidence !== null && isAlone ? 0 : chanceOf(words, this.#cue),
-      chanceOf(this.#dated(k, i, place), this.#cue),
+      evidence !== null && isAlone ? 0 : chanceOf(words, this.#even),
+      chanceOf(this.#dated(k, i, place), this.#even),
     )
     parts[MEANING] = this.#weights[MEANING]! * meaningOf(cosine, isAlone ? evidence : null)
     parts[RELEVANCE] = this.#weights[RELEVANCE]! * relevance
@@ -287,40 +297,38 @@ export class Scorer {
     return Math.max(this.#fit.of(this.#database.segments[k]!.day[i]!), this.#scratch.resolved[place]!)
   }
 
-  #contextPart(place: number): number {
-    const { contextBest, contextScore } = this.#scratch
-    return contextBest > 0 ? contextScore[this.#database.cellContext[place >> CELL_BITS]!]! / contextBest : 0
-  }
-
   /** The same for every cue, and read here all the same: kept per item it would be copied with every change. */
-  #salienceOf(k: number, i: number, place: number, flags: number): number {
+  #salienceOf(k: number, i: number, place: number, context: number, flags: number): number {
     const weights = this.#salience
-    const segment = this.#database.segments[k]!
-    const context = this.#database.cellContext[place >> CELL_BITS]!
     // What was stored without a contextId is worth the same in whatever order it was stored.
-    const novel = this.#scratch.isShared(context) ? Math.min(this.#database.novel[k]![i]!, CAPS_MAX) : 0
+    const isShared = this.#scratch.isShared(context)
+    const novel = isShared ? Math.min(this.#database.novel[k]![i]!, CAPS_MAX) : 0
     return (
       weights.novel * LOG1P[novel]! +
-      weights.caps * LOG1P[segment.caps[i]!]! +
+      weights.caps * LOG1P[this.#database.segments[k]!.caps[i]!]! +
       weights.digits * (digitsOf(flags) / 3) +
-      (flags & FLAG.question ? weights.question : 0) +
-      (flags & FLAG.first ? weights.first : 0) +
-      (flags & FLAG.time ? weights.time : 0) +
-      (flags & FLAG.you ? weights.you : 0) +
-      (this.#answersQuestion(k, place) ? weights.answers : 0)
+      // Times 0 or 1: which of them an item has is nothing that a processor could guess.
+      weights.question * bitOf(flags, FLAG.question) +
+      weights.first * bitOf(flags, FLAG.first) +
+      weights.time * bitOf(flags, FLAG.time) +
+      weights.you * bitOf(flags, FLAG.you) +
+      (isShared ? weights.answers * bitOf(this.#flagsBefore(k, place, context), FLAG.question) : 0)
     )
   }
 
-  /** Whether the item before it in the context is a question. */
-  #answersQuestion(k: number, place: number): boolean {
+  /** Flags of the item before it in the context, 0 where there is none. */
+  #flagsBefore(k: number, place: number, context: number): number {
     const { cellContext, placeItem, itemAt, segments } = this.#database
-    if (!this.#scratch.isShared(cellContext[place >> CELL_BITS]!)) return false
-    if (place % CELL === 0 && cellContext[(place >> CELL_BITS) - 1] !== cellContext[place >> CELL_BITS]) return false
+    if (place % CELL === 0 && cellContext[(place >> CELL_BITS) - 1] !== context) return 0
     const before = placeItem[place - 1]!
-    if (!(before >= 0)) return false
+    if (!(before >= 0)) return 0
     const of = segmentOf(itemAt, before, k)
-    return (segments[of]!.flags[before - itemAt[of]!]! & FLAG.question) !== 0
+    return segments[of]!.flags[before - itemAt[of]!]!
   }
+}
+
+function bitOf(flags: number, flag: number): number {
+  return (flags & flag) >>> (31 - Math.clz32(flag))
 }
 
 function bitsOf(flags: number): number {

@@ -2,9 +2,8 @@
 // the rows are cut into segments, tail and masked items never shows, down to the last bit of a score.
 
 import { type Cue, FLAG } from '../analysis/item.ts'
-import { STEM_SHARE } from '../relevance.ts'
 import { PART_WEIGHTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
-import { addAkin, akinBudget, type Covering, readAkin } from './akin.ts'
+import { addAkin, type Covering, readAkin } from './akin.ts'
 import { Buckets } from './buckets.ts'
 import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCandidates } from './cells.ts'
 import type { Database } from './database.ts'
@@ -15,7 +14,7 @@ import { findNearBest, Scorer, spread } from './parts.ts'
 import { CELL, segmentOf } from './places.ts'
 import { dropScratch, type Scratch, scratchFor } from './scratch.ts'
 import { isNearCopy } from './sketch.ts'
-import { type CueTerm, collectEvidence, findBestContext, readStemGroups, readTerms } from './terms.ts'
+import { collectEvidence, findBestContext, readStemGroups, readTerms } from './terms.ts'
 
 export interface SearchOptions {
   limit: number
@@ -135,9 +134,9 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   findBestContext(scratch)
   const groups = cue.groups.filter((word) => !dropped.has(word))
   const stems = readStemGroups(database, scratch, groups, terms, weights.parts.stem)
-  const akin =
-    options.attends || cue.language !== 'en' ? NO_AKIN : akinOf(database, scratch, [...terms, ...unknown], pruning)
-  for (const { term, idf } of akin.size === 0 ? [] : [...terms, ...unknown]) {
+  const asked = [...terms, ...unknown]
+  const akin = options.attends || cue.language !== 'en' ? NO_AKIN : readAkin(database, scratch, asked, pruning.open)
+  for (const { term, idf } of asked) {
     const covering = akin.get(term)
     if (covering) addAkin(scratch, covering, (weights.parts.akin * idf) / scratch.idfTotal)
   }
@@ -156,11 +155,9 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
     takeCells(database, scratch, [...always, ...nearest])
   }
   const names = new Set(cue.names.filter((name) => !dropped.has(name)))
-  for (const term of [...terms, ...unknown]) {
-    const places = stems.get(term.term)
+  for (const term of asked) {
     const coverings = {
-      stems:
-        places === undefined ? null : { places, shares: new Float64Array(places.length).fill(STEM_SHARE), opens: true },
+      stems: stems.get(term.term) ?? null,
       akin: akin.get(term.term) ?? null,
       isName: names.has(term.term),
     }
@@ -193,24 +190,6 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
 }
 
 const NO_AKIN: ReadonlyMap<string, Covering> = new Map()
-
-function akinOf(
-  database: Database,
-  scratch: Scratch,
-  terms: readonly CueTerm[],
-  { open }: Pruning,
-): ReadonlyMap<string, Covering> {
-  const { stamp } = scratch
-  const budget = akinBudget(open)
-  const coverings = new Map<string, Covering>()
-  for (const { term, from, to } of terms) {
-    const tick = scratch.nextTick()
-    for (let j = from; j < to; j++) stamp[scratch.postingPlace[j]!] = tick
-    const covering = readAkin(database, scratch, term, tick, budget)
-    if (covering !== null) coverings.set(term, covering)
-  }
-  return coverings
-}
 
 type Accept = ((k: number, i: number) => boolean) | null
 

@@ -10,6 +10,7 @@ import { addEvidence, type Scratch } from './scratch.ts'
 
 export interface CueTerm {
   term: string
+  key: Uint8Array
   df: number
   idf: number
   /** Its postings in the scratch. */
@@ -53,9 +54,10 @@ export function readTerms(
   const known: CueTerm[] = []
   const unknown: CueTerm[] = []
   for (const term of terms) {
-    const df = countItems(database, termBytes(term))
+    const key = termBytes(term)
+    const df = countItems(database, key)
     const list = df > 0 ? known : unknown
-    list.push({ term, df, idf: idfOf(database.items, df), from: 0, to: 0, opens: true })
+    list.push({ term, key, df, idf: idfOf(database.items, df), from: 0, to: 0, opens: true })
   }
   known.sort((a, b) => a.df - b.df || (a.term < b.term ? -1 : 1))
   const kept: CueTerm[] = []
@@ -70,7 +72,7 @@ export function readTerms(
     }
     term.opens = rank < 2 || sum <= limits.open
     term.from = scratch.postings
-    readPostings(database, scratch, termBytes(term.term))
+    readPostings(database, scratch, term.key)
     term.to = scratch.postings
     idfTotal += term.idf
     kept.push(term)
@@ -83,7 +85,7 @@ export function readTerms(
 }
 
 /** df of a term over all segments, without the masked items. */
-export function countItems({ segments, mask }: Database, key: Uint8Array): number {
+function countItems({ segments, mask }: Database, key: Uint8Array): number {
   let df = mask !== null && findTerm(mask, key) ? -found.df : 0
   for (const segment of segments) if (findTerm(segment, key)) df += found.df
   return df
@@ -96,7 +98,7 @@ function readPostings(database: Database, scratch: Scratch, key: Uint8Array): vo
   }
 }
 
-export function decode(database: Database, scratch: Scratch, k: number, df: number, at: number): void {
+function decode(database: Database, scratch: Scratch, k: number, df: number, at: number): void {
   scratch.roomForPostings(df)
   const { postings, run, flags, items } = database.segments[k]!
   const { postingPlace, postingCount, postingAsks } = scratch
@@ -199,7 +201,7 @@ export function readStemGroups(
     if (word.length < STEM_LETTERS_MIN) continue
     const members = stemGroup(database, word)
     if (members.length === 0) continue
-    const { places, df } = groupPlaces(database, scratch, word, members)
+    const { places, df } = groupPlaces(database, scratch, known.get(word), members)
     if (places.length === 0) continue
     lists.set(word, places)
     addStems(scratch, places, idfOf(database.items, df), weight)
@@ -207,25 +209,27 @@ export function readStemGroups(
   return lists
 }
 
-function groupPlaces(database: Database, scratch: Scratch, word: string, members: readonly Member[]) {
+/** Where the members are said; `df` counts the places of the word itself too. A word that no item has is undefined. */
+function groupPlaces(database: Database, scratch: Scratch, word: CueTerm | undefined, members: readonly Member[]) {
   const { stamp } = scratch
   const start = scratch.postings
   const tick = scratch.nextTick()
-  readPostings(database, scratch, termBytes(word))
-  const own = scratch.postings
-  for (let j = start; j < own; j++) stamp[scratch.postingPlace[j]!] = tick
+  const { from, to } = word ?? NOWHERE
+  for (let j = from; j < to; j++) stamp[scratch.postingPlace[j]!] = tick
   for (const { segment, df, at } of members) decode(database, scratch, segment, df, at)
   let count = 0
-  const found = new Int32Array(scratch.postings - own)
-  for (let j = own; j < scratch.postings; j++) {
+  const found = new Int32Array(scratch.postings - start)
+  for (let j = start; j < scratch.postings; j++) {
     const place = scratch.postingPlace[j]!
     if (stamp[place] === tick) continue
     stamp[place] = tick
     found[count++] = place
   }
   scratch.postings = start
-  return { places: found.subarray(0, count), df: count + own - start }
+  return { places: found.subarray(0, count), df: count + to - from }
 }
+
+const NOWHERE = { from: 0, to: 0 }
 
 function addStems(scratch: Scratch, places: Int32Array, idf: number, weight: number): void {
   const tick = scratch.nextTick()

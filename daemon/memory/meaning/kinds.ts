@@ -6,16 +6,14 @@ export const KINDS = readTable('kinds.bin', 'loci-kin')
 /** Terms that ask, each with the places of its kinds' members: two kinds may be asked for with one word. */
 const asked = listAsked(KINDS)
 
-/** The terms that are a kind of `term`, the commonest first. */
-export function kindsOf(term: string): readonly string[] {
-  const places = asked.get(term)
-  if (places === undefined) return []
-  const { bytes } = KINDS
+/** The numbers of the terms that are a kind of `term`, the commonest first. */
+export function kindsOf(term: string): ReadonlySet<number> {
   const numbers = new Set<number>()
-  for (const place of places) {
+  const { bytes } = KINDS
+  for (const place of asked.get(term) ?? []) {
     for (let at = 0; at < bytes.readUInt16LE(place); at++) numbers.add(bytes.readUInt16LE(place + 2 + 2 * at))
   }
-  return [...numbers].map((number) => KINDS.termAt(number))
+  return numbers
 }
 
 function listAsked({ bytes, from }: Table): Map<string, number[]> {

@@ -6,15 +6,15 @@ export const THESAURUS = readTable('thesaurus.bin', 'loci-the')
 const ENTRY_LENGTH = 3
 const places = listPlaces()
 
-/** Near terms by falling cosine, from .345 on, at most 255; none for a term that the table does not have. */
-export function akinOf(term: string): readonly { term: string; cosine: number }[] {
+/** Numbers of near terms by falling cosine, from .345 on, at most 255; none for a term that the table does not have. */
+export function akinOf(term: string): { number: number; cosine: number }[] {
   const number = THESAURUS.find(term)
   if (number < 0) return []
   const { bytes } = THESAURUS
   const place = places[number] ?? 0
   return Array.from({ length: bytes.readUInt8(place) }, (_, at) => {
     const entry = place + 1 + ENTRY_LENGTH * at
-    return { term: THESAURUS.termAt(bytes.readUInt16LE(entry)), cosine: bytes.readUInt8(entry + 2) / 255 }
+    return { number: bytes.readUInt16LE(entry), cosine: bytes.readUInt8(entry + 2) / 255 }
   })
 }
 
