@@ -23,6 +23,8 @@ import type { WorldTenant } from '../world/tenants.ts'
 import { BILLING_SECRET, type World } from '../world/world.ts'
 import { createThief } from './cell-thief.ts'
 
+const TRIES_MAX = 60
+
 export interface DeadRequest {
   /** Of the table. */
   row: string
@@ -202,6 +204,15 @@ export async function outcomeOf(url: string, { row, line, headers, body }: DeadR
   if (answer instanceof Error) return { came: `no answer: ${answer.message}`, said: '', hasRetryAfter: false, ms }
   const said = /"message":"([^"]*)"/.exec(answer.text)?.[1] ?? ''
   return { came: shortOf(row, answer), said, hasRetryAfter: Number(answer.headers['retry-after']) > 0, ms }
+}
+
+/** While everything is alive a busy machine may say 503: nothing was done, by its own word. */
+export async function outcomeWhileWell(url: string, request: DeadRequest): Promise<Outcome> {
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await outcomeOf(url, request)
+    if (!outcome.came.startsWith('503 ') || tries === TRIES_MAX) return outcome
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
 }
 
 function shortOf(row: string, { status, text }: TestAnswer): string {

@@ -11,6 +11,7 @@ import {
   makeRequests,
   type Outcome,
   outcomeOf,
+  outcomeWhileWell,
 } from '../robustness/dead-requests.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, type ProgramName, startProgram, untilReady } from '../world/process.ts'
@@ -109,7 +110,7 @@ async function whileAlive(report: Report, scene: Scene): Promise<void> {
   const requests = await makeRequests(scene)
   const wrong: string[] = []
   await mapWidth(requests, WIDTH, async (request) => {
-    const { came } = await outcomeOf(urlOf(scene.world, request.program), request)
+    const { came } = await outcomeWhileWell(urlOf(scene.world, request.program), request)
     scene.alive.set(keyOf(request), came)
     if (!/^[234]/.test(came) || came.startsWith('401')) wrong.push(`${keyOf(request)}: ${came}`)
   })

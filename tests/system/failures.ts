@@ -14,6 +14,7 @@ import {
   makeRequests,
   type Outcome,
   outcomeOf,
+  outcomeWhileWell,
 } from '../robustness/dead-requests.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, type ProgramName, startProgram, untilReady } from '../world/process.ts'
@@ -75,7 +76,7 @@ async function inWorld(
     const scene: Scene = { world, tenant, apiKey: organization.apiKey, alive: new Map() }
     const requests = await makeRequests(scene)
     await mapWidth(requests, WIDTH, async (request) => {
-      scene.alive.set(keyOf(request), (await outcomeOf(urlOf(world, request.program), request)).came)
+      scene.alive.set(keyOf(request), (await outcomeWhileWell(urlOf(world, request.program), request)).came)
     })
     const wrong = [...scene.alive].filter(([, came]) => !/^[234]/.test(came) || came.startsWith('401'))
     for (const [key, came] of wrong) report.note(`while all is well, ${key}: ${came}`)
@@ -110,8 +111,7 @@ function problemOf({ alive }: Scene, request: DeadRequest, accident: Accident, o
   const expected = reviewed?.startsWith('same') ? before : reviewed
   // What one request deletes another may have put there just before, or not.
   const isGone = (text = '') => request.line.startsWith('DELETE ') && /^(200|404 NOT_FOUND)/.test(text)
-  if (came === expected || (isGone(came) && isGone(expected))) return undefined
-  if (or === came) return undefined
+  if (came === expected || came === or || (isGone(came) && isGone(expected))) return undefined
   const isFull = came === '503 STORE_UNAVAILABLE' && /no space left/.test(said) && outcome.hasRetryAfter
   if (or === 'full, though a GET' && isFull) return undefined
   if (or === 'full' && isFull && !request.line.startsWith('GET ')) return undefined
