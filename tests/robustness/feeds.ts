@@ -8,6 +8,7 @@ import { applyPage, takeLease } from '@loci/daemon/feed/store.ts'
 import { revokeInCell } from '@loci/daemon/revocations/store.ts'
 import { publish, readFeed } from '@loci/management/acts/feed/store.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { runSql } from '../world/sql.ts'
 import type { World } from '../world/world.ts'
@@ -135,7 +136,8 @@ function testPool({ postgres }: World, database: string): Pool {
     url: postgres.url(database === 'loci_cell' ? 'loci_daemon' : 'loci_management', database),
     applicationName: 'loci-test',
     connectionsMax: WIDTH + 2,
-    connectMs: 10_000,
+    // A lock may be waited for longer than the product would wait: what is looked at is order, not time.
+    ...PATIENT,
     onError: () => {},
   })
 }

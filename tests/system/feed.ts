@@ -16,6 +16,7 @@ import type { Service } from '@loci/management/services/store.ts'
 import { mintToken, revokeToken } from '@loci/management/tokens/tokens.ts'
 import { isUnavailable, sqlState } from '@loci/postgres/errors.ts'
 import { openPool, type Pool, type Sql } from '@loci/postgres/pool.ts'
+import { PATIENT } from '@loci/postgres/testing/database.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
 import { cellFeed, managementFeed, type OpenFeed, sequenceFeed } from '../robustness/feeds.ts'
 import { type Findings, interleave } from '../robustness/interleavings.ts'
@@ -83,7 +84,7 @@ async function reachesBothReplicas(report: Report): Promise<void> {
     url: databaseUrl,
     applicationName: 'loci-test',
     connectionsMax: 8,
-    connectMs: 10_000,
+    ...PATIENT,
     onError: () => {},
   })
   try {
