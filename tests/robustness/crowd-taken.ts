@@ -43,6 +43,11 @@ export async function watchTaken({ url }: LociProcess): Promise<{ stop(): Promis
   }
 }
 
+/** A second ago at most. */
+export async function slotsTaken(url: string): Promise<number> {
+  return (await look(url)).slots
+}
+
 async function look(url: string): Promise<Pick<Taken, 'slots' | 'documents'>> {
   const metrics = await (await fetch(`${url}/metrics`)).text()
   const slots = /^loci_slots_taken (\d+)$/m.exec(metrics)?.[1]

@@ -11,6 +11,7 @@
 
 import { loadavg } from 'node:os'
 import { setRate } from '../robustness/cell-limits.ts'
+import { slotsTaken } from '../robustness/crowd-taken.ts'
 import { dearRequests } from '../robustness/dear-requests.ts'
 import { doors } from '../robustness/doors.ts'
 import { type LoadOptions, type LoadResult, runLoad } from '../robustness/open-loop.ts'
@@ -254,10 +255,7 @@ async function slotsTakenMs(url: string): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
     const ms = performance.now() - startedAt
-    const metrics = await (await fetch(`${url}/metrics`)).text()
-    const taken = Number(/^loci_slots_taken (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
-    if (taken === 0) return ms
-    if (!(taken > 0)) throw new Error('/metrics does not say how many slots are taken')
+    if ((await slotsTaken(url)) === 0) return ms
     if (ms > 2 * RECOVERY_MS_MAX) return ms
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
