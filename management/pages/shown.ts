@@ -24,7 +24,8 @@ export function shown<Query = unknown, Caller = unknown>(handle: (call: PageCall
       return await handle(call)
     } catch (error) {
       const refusal = toApiError(error)
-      if (refusal.status === 500 || !String(call.headers.accept).includes('text/html')) throw refusal
+      // As it was thrown: of a commit that was not answered the server says that its outcome is unknown.
+      if (refusal.status === 500 || !String(call.headers.accept).includes('text/html')) throw error
       call.log.warn(
         { requestId: call.requestId, code: refusal.code, error: refusal.cause ?? refusal },
         'a page was refused',

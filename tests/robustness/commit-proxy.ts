@@ -21,9 +21,9 @@ interface Session {
 const BEGIN = /Q[\s\S]{4}begin/i
 const END = /Q[\s\S]{4}(commit|rollback)\0/i
 const COMMIT = /Q[\s\S]{4}commit\0/i
-/** The statements that commit by themselves: execute() in the stores of the daemon. */
+/** The statements of requests that commit by themselves: execute() in the stores of both programs. */
 const WRITE =
-  /\0(kv_write|kv_write_acts|wm_commit|wm_commit_acts|mem_write_acts|mem_index_commit|mem_drop_segments|mem_expiry_next)\0/
+  /\0(kv_write|kv_write_acts|wm_commit|wm_commit_acts|mem_write_acts|mem_index_commit|mem_drop_segments|mem_expiry_next|cycle_commit|cycle_failed|cycle_quarantine|prj_write|advice_save|sessions_claim|sessions_save_refresh|sessions_keep_refresh_token|sessions_give_up_refresh|sessions_end|sessions_forget_tokens|cli_logins_insert)\0/
 
 export async function startCommitProxy(target: () => number): Promise<CommitProxy> {
   const sockets = new Set<Socket>()

@@ -12,8 +12,8 @@ export function providerOf(world: World): IdentityProvider {
 }
 
 /** At this process, or at the first of the world; whose public URL decides the names of the cookies. */
-export async function signInAt(world: World, url?: string): Promise<Browser> {
-  const code = await obtainCode(providerOf(world), { login: 'ada' })
+export async function signInAt(world: World, url?: string, login = 'ada'): Promise<Browser> {
+  const code = await obtainCode(providerOf(world), { login })
   const { answer, browser } = await exchange(askedAt(world, url), code)
   if (answer.status !== 200) throw new Error(`the exchange answered ${answer.status}: ${answer.text}`)
   return browser

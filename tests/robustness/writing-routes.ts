@@ -11,6 +11,7 @@ import type { WorldTenant } from '../world/tenants.ts'
 import { BILLING_SECRET, type World } from '../world/world.ts'
 import { createThief } from './cell-thief.ts'
 import { type PlainRequest, plainClient } from './plain-client.ts'
+import { WRITING_SIGN_IN } from './writing-sign-in.ts'
 
 export interface Writers {
   world: World
@@ -157,6 +158,7 @@ export const WRITING: Record<ProgramName, Record<string, MakeRequest>> = {
       api(writers, 'DELETE', await addQuarantined(writers), undefined, writers.staffKey),
     'POST /api/v1/quarantine/{cell_id}/{service_id}/adopt': async (writers) =>
       api(writers, 'POST', `${await addQuarantined(writers)}/adopt`, undefined, writers.staffKey),
+    ...WRITING_SIGN_IN,
     // What is ended or failed by hand comes last: the routes above need a service that works.
     'POST /api/v1/services/{id}/retry': async (writers) =>
       api(writers, 'POST', `/services/${await addFailed(writers)}/retry`),
@@ -190,6 +192,12 @@ export const NOT_ASKED: Record<string, string> = {
   'POST /v1/advice/rank': 'it reads',
   'POST /v1/advice/tools:rank': 'it reads',
   'POST /mcp': 'its tools are the routes above, and answer what those do',
+  ...Object.fromEntries(
+    ['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [
+      `${method} /api/v1/services/{id}/proxy/{path}`,
+      'it writes nothing of its own, and passes on what a route of the daemon answered',
+    ]),
+  ),
 }
 
 function kv({ tenant }: Writers, method: string, path: string, body?: object): PlainRequest {

@@ -11,6 +11,7 @@ import { DEADLINES_MS } from '@loci/chassis/route.ts'
 import { type CommitProxy, startCommitProxy } from '../robustness/commit-proxy.ts'
 import { type Outcome, plainClient } from '../robustness/plain-client.ts'
 import { type MakeRequest, NOT_ASKED, WRITING, type Writers } from '../robustness/writing-routes.ts'
+import { peopleOf } from '../robustness/writing-sign-in.ts'
 import { addCallers, type WorldCaller } from '../world/callers.ts'
 import { type Edit, plantMutant } from '../world/mutant.ts'
 import { type LociProcess, type ProgramName, untilReady } from '../world/process.ts'
@@ -30,7 +31,8 @@ const NOTHING_ASKED_FOR = /^503 .*"code":"STORE_UNAVAILABLE"/
  * understands.
  */
 const TOLD: Record<string, RegExp> = {
-  'GET /v1/kv/health': NOTHING_ASKED_FOR,
+  // That the store does not answer is what a report of health says.
+  'GET /v1/kv/health': /^200 .*"status":"failed","detail":"PostgreSQL: does not answer/,
   'GET /v1/kv/consistency': NOTHING_ASKED_FOR,
   'GET /api/v1/services': /^500 .*"code":"INTERNAL_ERROR".*Failed to list services/,
   'POST /api/v1/services': /^500 .*"code":"INTERNAL_ERROR".*Failed to create service/,
@@ -38,7 +40,7 @@ const TOLD: Record<string, RegExp> = {
 }
 
 await reportOn(async (report) => {
-  const world = await startWorld({ replicas: 1, isBilled: true })
+  const world = await startWorld({ replicas: 1, isBilled: true, people: peopleOf(STAFF_EMAIL) })
   const proxy = await startCommitProxy(() => world.postgres.port)
   try {
     const [caller] = (await addCallers(world, { organizations: 1, each: 1, name: 'writers' })) as [WorldCaller]
@@ -126,7 +128,7 @@ async function ask(
       return result
     }
     // Done before the silence, or refused before anything was done.
-    if (!/^(20\d|503 .*"code":"(STORE_UNAVAILABLE|OVERLOADED)")/.test(told)) result.faults.push(`${line}: ${told}`)
+    if (!/^(20\d|303|503 .*"code":"(STORE_UNAVAILABLE|OVERLOADED)")/.test(told)) result.faults.push(`${line}: ${told}`)
   }
   result.faults.push(`${line}: never told that the outcome is unknown, but ${answers.join(' | ')}`)
   return result
