@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { ask } from '@loci/chassis/testing/request.ts'
 import { OPERATION_NAMES } from '@loci/contract/operations.ts'
+import { fullConsistency } from '@loci/daemon/testing/consistency.ts'
 import { startThrowaway, type Throwaway } from '@loci/postgres/testing/throwaway.ts'
 import { type Accident, DEAD } from '../robustness/dead-dependencies.ts'
 import {
@@ -318,13 +319,12 @@ async function diskFull(report: Report, volume: Volume): Promise<void> {
     const ms = await untilWell(scene)
     const again = await askAll(scene, 'partitions dropped', await makeRequests(scene))
     const headers = { 'x-loci-capability': scene.tenant.operator.token }
-    const found = await ask(urlOf(world, 'daemon'), 'GET /v1/kv/consistency?mode=full', { headers })
-    const { status } = found.json<{ status: string }>()
+    const status = await fullConsistency((line) => ask(urlOf(world, 'daemon'), line, { headers }))
     tell(
       report,
       'with room again both programs are well by themselves, nothing is lost and every route answers as before',
       requests.length,
-      [...again, ...(status === 'consistent' ? [] : [`consistency is ${status}: ${found.text.slice(0, 300)}`])],
+      [...again, ...(status === 'consistent' ? [] : [`consistency is ${status}`])],
       `, well after ${Math.round(ms)} ms, ${status}`,
     )
   })
