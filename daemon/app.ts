@@ -26,7 +26,7 @@ import { createAuthority } from './access/authority.ts'
 import { capabilityAccess } from './access/capability-access.ts'
 import { legacyJwtOf } from './access/legacy-jwt.ts'
 import { partnerAccess } from './access/partner.ts'
-import { createRates } from './access/rates.ts'
+import { createRates, payingDue } from './access/rates.ts'
 import { servedBy } from './access/served.ts'
 import {
   findInstance,
@@ -202,9 +202,8 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ cycles, rates, quota, requireServed, findInstance: authority.findInstance },
     isEnabled: () => switches.isEnabled('cognitive'),
   })
-  const saveAdvice = savingAdvice({
-    ...{ states: advice, pool: background, rates, findInstance: authority.findInstance },
-  })
+  const pay = payingDue(rates, authority.knownInstance)
+  const saveAdvice = savingAdvice({ states: advice, pool: background })
   const walkers = [
     ...[createKvWalker(damage), createSlotWalker(), createRecordWalker()],
     ...[createProjectionWalker(), createCycleWalker()],
@@ -286,13 +285,13 @@ export async function createDaemon(options: DaemonOptions) {
           records: (_, due) => sweepRecords(due),
           advice: backingOff('advice', saveAdvice),
         },
-        { isHeld },
+        { isHeld, pay },
       ),
       // Apart: it waits for the encoder, and nothing else is to wait for that.
       ...dueJobs(
         background,
         { vectors: backingOff('vectors', (_, due) => encodeSegments(background, index, due)) },
-        { name: 'due vectors', isHeld, failure: 'records were not encoded; retrying. Recall goes by their words' },
+        { name: 'due vectors', isHeld, pay, failure: 'records were not encoded; retrying. Recall goes by their words' },
       ),
       // Apart from work that takes seconds, as building an index does: a cycle is to run when it is due.
       ...dueJobs(
@@ -300,6 +299,7 @@ export async function createDaemon(options: DaemonOptions) {
         { cycle: backingOff('cycle', runDueCycle) },
         {
           name: 'due cycles',
+          pay,
           width: 8,
           isHeld,
           failure: 'a cycle that was due did not run; retrying',

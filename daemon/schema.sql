@@ -485,7 +485,7 @@ COMMENT ON TABLE loci.instance_keys IS 'without row-level security: sealed, and 
 CREATE UNLOGGED TABLE loci.instance_rates (
     instance_id text NOT NULL,
     replica text NOT NULL,
-    requests bigint NOT NULL,
+    units bigint NOT NULL,
     at timestamp with time zone NOT NULL
 );
 

@@ -9,7 +9,7 @@ import { newId } from '@loci/contract/ids.ts'
 import { openPool } from '@loci/postgres/pool.ts'
 import { type TestInstance, testAuthority } from '../testing/authority.ts'
 import { testDaemon } from '../testing/daemon.ts'
-import { createRates } from './rates.ts'
+import { createRates, payingDue } from './rates.ts'
 
 const LIST = 'GET /v1/kv/entries'
 
@@ -168,6 +168,20 @@ test('the rate counts work: an admitted request is charged for the rest, and the
   take()
 })
 
+// Mutants: chargeUpkeep() that adds all of it; payingDue() that pays for cycles as for upkeep.
+test('upkeep uses up the burst and leaves no debt; cycles and advice leave one, and who is unknown pays nothing', () => {
+  const now = 1_000
+  const rates = createRates(() => now)
+  const pay = payingDue(rates, (id) => (id === PAYER.id ? PAYER : undefined))
+  pay('index', PAYER.id, 1_000_000)
+  assert.equal(rates.isInDebt(PAYER), false)
+  assert.throws(() => rates.take(PAYER, false), { code: 'RATE_LIMITED', retryAfterMs: 100 })
+  pay('cycle', 'unknown', 1_000_000)
+  pay('cycle', PAYER.id, 30_000)
+  assert.equal(rates.isInDebt(PAYER), true)
+  assert.throws(() => rates.take(PAYER, false), { code: 'RATE_LIMITED', retryAfterMs: 2_100 })
+})
+
 // Mutants: organizationOf() that answers undefined; that takes the interval of one instance, or its share; no counts of
 // organizations.
 test('the services of an organization have a bucket together, as many times the rate of one as the plan says', () => {
@@ -205,7 +219,7 @@ test('the services of an organization have a bucket together, as many times the 
     [200, false],
   ])
   // Counted together, so that replicas share its rate.
-  assert.deepEqual(rates.drainCounts().organizations.get('other'), { requests: 21, perSecond: 20 })
+  assert.deepEqual(rates.drainCounts().organizations.get('other'), { units: 21, perSecond: 20 })
   rates.charge(serviceOf('org', 'a', 10), 100, true)
   assert.ok(rates.isInDebt(serviceOf('org', 'f', 10)), 'due work of another service of theirs waits as well')
   assert.ok(!rates.isInDebt(serviceOf('other', 'g', 10)))
@@ -242,8 +256,11 @@ test('ten services of one organization do not have ten times its plan', async ()
   const served: number[] = []
   for (let services = 0; services < 4; services += 1)
     served.push(await left(await authority.addInstance({ org, limits })))
-  assert.deepEqual(served, [40, 40, 0, 0])
-  assert.equal(await left(await authority.addInstance({ limits })), 40)
+  // A read may cost more than its 1 where the process was busy with something else: the test's own work is in it.
+  const [first = 0, second = 0, ...others] = served
+  assert.ok(first > 30 && first + second > 60 && first + second <= 80, `${served}`)
+  assert.deepEqual(others, [0, 0])
+  assert.ok((await left(await authority.addInstance({ limits }))) > 30)
 })
 
 /** So slow a rate that nothing is refilled while a test counts what is left of the burst. */
@@ -254,58 +271,31 @@ async function left(instance: TestInstance): Promise<number> {
     if ((await instance.call(instance.root(), `${LIST}?limit=1`)).status === 429) return count
 }
 
-// Mutants: charge() left out of server.ts; UNIT_BODY_MEMBERS = 1e9; UNIT_ROWS = 1e9; CONSISTENCY_COST = 1.
-test('bodies, rows, bytes answered and consistency calls are charged in the work of the plan', async () => {
+// Mutants: settle() of bill.ts that charges nothing; UNIT_US = 1e9; CONSISTENCY_COST = 1.
+test('what a request was measured to use is charged and told; a consistency call is fifty', async () => {
   await using daemon = await testDaemon()
   await using authority = await testAuthority(daemon)
-  const make = () => authority.addInstance({ limits: LIMITS })
-  const batch = async (instance: TestInstance, bytes: number) => {
-    const operations = Array.from({ length: 100 }, (_, n) => ({ op: 'put', key: `k${n}`, value: 'x'.repeat(bytes) }))
-    const body = { operations }
-    assert.equal((await instance.call(instance.root(), 'POST /v1/kv/entries/batch', { body })).status, 200)
-    // 402 members and elements: three and an object each, and what is around them.
-    return 1 + Math.floor(Math.max(JSON.stringify(body).length / 16_384, 402 / 250))
+  const instance = await authority.addInstance({ limits: { ...LIMITS, bytes: 1e9, burst: 300 } })
+  const costOf = async (line: string, options: { body?: unknown } = {}) => {
+    const answer = await instance.call(instance.root(), line, options)
+    assert.equal(answer.status, 200, answer.text)
+    return Number(answer.headers['x-loci-cost'])
   }
-
-  const [small, large] = [await make(), await make()]
-  const spent = [await batch(small, 1), await batch(large, 1_600)]
-  assert.deepEqual(spent, [2, 10])
-  for (const [at, instance] of [small, large].entries()) {
-    const listed = await instance.call(instance.root(), `${LIST}?limit=1000`)
-    assert.equal(listed.json<{ entries: unknown[] }>().entries.length, 100)
-    // 100 rows are one; of the large ones the bytes are more.
-    spent[at] = (spent[at] as number) + 1 + Math.max(1, Math.floor(Buffer.byteLength(listed.text) / 65_536))
-  }
-  assert.deepEqual(spent, [4, 13])
-  assert.deepEqual([await left(small), await left(large)], [36, 27])
-
-  const crowded = await make()
-  const value = Object.fromEntries(Array.from({ length: 2_499 }, (_, n) => [n.toString(36), 0]))
-  assert.ok(JSON.stringify(value).length < 2 * 16_384)
-  assert.equal((await crowded.call(crowded.root(), 'PUT /v1/kv/entries/a', { body: { value } })).status, 200)
-  assert.equal(await left(crowded), 40 - 1 - 10, 'more members than bytes: 250 are one')
-
-  // Larger than the burst by its bytes, and more so by its members: admitted once, then paid. Mutant: `byBytes > 0`
-  // false.
-  const huge = await make()
-  const many = Object.fromEntries(Array.from({ length: 19_900 }, (_, n) => [`${n}`.padEnd(33, '_'), 0]))
-  const written = { method: 'PUT /v1/kv/entries/a', body: { value: 1, many } }
-  assert.ok(JSON.stringify(written.body).length > 41 * 16_384)
-  assert.equal((await huge.call(huge.root(), written.method, { body: written.body })).status, 200)
-  assert.equal(await left(huge), 0)
-
-  const checked = await make()
-  assert.equal((await checked.call(checked.root(), 'GET /v1/kv/consistency')).status, 200)
-  const refused = await checked.call(checked.root(), LIST)
-  assert.deepEqual([refused.status, refused.error.code], [429, 'RATE_LIMITED'])
-  assert.ok(Number(refused.error.retryAfterMs) > 1_000, 'fifty at one a second, of a burst of forty')
-  const exact = await authority.addInstance({ limits: { ...LIMITS, burst: 60 } })
-  assert.equal((await exact.call(exact.root(), 'GET /v1/kv/consistency')).status, 200)
-  assert.equal(await left(exact), 10, 'a consistency call is fifty')
+  const operations = Array.from({ length: 100 }, (_, n) => ({ op: 'put', key: `k${n}`, value: 'x'.repeat(9_000) }))
+  let spent = await costOf('POST /v1/kv/entries/batch', { body: { operations } })
+  // The first of each route are not charged for the compiler.
+  for (let n = 0; n < 20; n += 1) spent += await costOf(`${LIST}?limit=1`)
+  spent += await costOf(`${LIST}?limit=1000`)
+  const many = await costOf(`${LIST}?limit=1000`)
+  spent += many
+  assert.ok(many >= 3, `900 KB cost ${many}`)
+  assert.equal(await costOf(`${LIST}?limit=1`), 1)
+  assert.equal(await costOf('GET /v1/kv/consistency'), 50)
+  const rest = await left(instance)
+  assert.ok(rest <= 300 - spent - 51, `${spent} told, ${rest} left of 300`)
 })
 
-// Mutants: requireRate() left out of kv/routes.ts (sixteen and more are answered); what a list asks for charged in
-// advance (eight small ones).
+// Mutant: requireRoom() left out of inTurn() (sixteen and more are answered).
 test('of large lists at once a few are answered and the others find what those have cost; of small ones a whole burst fits', async () => {
   await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 16 } })
   await using authority = await testAuthority(daemon)

@@ -182,9 +182,7 @@ test('a route that answers with another instance’s data is found', async () =>
   const careless = route(list.spec, (call) =>
     list.handle({
       ...call,
-      countRows: () => undefined,
       countRead: () => undefined,
-      requireRate: () => undefined,
       caller: { ...(call.caller as object), instance: { id: parties.own.svc } },
     } as never),
   )

@@ -52,6 +52,7 @@ export function partnerAccess({
     schemes: [['partner']],
     shareOf: ({ instance }) => instance.organizationId,
     charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
+    accountOf: ({ instance }) => instance.id,
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

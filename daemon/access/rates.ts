@@ -1,20 +1,23 @@
 // The plan's rate of each instance (burst 2×), kept by this replica as a GCRA: one number per instance, no timer. It
-// counts work, because requests differ 300-fold in cost: a request is 1, a consistency call 50; what its
-// body and its answer add is known later and charged then. A request is admitted when there is room for 1, whatever it
-// turns out to cost, so that a plan with a small burst can still write a large batch; the debt is paid before the next
-// one is admitted. Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant
-// their share of the rate (feed/usage/usage.ts).
+// counts work, because requests differ 300-fold in cost: a request is 1, and what it was measured to use beyond that is
+// charged afterwards (libs/chassis/bill.ts). It is admitted when there is room for 1, whatever it turns out to cost, so
+// that a plan with a small burst can still write a large batch; the debt is paid before the next one is admitted.
+// Replicas do not coordinate per request: once a second the busy ones exchange their counts and grant their share of
+// the rate (feed/usage/usage.ts).
 //
 // All services of an organization have a bucket together, as many times the rate of one as the plan says: ten services
 // were ten times the plan. It counts in time, so that services of different plans can share it.
 
 import { ApiError } from '@loci/chassis/api-error.ts'
+import { UNIT_US } from '@loci/chassis/bill.ts'
 import { createCache } from '@loci/chassis/cache.ts'
 import type { Instance } from './authority.ts'
 
 export interface InstanceCounts {
   requests: number
   writes: number
+  /** What they cost, and those that were refused 1 each: what the instance asks for. */
+  units: number
   perSecond: number
 }
 
@@ -31,16 +34,21 @@ export interface Rates {
    */
   verifying<Value>(payer: Payer, root: string, verify: () => Value): Value
   /**
-   * What an admitted request costs beyond its 1. `isDone`: the work is done, so it is charged and never refused. `own`:
-   * what this request was charged before, which is no reason to refuse it.
+   * What an admitted request costs beyond its 1; below 0 it was less than was taken ahead. `isDone`: the work is done,
+   * so it is charged and never refused. `own`: what this request was charged before, no reason to refuse it.
    */
   charge(payer: Payer, units: number, isDone: boolean, own?: number): void
+  /**
+   * What is done for it without having been asked for just now, as building its index: uses up its burst, and leaves no
+   * debt, or a merge of large segments would have its requests refused for half a minute.
+   */
+  chargeUpkeep(payer: Payer, units: number): void
   /** Whether it, or its organization, has begun more than burst and rate pay for. */
   isInDebt(payer: Payer): boolean
   /** Requests of each instance and organization at this replica since the last call, refused ones included. */
   drainCounts(): {
     instances: Map<string, InstanceCounts>
-    organizations: Map<string, Pick<InstanceCounts, 'requests' | 'perSecond'>>
+    organizations: Map<string, Pick<InstanceCounts, 'units' | 'perSecond'>>
   }
   /** The part of an instance's or organization's rate that this replica may grant, 0..1; absent = all. */
   setShares(shares: Map<string, number>): void
@@ -55,20 +63,18 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   const arrivals = createCache<number>(BUCKETS_MAX)
   let counts = new Map<string, InstanceCounts>()
   let shares = new Map<string, number>()
-  let theirCounts = new Map<string, Pick<InstanceCounts, 'requests' | 'perSecond'>>()
+  let theirCounts = new Map<string, Pick<InstanceCounts, 'units' | 'perSecond'>>()
 
-  function count({ id, organizationId, limits }: Payer, isWrite: boolean): void {
+  function count({ id, organizationId, limits }: Payer, units: number): InstanceCounts {
     const { requests_per_second: perSecond, organization_rate: times } = limits
-    const own = counts.get(id)
-    if (!own) counts.set(id, { requests: 1, writes: isWrite ? 1 : 0, perSecond })
-    else {
-      own.requests += 1
-      if (isWrite) own.writes += 1
-    }
-    if (times === undefined) return
+    const own = counts.get(id) ?? { requests: 0, writes: 0, units: 0, perSecond }
+    counts.set(id, own)
+    own.units += units
+    if (times === undefined) return own
     const theirs = theirCounts.get(organizationId)
-    if (theirs) theirs.requests += 1
-    else theirCounts.set(organizationId, { requests: 1, perSecond: perSecond * times })
+    if (theirs) theirs.units += units
+    else theirCounts.set(organizationId, { units, perSecond: perSecond * times })
+    return own
   }
 
   /** Milliseconds that 1 takes of the instance's bucket. */
@@ -107,7 +113,9 @@ export function createRates(now: () => number = () => performance.now()): Rates 
 
   return {
     take(payer, isWrite, cost = 1) {
-      count(payer, isWrite)
+      const own = count(payer, cost)
+      own.requests += 1
+      if (isWrite) own.writes += 1
       requireRoomOf(payer, 1)
       add(payer, cost)
     },
@@ -126,7 +134,13 @@ export function createRates(now: () => number = () => performance.now()): Rates 
     charge(payer, units, isDone, own = 0) {
       // Of many large bodies at once the first is accepted; the next ones find its debt.
       if (!isDone) requireRoomOf(payer, -own)
-      if (units > 0) add(payer, units)
+      if (units === 0) return
+      count(payer, units)
+      add(payer, units)
+    },
+    chargeUpkeep(payer, units) {
+      const leftMs = Math.max(0, payer.limits.burst * intervalMsOf(payer) - Math.max(0, dueOf(payer.id) - now()))
+      add(payer, Math.min(units, leftMs / intervalMsOf(payer)))
     },
     isInDebt(payer) {
       if (dueOf(payer.id) - now() > payer.limits.burst * intervalMsOf(payer)) return true
@@ -145,17 +159,30 @@ export function createRates(now: () => number = () => performance.now()): Rates 
   }
 }
 
+/** Due work that was asked for, by a schedule or by what was told, and leaves a debt as a request does. */
+const ASKED_FOR = new Set(['cycle', 'advice'])
+
+/** What due work of an instance has used is charged to it, where this replica knows it. */
+export function payingDue(rates: Pick<Rates, 'charge' | 'chargeUpkeep'>, find: (id: string) => Payer | undefined) {
+  return (kind: string, instanceId: string, us: number): void => {
+    const payer = find(instanceId)
+    if (!payer) return
+    if (ASKED_FOR.has(kind)) rates.charge(payer, us / UNIT_US, true)
+    else rates.chargeUpkeep(payer, us / UNIT_US)
+  }
+}
+
 type Whose = 'instance' | 'organization'
 
 const WHOSE: Readonly<Record<Whose, string>> = {
-  instance: 'The instance has used up the work per second of its plan.',
-  organization: 'The services of the organization together have used up the work per second of their plan.',
+  instance: 'The service has used up the work per second of its plan.',
+  organization: 'All services of the organization have used up the work per second of their plan.',
 }
 
 function limited(ms: number, whose: Whose): ApiError {
   return new ApiError(
     'RATE_LIMITED',
-    `${WHOSE[whose]} A request costs 1, plus 1 per 16 KiB or 250 members of its body and per 100 rows or 64 KiB of its answer or, of a recall, a cycle or advice, read for it, per 16 KiB of records that are stored, per 4 KiB that a cycle takes in and per 32 KiB of the index that an erasure writes anew; a consistency call costs 50.`,
+    `${WHOSE[whose]} Try again in ${(ms / 1_000).toFixed(1)} s. What costs: /docs#error-RATE_LIMITED.`,
     { retryAfterMs: Math.ceil(ms) },
   )
 }

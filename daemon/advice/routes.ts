@@ -15,6 +15,7 @@ import {
   toolRankRequest,
   toolRankResult,
 } from '@loci/contract/advice.ts'
+import { noteScanned } from '@loci/meter/meter.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -27,7 +28,6 @@ import { answerOf, boundedOutcomes, candidatesOf, type Evidence, judgedOf, reque
 import { LOOKS_MAX, type Looked, SHOWN_MAX, tailOf } from './evidence.ts'
 import { EXPLORE } from './fold/parameters.ts'
 import { rank } from './fold/rank.ts'
-import { cellKeys } from './fold/state.ts'
 import { wordsOf } from './fold/words.ts'
 import {
   BUDGET_LOOKS_MAX,
@@ -39,7 +39,7 @@ import {
   rulesFor,
 } from './policies.ts'
 import { requireScopeSize, scopeKeyOf } from './scope.ts'
-import { type AdviceStates, catalogueOf, type Known, noWork, readBy } from './states.ts'
+import { type AdviceStates, catalogueOf, type Known } from './states.ts'
 import {
   type EvidenceRead,
   findPolicy,
@@ -61,25 +61,7 @@ interface AdviceOptions {
 const SHARED = { tag: 'advice', subservice: 'advice' }
 const REFS_MAX = 1_000
 const POLICIES_MAX = 100
-/**
- * What a rank is charged for, in rows: a request of one unit takes .4 ms of processor and a row a hundredth of that.
- * Measured as multiples of a small rank. Read: an outcome, found by keys and verified; looked: one that is looked at
- * and may be of another scope (7 us each); event: one that is looked at for references; shown: an outcome that was
- * kept, or a reference; named: a candidate whose words are not kept; judged: a tool that is ranked; recent: an outcome
- * that a budget counts (10 us each); passed: one that it may pass over; match: a rule that is held against a tool.
- */
-const ROWS = {
-  read: 10,
-  looked: 0.15,
-  event: 1,
-  shown: 0.2,
-  named: 1.5,
-  judged: 0.1,
-  recent: 0.3,
-  passed: 0.05,
-  match: 1 / 40,
-}
-/** And between two looks at other requests. */
+/** Rules that are held against tools between two looks at other requests. */
 const TURN_MATCHES = 20_000
 const POLICY_BYTES_MAX = 64 * 1024
 
@@ -88,7 +70,7 @@ interface Asking {
   instance: { id: string }
   database: string
 }
-type RankCall = Pick<Call<Asking, unknown, unknown, unknown>, 'caller' | 'countRows' | 'countRead' | 'requireRate'>
+type RankCall = Pick<Call<Asking, unknown, unknown, unknown>, 'caller'>
 
 export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOptions): Route[] {
   return [
@@ -193,40 +175,27 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     ),
   ]
 
-  function advise({ caller, countRows, countRead, requireRate }: RankCall, request: AdviceRequest) {
+  function advise({ caller }: RankCall, request: AdviceRequest) {
     requireScopeSize(request.scope)
     const place = { instanceId: caller.instance.id, database: caller.database }
     return shares.inTurn(place.instanceId, async () => {
-      requireRate()
       // Before what is awaited, as what is answered is behind it: a rank of many tools holds the thread in three parts.
       const intent = wordsOf(request.taskIntent)
       const sourceRef = request.policySourceRef ?? POLICY_DEFAULT_REF
-      const work = noWork()
-      const reading = states.read(pool, place, work, policyNameOf(sourceRef)).finally(() => {
-        // Also where it failed: what was folded was work.
-        const { rows, bytes } = readBy(work)
-        countRows(rows)
-        countRead(bytes)
-      })
-      const { known, policy, fallback, ...moment } = await reading
+      const { known, policy, fallback, ...moment } = await states.read(pool, place, policyNameOf(sourceRef))
       const resolved = policy !== null || sourceRef === POLICY_DEFAULT_REF
       const candidates = candidatesOf(request)
-      const count = candidates?.length ?? known.state.tools.length
       // The default always holds: whoever asks chooses the reference, and must not choose a laxer policy by it.
       const named =
         policy !== null && sourceRef !== POLICY_DEFAULT_REF ? rulesFor(rulesOf(policy), request, sourceRef) : []
       const held = [...named, ...rulesFor(rulesOf(fallback), request)]
-      countRows(count * held.length * ROWS.match + count * ROWS.judged)
       const { denied, allowed } = isFree(held, request)
         ? { denied: [], allowed: null }
-        : await judgePolicy(place, known, held, candidates, request, countRows)
+        : await judgePolicy(place, known, held, candidates, request)
       const turn = createTurn()
       // From here to the next await nobody folds on: what is told below is of one state.
-      const judged = judge(known, request, intent, candidates, allowed, countRows)
+      const judged = judge(known, request, intent, candidates, allowed)
       const evidence = await evidenceOf(place, known, request, judged, moment)
-      countRows(evidence.read * ROWS.read + evidence.looked * ROWS.looked + evidence.events * ROWS.event)
-      countRows((evidence.shown + evidence.refs.length) * ROWS.shown)
-      countRead(evidence.bytes)
       await turn()
       return answerOf({ request, judged, denied, evidence, policy: { sourceRef, resolved } })
     })
@@ -239,10 +208,9 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     held: ReturnType<typeof rulesFor>,
     candidates: Declared[] | null,
     request: AdviceRequest,
-    countRows: (rows: number) => void,
   ) {
     const asked = candidates ?? known.state.tools.map(({ name: toolId }) => ({ toolId }))
-    const recent = await recentOf(place, known, held, asked, request, countRows)
+    const recent = await recentOf(place, known, held, asked, request)
     const denials = await inTurns(asked, held.length, (tool) => denialOf(held, tool, request.constraints, recent))
     const allowed = new Set(asked.flatMap(({ toolId }, at) => (denials[at] ? [] : [toolId])))
     return { denied: boundedDenials(denials.flatMap((denial) => denial ?? [])), allowed }
@@ -255,7 +223,7 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     { taskClass, scope }: AdviceRequest,
     judged: ReturnType<typeof judgedOf>,
     { now, head }: { now: number; head: string },
-  ): Promise<Evidence & Record<'read' | 'looked' | 'events' | 'shown' | 'bytes', number>> {
+  ): Promise<Evidence> {
     const task = { taskClass, scope: scopeKeyOf(scope) }
     const tools = judged.filter(({ coldStart }) => !coldStart).map(({ toolId }) => toolId)
     const { seq, through, stored, evidence } = known
@@ -283,13 +251,9 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     if (read.head === head) evidence.keepRefs(task, { ...read, head })
     const { outcomes, isCut } = boundedOutcomes(lists)
     const { refs, isCut: isRefsCut } = keptRefs ?? read
-    const count = (sum: number, { length }: readonly unknown[]) => sum + length
-    return {
-      ...{ outcomes, refs, isCut: isCut || isRefsCut, bytes: read.bytes },
-      ...{ read: read.outcomes.values().reduce(count, 0), events: read.events },
-      looked: read.looked.values().reduce((sum, looks) => sum + looks, 0),
-      shown: outcomes.values().reduce(count, 0),
-    }
+    // Most of what was looked at is of other scopes, and is not in the answer of PostgreSQL.
+    noteScanned(read.looked.values().reduce((sum, count) => sum + count, 0) + read.events)
+    return { outcomes, refs, isCut: isCut || isRefsCut }
   }
 
   /** How the tools did of late for which a rule has a budget. */
@@ -299,7 +263,6 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     rules: ReturnType<typeof rulesFor>,
     tools: Declared[],
     { taskClass }: AdviceRequest,
-    countRows: (rows: number) => void,
   ) {
     const isFound = await inTurns(tools, rules.length, (tool) => isBudgeted(rules, tool))
     const budgeted = tools.flatMap(({ toolId }, at) => (isFound[at] ? [toolId] : []))
@@ -307,8 +270,6 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const { through } = known
     const { tail, looked } = tailOf(known.ledger, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
     const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
-    // Before it is read: what takes too long is not answered, and was work all the same.
-    countRows(budgeted.reduce((sum, tool) => sum + budgetRows(known, tool, taskClass), 0))
     const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, looks, through, tail })
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
@@ -316,21 +277,6 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
       return { attempts: outcomes.length, failures: outcomes.filter(({ outcome }) => outcome === 'failure').length }
     }
   }
-}
-
-/**
- * What a budget reads of a tool: the newest outcomes in the class. Where there are fewer, some may have been taken back
- * and are passed over; how many is not known, and most have none.
- */
-function budgetRows({ state }: Known, name: string, taskClass: string): number {
-  const tool = state.tools[state.byName.get(name) ?? -1]
-  const told =
-    tool?.cells
-      .get(cellKeys(taskClass, null)[0] ?? '')
-      ?.tallies.values()
-      .reduce((sum, { attempts }) => sum + attempts, 0) ?? 0
-  const passed = told < BUDGET_OUTCOMES ? Math.min(tool?.u ?? 0, BUDGET_LOOKS_MAX) : 0
-  return (1 + Math.min(told, BUDGET_OUTCOMES)) * ROWS.recent + passed * ROWS.passed
 }
 
 /** Nothing can be denied: no tool is looked at for it. */
@@ -355,13 +301,12 @@ function judge(
   intent: ReturnType<typeof wordsOf>,
   candidates: Declared[] | null,
   allowed: ReadonlySet<string> | null,
-  countRows: (rows: number) => void,
 ) {
   const { taskClass, sourceEventId: seed, limit } = request
   const named = candidates?.map(({ toolId: name, description = '' }) => ({ name, description })) ?? null
   const scope = scopeKeyOf(request.scope)
   const ask = { intent, taskClass, scope, seed, explore: EXPLORE, limit }
-  const catalogue = catalogueOf(known, named, (tools) => countRows(tools * ROWS.named))
+  const catalogue = catalogueOf(known, named)
   const ranked = rank(known.state, catalogue, ask, allowed ? (name) => allowed.has(name) : undefined)
   return judgedOf(known.state, ranked, request, intent)
 }

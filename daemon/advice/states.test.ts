@@ -6,7 +6,7 @@ import type { Pool, Sql, Statement } from '@loci/postgres/pool.ts'
 import { type TestAuthority, type TestInstance, testAuthority } from '../testing/authority.ts'
 import { partnerToken } from '../testing/credentials.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
-import { type AdviceStates, createAdviceStates, noWork } from './states.ts'
+import { type AdviceStates, createAdviceStates } from './states.ts'
 
 const OUTCOMES = 100
 
@@ -169,40 +169,14 @@ test('others are served while much is folded, and each outcome counts once, howe
     },
   }
   const states = createAdviceStates()
-  const work = noWork()
-  const { known } = await states.read(sql, { instanceId: own.svc, database: 'many' }, work)
+  const { known } = await states.read(sql, { instanceId: own.svc, database: 'many' })
   isOver = true
   assert.ok(turns >= 5, `${turns} turns`)
   assert.equal(known.state.t, 2 * 70 * 64)
-  assert.ok(work.steps >= 70 * 70 * 64, `${work.steps} steps`)
   const together = createAdviceStates()
   const place = { instanceId: own.svc, database: 'many' }
   const read = await Promise.all([1, 2, 3].map(() => together.read(authority.pool, place)))
   assert.deepEqual(new Set(read.map((one) => one.known.state.t)), new Set([2 * 70 * 64]))
-})
-
-// Behind 16,384 outcomes analyses of 300 us each were charged for nothing. Mutants: CHARACTER_STEPS = 0; `intent` that
-// is analysed in toldOf() at once; `work.steps += apply(…)`, which forgets what is added meanwhile.
-test('what an intent takes to be analysed is charged, where the fold looks at it', async () => {
-  await using daemon = await testDaemon()
-  await using authority = await testAuthority(daemon)
-  const own = await authority.addInstance()
-  const place = { instanceId: own.svc, database: 'analysed' }
-  const send = await sender(daemon, authority, own, place.database)
-  const task_intent = 'refund '.repeat(500).trim()
-  const tools = [{ tool_id: 'crm', outcome: 'failure' }]
-  await send(Array.from({ length: 20 }, (_, n) => ({ ...outcomeOf(`${n}`), task_intent, tools })))
-  const states = createAdviceStates()
-  const work = noWork()
-  await states.read(authority.pool, place, work)
-  const { steps } = work
-  assert.ok(steps >= 20 * 3 * task_intent.length, `${steps} steps`)
-  // Nobody weighs again what is stored: here because the snapshot is of another version.
-  await states.save(authority.pool, place)
-  await daemon.sql('update loci.advice_snapshots set head = set_byte(head, 0, get_byte(head, 0) # 1)')
-  const again = noWork()
-  const { known } = await createAdviceStates().read(authority.pool, place, again)
-  assert.deepEqual([again.steps, known.state.t], [0, 20])
 })
 
 // Three beginnings and then an error: whoever had content expire each second could not be answered, and paid for none
@@ -235,27 +209,6 @@ test('a state that is folded while content is erased is answered from, and the n
   await states.read(sql, place)
   await states.read(sql, place)
   assert.equal(begun, 1)
-})
-
-// Mutant: `work` of read() that is added up only where it answers.
-test('what was folded counts, also where the rest could not be read', async () => {
-  await using daemon = await testDaemon()
-  await using authority = await testAuthority(daemon)
-  const own = await authority.addInstance()
-  const place = { instanceId: own.svc, database: 'broken' }
-  const send = await sender(daemon, authority, own, place.database)
-  await send(Array.from({ length: 200 }, (_, n) => outcomeOf(`${n}`)))
-  const sql: Sql = {
-    afterCommit: (effect) => authority.pool.afterCommit(effect),
-    async query(statement) {
-      // Behind the first page.
-      if (statement.name === 'advice_tail' && Number(statement.values?.[2]) > 0) throw new Error('gone')
-      return authority.pool.query(inPagesOf50(statement))
-    },
-  }
-  const work = noWork()
-  await assert.rejects(createAdviceStates().read(sql, place, work), /gone/)
-  assert.ok(work.steps > 50, `${work.steps} steps`)
 })
 
 // Mutant: `known.base = null` behind alone(): the second is told that the first one's tools are stored, and is stored

@@ -26,11 +26,6 @@ const BEGINNINGS_MAX = 3
 const CATALOGUES_MAX = 4
 /** At the same time; measured with 16: 680 MB. */
 const OPENINGS_MAX = 2
-/** What is charged for it: a step of the fold in rows of 4 us, a byte of a snapshot as so many that were read. */
-const STEP_ROWS = 1 / 160
-/** A character of an intent that is analysed (40 to 75 ns), in steps of the fold. */
-const CHARACTER_STEPS = 3
-const OPENED_BYTES = 2
 
 export interface Known {
   life: string
@@ -58,16 +53,8 @@ export interface Known {
   bytes: number
   /** While somebody folds: who would read or fold on waits for it. */
   folding: Promise<unknown> | null
-  /** Bytes of the snapshot that it was opened from, until whoever asked first has paid for them. */
-  unpaid: number
   /** By this process's clock, when it first had everything since it was begun; until then Infinity. */
   completeAt: number
-}
-
-/** What it took: what was folded, as apply() counts, and the bytes of the snapshot that was opened. */
-export interface Work {
-  steps: number
-  opened: number
 }
 
 type Read = Pick<Tail, 'policy' | 'fallback' | 'now' | 'head'> & { known: Known }
@@ -82,11 +69,8 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 
   return { read, save }
 
-  /**
-   * The state of a database that has all that was told when this was asked, and the policies of that moment. `work`:
-   * what it takes is added as it is done, for whoever pays for it although it may fail in the end.
-   */
-  async function read(sql: Sql, place: Due, work: Work = noWork(), policy?: string): Promise<Read> {
+  /** The state of a database that has all that was told when this was asked, and the policies of that moment. */
+  async function read(sql: Sql, place: Due, policy?: string): Promise<Read> {
     const name = `${place.instanceId}/${place.database}`
     const askedAt = performance.now()
     for (let beginnings = 0; ; ) {
@@ -106,7 +90,7 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       // Another request may have folded on meanwhile; what it has folded is left out. One that had to make room for
       // others is still good.
       const isHeld = () => (states.get(name) ?? known) === known
-      if (known && isHeld() && before && isContinued(before, tail, askedAt) && (await folded(known, tail, work))) {
+      if (known && isHeld() && before && isContinued(before, tail, askedAt) && (await folded(known, tail))) {
         // Somebody has begun it again meanwhile.
         if (!isHeld()) continue
         if (known.seq === before.seq && !tail.isSame) known.mark = tail.mark
@@ -121,8 +105,6 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
       drop(name)
       if (beginnings++ === BEGINNINGS_MAX) throw new Error('a state of advice could not be continued as it was begun')
       const begun = await beginOnce(sql, place, { life: tail.life, erasedAt: tail.erasedAt })
-      work.opened += begun.unpaid
-      begun.unpaid = 0
       // Who waited for the same may have folded on by now.
       if (!states.has(name)) keep(name, begun)
     }
@@ -161,9 +143,9 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
   }
 
   /** For due work `advice`. */
-  async function save(pool: Pool, due: Due, work = noWork()): Promise<void> {
+  async function save(pool: Pool, due: Due): Promise<void> {
     for (let attempts = 0; attempts < BEGINNINGS_MAX; attempts++) {
-      const { known } = await read(pool, due, work)
+      const { known } = await read(pool, due)
       const snapshot = await alone(known, async () => {
         const taken = await inTurns(snapshotOf(known))
         // Until it is known to be stored, nothing is known of what is: the next one is written whole. Said before
@@ -181,19 +163,10 @@ export function createAdviceStates({ bytesMax = BYTES_MAX } = {}) {
 
 export type AdviceStates = ReturnType<typeof createAdviceStates>
 
-export function noWork(): Work {
-  return { steps: 0, opened: 0 }
-}
-
-/** As rows and bytes that were read. */
-export function readBy({ steps, opened }: Work): { rows: number; bytes: number } {
-  return { rows: steps * STEP_ROWS, bytes: opened * OPENED_BYTES }
-}
-
 /** Of a database that does not exist. */
 function unknown(): Known {
   const empty = { life: '', seq: 0, mark: null, through: 0, head: null, erasedAt: 0, stored: 0, base: null }
-  const idle = { bytes: 0, folding: null, unpaid: 0, completeAt: Number.POSITIVE_INFINITY }
+  const idle = { bytes: 0, folding: null, completeAt: Number.POSITIVE_INFINITY }
   const made = {
     state: emptyState(),
     ledger: new Map(),
@@ -209,8 +182,7 @@ async function begin(sql: Sql, place: Due, { life, erasedAt }: { life: string; e
   // Of another moment: what an erased outcome had added is still in it.
   const state = stored?.erasedAt === erasedAt ? await inTurns(openSnapshot(stored.head, stored.tools)) : null
   if (!stored || !state) return { ...unknown(), life, erasedAt, passed: await listPassed(sql, place) }
-  const unpaid = stored.tools.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq, unpaid }
+  return { ...unknown(), life, erasedAt, state, seq: stored.seq, stored: stored.seq, base: stored.seq }
 }
 
 /**
@@ -229,8 +201,8 @@ function isContinued(known: Known, { life, erasedAt, isSame, mark, snapshotSeq }
 }
 
 /** One after the other: between two projections others are served, and the state is of no moment that was read. */
-async function folded(known: Known, tail: Tail, work: Work): Promise<boolean> {
-  return alone(known, () => foldInTurns(known, tail, work))
+async function folded(known: Known, tail: Tail): Promise<boolean> {
+  return alone(known, () => foldInTurns(known, tail))
 }
 
 async function alone<Value>(known: Known, work: () => Promise<Value>): Promise<Value> {
@@ -243,7 +215,7 @@ async function alone<Value>(known: Known, work: () => Promise<Value>): Promise<V
 }
 
 /** False: something is taken back of which nobody knows what it added. */
-async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolean> {
+async function foldInTurns(known: Known, tail: Tail): Promise<boolean> {
   const { told, taken, snapshotSeq, snapshotErasedAt, erasedAt } = tail
   const { ledger, state } = known
   // Also of what is told here and known already: the ledger may have let go of it since this was asked.
@@ -258,15 +230,13 @@ async function foldInTurns(known: Known, tail: Tail, work: Work): Promise<boolea
     if (takesBack !== null && !ledger.has(target)) {
       const entry = before.get(takesBack)
       if (entry && !entry[8] && takesBack > (snapshotSeq ?? 0)) return false
-      if (entry) ledger.set(target, entryOf(entry, work))
+      if (entry) ledger.set(target, entryOf(entry))
     }
     const isErased = tools.length === 0 && weights !== null
     if (isVoid || isErased) ledger.set(String(seq), { told: null, weights: [], isTakenBack: true })
     if (takesBack !== null) hide(known, target)
-    const told = toldOf(row, work)
-    // Not in one statement: the fold itself adds to it when it looks at the intent.
-    const steps = apply(state, told, ledger)
-    work.steps += steps
+    const told = toldOf(row)
+    apply(state, told, ledger)
     show(known, seq, told, shown)
     known.seq = seq
     known.through = Math.max(known.through, seq)
@@ -298,7 +268,7 @@ function show({ ledger, evidence }: Known, seq: number, told: Told, shown: Shown
   evidence.add({ seq, taskClass, scope, isTakenBack, weights, outcomeAt, shown })
 }
 
-function toldOf([seq, partner, taskClass, text, scope, tools, takesBack, , weights]: ToldRow, work: Work): Told {
+function toldOf([seq, partner, taskClass, text, scope, tools, takesBack, , weights]: ToldRow): Told {
   const erased = tools.length === 0 ? (weights ?? []) : []
   let words: Words | null = null
   return {
@@ -306,10 +276,9 @@ function toldOf([seq, partner, taskClass, text, scope, tools, takesBack, , weigh
     partner,
     taskClass,
     scope: scopeKeyOf(scope),
-    /** Analysed, and charged, when the fold asks for it: most outcomes of a large database teach nothing. */
+    /** Analysed when the fold asks for it: most outcomes of a large database teach nothing. */
     get intent() {
       if (text === null || words !== null) return words
-      work.steps += text.length * CHARACTER_STEPS
       words = wordsOf(text)
       return words
     },
@@ -327,9 +296,9 @@ function toldOf([seq, partner, taskClass, text, scope, tools, takesBack, , weigh
 }
 
 /** Of what a snapshot has. What was erased, or was void, has nothing left to be taken back. */
-function entryOf(row: ToldRow, work: Work) {
+function entryOf(row: ToldRow) {
   const [, , , , , tools, , isVoid, weights] = row
-  return { told: toldOf(row, work), weights: (weights ?? []).map(weightsOf), isTakenBack: isVoid || tools.length === 0 }
+  return { told: toldOf(row), weights: (weights ?? []).map(weightsOf), isTakenBack: isVoid || tools.length === 0 }
 }
 
 function weightsOf([place, tool, , t, u, attempt, expected]: NonNullable<ToldRow[8]>[number]) {
@@ -353,16 +322,11 @@ function* snapshotOf({ life, seq, erasedAt, state, ledger, base }: Known) {
 }
 
 /** What a request says of tools, kept while the same is said of the same tools. */
-export function catalogueOf(
-  known: Known,
-  candidates: readonly Candidate[] | null,
-  onMade: (tools: number) => void,
-): Catalogue {
+export function catalogueOf(known: Known, candidates: readonly Candidate[] | null): Catalogue {
   const key = `${known.state.tools.length} ${JSON.stringify(candidates)}`
   const kept = known.catalogues.get(key)
   if (kept) return kept
   const made = new Catalogue(known.state, candidates)
-  onMade(candidates?.length ?? 0)
   if (known.catalogues.size >= CATALOGUES_MAX) known.catalogues.clear()
   known.catalogues.set(key, made)
   return made

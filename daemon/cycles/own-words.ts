@@ -8,7 +8,7 @@ import { analyseItem } from '../memory/analysis/analyse.ts'
  * By bytes: two thousand texts of a thousand Chinese characters took 140 MB.
  */
 const REMEMBERED_BYTES_MAX = 4 * 1024 * 1024
-export const REMEMBERED_LENGTH_MAX = 1_024
+const REMEMBERED_LENGTH_MAX = 1_024
 /** Of a term in its set, and of the set. */
 const TERM_BYTES = 64
 const SET_BYTES = 300

@@ -3,7 +3,6 @@
 import type { Due } from '../databases/store.ts'
 import type { RecordText } from '../memory/analysis/item.ts'
 import type { RecallIndex } from '../memory/index/recall-index.ts'
-import { rowsOfWork } from '../memory/index/search.ts'
 import type { Parts } from '../memory/parts/parts.ts'
 import { languageOf } from '../memory/upkeep/config.ts'
 import type { IndexState } from '../memory/upkeep/store.ts'
@@ -14,18 +13,16 @@ export async function recallFor(
   place: Due,
   { state, texts }: { state: IndexState; texts: readonly RecordText[] },
   { focus, words, fresh, options }: RecallAsk,
-  count: (rows: number, bytes: number) => void,
 ): Promise<RecallAnswer> {
   const language = languageOf(state)
   return index.find({
     instanceId: place.instanceId,
     database: `${place.database}@${state.life}`,
     language,
-    segments: await parts.of(place, state, language, count),
+    segments: await parts.of(place, state, language),
     tail: texts,
     masked: state.changed,
     query: focus,
     ...{ words, fresh, options },
-    onWork: (work) => count(rowsOfWork(work), 0),
   })
 }

@@ -59,21 +59,15 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         errors: ['CYCLE_BUSY', 'QUOTA_EXCEEDED', 'INVALID_STATE', 'DATA_DAMAGED', ...REPEAT_ERRORS],
       },
       async (call) => {
-        const { caller, body: run, countRows, countRead, requireRate } = call
+        const { caller, body: run } = call
         const { instance, database, actor } = caller
         const trigger = call.via ?? 'api'
-        // What was begun with it may have cost more than there is: the next one waits for that.
-        requireRate()
-        const count = (rows: number, bytes: number) => {
-          countRows(rows)
-          countRead(bytes)
-        }
         // A dry run does nothing that could be repeated.
         const claim = run.dryRun ? undefined : await claims.claimOf(call)
         const fill = async (sql: Sql, kept: object) => refilled(sql, caller, (kept as { cycle: string }).cycle)
         try {
           const ran = await cycles
-            .run({ instance, database, trigger, requestedBy: actor, source: sourceOf(call), run, claim, count })
+            .run({ instance, database, trigger, requestedBy: actor, source: sourceOf(call), run, claim })
             .catch((error) => {
               throw claim && isClaimed(error) ? inProgress() : error
             })
@@ -101,15 +95,13 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         answers: { 200: cycleList },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, query, countRows, requireRate }) => {
+      async ({ caller, query }) => {
         const place = placeOf(caller)
         const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOf('c', query.cursor)
         const [since, until] = [query.since, query.until].map((time) => (time === undefined ? null : new Date(time)))
-        const page = await shares.inTurn(caller.instance.id, () => {
-          requireRate()
-          return listCycles(pool, place, { below, limit: query.limit, since: since ?? null, until: until ?? null })
-        })
-        countRows(page.rows.length)
+        const page = await shares.inTurn(caller.instance.id, () =>
+          listCycles(pool, place, { below, limit: query.limit, since: since ?? null, until: until ?? null }),
+        )
         const judged = judgePage(page)
         await remember(page.head, judged.found)
         return {
@@ -154,7 +146,7 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         answers: { 200: cycleDecisions },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
       },
-      async ({ caller, params: { id }, query, countRows }) => {
+      async ({ caller, params: { id }, query }) => {
         const after = query.cursor === undefined ? -1 : seqOf('c', query.cursor)
         const row = await requireCycle(caller, id)
         const keptUntil = row.startedAt.getTime() + (caller.instance.limits.history_days ?? 30) * DAY_MS
@@ -165,7 +157,6 @@ export function cycleRoutes({ access, pool, shares, claims, cycles }: CycleOptio
         if (body === undefined) throw cycleDamaged(id)
         const all = JSON.parse(body) as Decision[]
         const page = all.filter(({ seq }) => seq > after).slice(0, query.limit)
-        countRows(page.length)
         const last = page.at(-1)
         return {
           decisions: page.map(({ displacedBy, ...decision }) => ({

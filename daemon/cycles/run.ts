@@ -11,6 +11,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { createTurn, inTurns } from '@loci/chassis/turn.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { newId } from '@loci/contract/ids.ts'
+import { current } from '@loci/meter/meter.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
@@ -23,10 +24,8 @@ import type { RecallIndex } from '../memory/index/recall-index.ts'
 import type { Parts } from '../memory/parts/parts.ts'
 import { bodyOf, type Source } from '../memory/records.ts'
 import type { Tails } from '../memory/tails.ts'
-import { contentOf } from '../working-memory/slots.ts'
 import { cycleConfig, RULES, type RunConfig } from './config.ts'
 import { decide, perceive, poolSize, recordsFor } from './cycle.ts'
-import { REMEMBERED_LENGTH_MAX } from './own-words.ts'
 import {
   eventsOf,
   type Incoming,
@@ -67,8 +66,6 @@ export interface RunRequest {
   source: Source
   run: CycleRun
   claim?: Claim | undefined
-  /** Told what was read for it, each time that it is begun again too: what it is charged by. */
-  count(rows: number, bytes: number): void
 }
 
 /** `known`: its Idempotency-Key is; `answers`: the instance keeps as many as it may. Nothing was done then. */
@@ -91,15 +88,6 @@ const BATCH_MAX = 256
 const COMMIT_LANES = 2
 const ENGINE = 'cycle-1'
 const METADATA_BYTES_MAX = 16 * 1024
-/**
- * A byte of what comes in is charged as so many that were read. Analysing it, looking for what is like it, storing it
- * and indexing it took 449 ms for 200 KB of 100 observations, about 2 µs a byte; reading one takes a twentieth of that.
- */
-const TAKEN_IN = 16
-/** A byte of a slot that stands for no record and is too long to be remembered: its words are looked for each time. */
-const LOOKED_THROUGH = 4
-/** A slot that is written again and again would have it computed again and again, for the price of those writes. */
-const FREE_ATTEMPTS = 2
 
 export function createCycles({ pool, index, parts, tails, keys, quota, listEvents }: CyclesOptions): Cycles {
   const turns = createTurns()
@@ -113,27 +101,16 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
     groupOf: ({ database }) => database,
   })
 
-  async function attempt(
-    request: RunRequest,
-    macs: Macs,
-    unstorable: ReadonlySet<string>,
-    attempts: number,
-  ): Promise<Attempt> {
+  async function attempt(request: RunRequest, macs: Macs, unstorable: ReadonlySet<string>): Promise<Attempt> {
     const place = { instanceId: request.instance.id, database: request.database }
     const startedAt = performance.now()
     const { state, texts, config, input, ...taken } = await stateOf(request, macs, unstorable, place)
     const phases = createPhases(startedAt)
     const perceived = perceive(input, phases.end)
     phases.end('cue')
-    const { count } = request
-    // Once where another write comes first; from then on half of it, which is what computing it again costs.
-    if (attempts === 0) count(0, TAKEN_IN * takenIn(input))
-    else if (attempts >= FREE_ATTEMPTS) count(0, (TAKEN_IN / 2) * takenIn(input))
-    count(0, LOOKED_THROUGH * lookedThrough(input))
-    const answer = await recallFor({ index, parts }, place, { state, texts }, perceived.ask, count)
+    const answer = await recallFor({ index, parts }, place, { state, texts }, perceived.ask)
     const seqs = recordsFor(perceived, answer)
-    const { rows, bytes } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
-    count(seqs.length, bytes)
+    const { rows } = await readRecords(pool, place, { seq: state.seq, at: state.at, seqs })
     const records = new Map(rows.map((row) => [row.seq, knownRecord(row)]))
     const result = await inTurns(decide(perceived, answer, records, phases.end))
     return { request, state, config, input, result, rows, macs, startedAt, phases: phases.of(result), ...taken }
@@ -153,11 +130,6 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       const { state, tail: texts } = await tails.readWith(place, ({ have }) =>
         read(place, { have, lookups: incoming.map(({ lookup }) => lookup), due: window }),
       )
-      const newTexts = state.texts.reduce((sum, { body }) => sum + body.content.length, 0)
-      request.count(
-        state.slots.length + state.due.length + incoming.length + state.texts.length,
-        state.readBytes + newTexts,
-      )
       if (!state.configIntact || !state.slotConfig.configIntact) throw configDamaged()
       const before = config.cycle
       config = cycleConfig(layersOf(state.slotConfig), layersOf(state))
@@ -165,10 +137,6 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       if (!events) {
         const eventsMax = run.limits?.maxEvents ?? config.run.maxEvents
         events = state.pending > 0 && eventsMax > 0 ? await listEvents(pool, place, macs, eventsMax) : []
-        request.count(
-          events.length,
-          events.reduce((sum, { bytes }) => sum + bytes, 0),
-        )
         if (events.length > 0) incoming = await incomingOf(events, run.observations ?? [], source, macs)
         if (events.length > 0) continue
       }
@@ -183,8 +151,8 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
     const { instance, database, run, claim } = request
     const unstorable = new Set<string>()
     let isPaid = false
-    for (let attempts = 0; ; attempts += 1) {
-      const attempted = await attempt(request, macs, unstorable, attempts)
+    for (;;) {
+      const attempted = await attempt(request, macs, unstorable)
       if (after !== undefined && attempted.state.number !== after) return 'passed'
       const limitMs = run.limits?.maxDurationMs ?? attempted.config.run.maxDurationMs
       if (performance.now() - attempted.startedAt > limitMs) throw tooLong(limitMs)
@@ -221,6 +189,8 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       const leave = await turns.take(`${instance.id}/${database}`, until)
       if (!leave) throw busy(database)
       try {
+        // Those that had their turn before it may have used up what there is.
+        current()?.requireRoom?.()
         return await runOnce(request, macs, until, after)
       } finally {
         leave()
@@ -238,20 +208,6 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       await runInTurn(request, number)
     },
   }
-}
-
-/** Bytes that are analysed of what comes in. */
-function takenIn({ observations }: CycleInput): number {
-  return observations.reduce(
-    (sum, { write: { content, media = '' } }) => sum + Buffer.byteLength(content) + Buffer.byteLength(media),
-    0,
-  )
-}
-
-/** Bytes of slots that are analysed in every cycle. */
-function lookedThrough({ document: { slots } }: CycleInput): number {
-  const loose = slots.flatMap(({ record, value }) => (record === null ? [contentOf(value)] : []))
-  return loose.reduce((sum, { length }) => sum + (length > REMEMBERED_LENGTH_MAX ? length : 0), 0)
 }
 
 interface Attempt {

@@ -156,7 +156,6 @@ async function decidedAgain(
     place,
     { state, texts },
     perceived.ask,
-    () => {},
   )
   const seqs = recordsFor(perceived, answer)
   const { rows } = await readRecords(sql, place, { seq: state.seq, at: state.at, seqs })

@@ -5,6 +5,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Job, JobOutcome } from '@loci/chassis/jobs.ts'
+import { enter, Work, workFor } from '@loci/meter/meter.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import { claimDue, type Due, listDueKinds, postponeDue } from './store.ts'
 
@@ -51,17 +52,26 @@ export function backingOff(kind: DueKind, handle: DueHandler): DueHandler {
   }
 }
 
+/** Told what a piece of due work has used, in microseconds of processor time. */
+type Pay = (kind: DueKind, instanceId: string, us: number) => void
+
 /** `width`: so many of a kind side by side, for work that waits more than it computes. */
 export function dueJobs(
   sql: Sql,
   handlers: DueHandlers,
-  { name = 'due work', width = 1, failure = DUE_FAILED, isHeld = (): boolean => false } = {},
+  {
+    name = 'due work',
+    width = 1,
+    failure = DUE_FAILED,
+    isHeld = (): boolean => false,
+    pay = undefined as Pay | undefined,
+  } = {},
 ): Job[] {
   const run = async (signal: AbortSignal): Promise<JobOutcome> => {
     // In a restored database a cycle would learn again what was erased.
     if (isHeld()) return
     const startedAt = performance.now()
-    if ((await workDue(sql, handlers, WORK_MS, width)) === 'all') return
+    if ((await workDue(sql, handlers, WORK_MS, width, pay)) === 'all') return
     // Half of the time is left to others. A wait of DUE_MS here left two thirds, and cycles were 2 s late.
     await pause(Math.min(DUE_MS, performance.now() - startedAt), undefined, { signal })
     return 'again'
@@ -74,9 +84,25 @@ export function dueJobs(
  * Runs while something is due and time is left. Each handler commits by itself, so others can write in between. `some`:
  * more may be due.
  */
-export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number, width = 1): Promise<'all' | 'some'> {
+export async function workDue(
+  sql: Sql,
+  handlers: DueHandlers,
+  workMs: number,
+  width = 1,
+  pay?: Pay,
+): Promise<'all' | 'some'> {
   const endsAt = performance.now() + workMs
   const kinds = Object.keys(handlers)
+  // The one door for all due work: whoever made it necessary pays for it.
+  const paid = async (kind: DueKind, instanceId: string, run: () => Promise<unknown>) => {
+    const work = new Work()
+    try {
+      await workFor(work, run)
+    } finally {
+      enter(undefined)
+      pay?.(kind, instanceId, work.totalUs)
+    }
+  }
   let failure: unknown
   let claimed: number
   do {
@@ -90,7 +116,7 @@ export async function workDue(sql: Sql, handlers: DueHandlers, workMs: number, w
         for (let due = rows.shift(); due; due = rows.shift())
           // One database in trouble must not keep the others waiting; its row is due again in 5 s, or later
           // (backingOff).
-          await handle(sql, due).catch((error) => {
+          await paid(kind as DueKind, due.instanceId, () => handle(sql, due)).catch((error) => {
             failure ??= new Error(`due work '${kind}' failed`, { cause: error })
           })
       }

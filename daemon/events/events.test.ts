@@ -334,7 +334,7 @@ test('a capability that covers a part is not told how much others write, and goe
 // Mutants: paidBy() that never waits; that charges nothing.
 test('a replay is charged page by page and waits for its rate; what is new is not held up', async () => {
   const { limits } = await authority.addInstance()
-  const own = await authority.addInstance({ limits: { ...limits, requests_per_second: 5, burst: 5 } })
+  const own = await authority.addInstance({ limits: { ...limits, requests_per_second: 20, burst: 5 } })
   await put(own, 'first')
   const append = (keys: string[]) => {
     const events = keys.map((key) => ({
@@ -349,8 +349,8 @@ test('a replay is charged page by page and waits for its rate; what is new is no
   const startedAt = performance.now()
   const stream = await openEvents(daemon, own.root(EVERYTHING), { 'last-event-id': '1' })
   await stream.until(({ data }) => data.data.key === 'old-2399')
-  // Four pages of 500 are 20 units, of which the burst pays 5, before the last one is read.
-  assert.ok(performance.now() - startedAt >= 2_800, `${performance.now() - startedAt} ms`)
+  // It was in debt at least once on the way.
+  assert.ok(performance.now() - startedAt >= 1_000, `${performance.now() - startedAt} ms`)
   assert.equal(stream.events.length, 2_400)
   await append(['new'])
   await stream.until(({ data }) => data.data.key === 'new')

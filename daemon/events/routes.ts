@@ -5,7 +5,6 @@ import type { Lifecycle } from '@loci/chassis/lifecycle.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import { type Call, type Route, route } from '@loci/chassis/route.ts'
 import type { Sealer } from '@loci/chassis/sealing.ts'
-import { unitsOf } from '@loci/chassis/work.ts'
 import type { CapabilityAccess } from '../access/capability-access.ts'
 import type { Follower, ReadPage } from './follower.ts'
 import { positionsOf } from './positions.ts'
@@ -81,14 +80,15 @@ type Payer = Pick<Call<unknown, unknown, unknown, unknown>, 'goOn' | 'signal'>
 function paidBy(call: Payer, read: (after: number) => Promise<ReadPage>): (after: number) => Promise<ReadPage> {
   let isReplay = false
   return async (after) => {
-    const debtMs = isReplay ? debtOf(call, 0) : 0
+    const debtMs = isReplay ? debtOf(call) : 0
     if (debtMs > 0) {
-      // A little at a time: meanwhile the stream has its comments, and hears that its credential has ended.
-      await sleep(Math.min(debtMs, DEBT_MS), undefined, { signal: call.signal }).catch(() => undefined)
+      // A second at a time: meanwhile the stream has its comments, and hears that its credential has ended. Not less:
+      // to ask costs half a unit, and asked ten times a second it ate what a small rate brought in.
+      await sleep(DEBT_MS, undefined, { signal: call.signal }).catch(() => undefined)
       return { bytes: NOTHING, next: after, more: true, replayed: 0 }
     }
     const page = await read(after)
-    if (page.replayed > 0) debtOf(call, Math.max(1, unitsOf(page.replayed, page.bytes.length)))
+    if (page.replayed > 0) debtOf(call)
     isReplay = page.replayed > 0 && page.more
     return page
   }
@@ -98,9 +98,9 @@ const DEBT_MS = 1_000
 const NOTHING = Buffer.alloc(0)
 
 /** Charges, and answers after how many milliseconds the caller may go on. */
-function debtOf(call: Payer, units: number): number {
+function debtOf(call: Payer): number {
   try {
-    call.goOn(units)
+    call.goOn()
     return 0
   } catch (error) {
     if (error instanceof ApiError && error.retryAfterMs !== undefined) return error.retryAfterMs

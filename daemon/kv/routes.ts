@@ -176,7 +176,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         query: entryListQuery,
         answers: { 200: entryList },
       },
-      async ({ caller, query, countRows, requireRate }) => {
+      async ({ caller, query }) => {
         const request = {
           prefix: query.prefix ?? '',
           after: query.cursor === undefined ? null : positionOf('k', query.cursor),
@@ -184,9 +184,7 @@ export function kvRoutes({ access, pool, shares, quota, damage, claims }: KvOpti
         }
         // A few lists of an instance at once: what a list costs is known when it is answered.
         return shares.inTurn(caller.instance.id, async () => {
-          requireRate()
           const page = await readPage(pool, damage, caller.instance.id, caller.database, request)
-          countRows(page.rows.length)
           const nextCursor = page.nextAfter === null ? null : cursorOf('k', page.nextAfter)
           const rest = JSON.stringify({ nextCursor, ...(page.damaged.length > 0 ? { damaged: page.damaged } : {}) })
           return reply(200, `{"entries":[${page.rows.map(entryText).join(',')}],${rest.slice(1)}`)

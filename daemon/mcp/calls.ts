@@ -46,9 +46,6 @@ export async function callRoute(
         answer: NO_ANSWER,
       },
       route: `${spec.method} ${spec.path.replace(/\{(\w+)\}/g, (_, name) => params[name] ?? '')}`,
-      countRows: (rows) => outer.countRows(rows),
-      countRead: (bytes) => outer.countRead(bytes),
-      requireRate: () => outer.requireRate(),
       goOn: (units) => outer.goOn(units),
       yieldSlot: () => outer.yieldSlot(),
     })

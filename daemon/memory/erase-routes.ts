@@ -25,12 +25,6 @@ interface EraseOptions {
   thins: Thin[]
 }
 
-/**
- * A byte of a segment that is written anew counts as so many that were read: one of 3 MB takes 560 ms of processor in
- * all, most of it in the one thread that makes the segments of everybody.
- */
-const WRITTEN_BYTES = 2
-
 export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins }: EraseOptions): Route[] {
   return [
     route(
@@ -45,7 +39,7 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         answers: { 200: recordDeleted },
         errors: ['NOT_FOUND', 'DATA_DAMAGED'],
       },
-      async ({ caller, params: { id }, requestId, countRead, requireRate }) => {
+      async ({ caller, params: { id }, requestId }) => {
         const { instance, database, actor } = caller
         const place = { instanceId: instance.id, database }
         const macs = macsOf(await keys.of(instance.id))
@@ -53,12 +47,10 @@ export function eraseRoutes({ access, pool, shares, index, keys, forgets, thins 
         const finish = erasingEverywhere({ place, macs, forgets, entry })
         // A few of an instance at once: what an erasure costs is known when it is done.
         const done = await shares.inTurn(instance.id, () => {
-          requireRate()
-          const onWritten = (bytes: number) => countRead(WRITTEN_BYTES * bytes)
           const thin = async (mac: Buffer, count: (erased: Checked) => void) => {
             for (const one of thins) await one(pool, place, mac, count)
           }
-          return erase(pool, index, place, { id }, finish, { onWritten, thin }).catch((error) => {
+          return erase(pool, index, place, { id }, finish, { thin }).catch((error) => {
             throw isUnreadable(error) ? recordDamaged(id, error) : error
           })
         })

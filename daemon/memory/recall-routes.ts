@@ -10,7 +10,6 @@ import type { Due } from '../databases/store.ts'
 import type { Language } from './analysis/item.ts'
 import { coverageOf, reasonOf } from './coverage.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { rowsOfWork } from './index/search.ts'
 import type { Parts } from './parts/parts.ts'
 import { candidatesMax, filterOf, type Hit, type Recalled, type Source, selectFrom } from './recall.ts'
 import { ENOUGH } from './relevance.ts'
@@ -30,12 +29,6 @@ interface RecallOptions {
   tails: Tails
 }
 
-/** What a recall has read, which is what it is charged by. */
-interface Read {
-  rows: number
-  bytes: number
-}
-
 export function recallRoutes({ access, pool, shares, index, parts, tails }: RecallOptions): Route[] {
   return [
     route(
@@ -49,21 +42,16 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
         answers: { 200: recallResult },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, body, countRows, countRead, requireRate }) => {
+      async ({ caller, body }) => {
         const startedAt = performance.now()
         const databases = databasesOf(caller, body)
         // A few of an instance at once: what a recall costs is known when it is answered.
         return shares.inTurn(caller.instance.id, async () => {
-          requireRate()
-          const read: Read = { rows: 0, bytes: 0 }
-          const { recalled, searched, incomplete, damaged } = await find(caller.instance.id, databases, body, read)
-            .catch((error) => {
+          const { recalled, searched, incomplete, damaged } = await find(caller.instance.id, databases, body).catch(
+            (error) => {
               throw isUnreadable(error) ? unreadable(error) : error
-            })
-            .finally(() => {
-              countRows(read.rows)
-              countRead(read.bytes)
-            })
+            },
+          )
           const { hits, abstained, total } = recalled
           const results = hits.map((hit) => resultOf(hit, body, searched[hit.source] as Searched))
           const asOfSeq = (searched[0] as Searched).seq
@@ -75,9 +63,9 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
     ),
   ]
 
-  async function find(instanceId: string, databases: readonly string[], request: RecallRequest, read: Read) {
+  async function find(instanceId: string, databases: readonly string[], request: RecallRequest) {
     const searched: Searched[] = []
-    for (const database of databases) searched.push(await searchIn({ instanceId, database }, request, read))
+    for (const database of databases) searched.push(await searchIn({ instanceId, database }, request))
     const selection = selectFrom(searched, request)
     // Those of the tail are named too: nobody can say whether they would have been an answer.
     const damaged: StoredRecord[][] = []
@@ -87,7 +75,6 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
       for (const { source, seqs } of wanted) {
         const { place } = searched[source] as Searched
         const rows = await findNumbered(pool, instanceId, place.database, seqs)
-        for (const row of rows) addRow(read, row.intact ? row.body.length : 0)
         selection.take(
           source,
           rows.filter((row) => row.intact),
@@ -97,22 +84,16 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
     }
     for (const [source, { state }] of searched.entries()) damaged[source]?.push(...unnamed(state, damaged[source]))
     const recalled = selection.answer()
-    // Those are counted with the answer.
-    for (const { row } of recalled.hits) read.bytes -= row.body.length
     const incomplete = recalled.isCut || searched.some(({ state }) => state.isClosedCut || state.unreadable > 0)
     return { recalled, searched, incomplete, damaged: damagedOf(damaged.flat()) }
   }
 
-  async function searchIn(place: Due, request: RecallRequest, read: Read): Promise<Searched> {
+  async function searchIn(place: Due, request: RecallRequest): Promise<Searched> {
     const asOf = request.asOf === undefined ? null : new Date(request.asOf)
     const { state, tail, damaged: unread } = await tails.read(pool, place, asOf)
-    for (const { body } of [...state.texts, ...state.closed]) addRow(read, body.content.length)
     const language = languageOf(state)
     const weights = weightsOf(state)
-    const segments = await parts.of(place, state, language, (rows, bytes) => {
-      read.rows += rows
-      read.bytes += bytes
-    })
+    const segments = await parts.of(place, state, language)
     const ranked = await index.search({
       instanceId: place.instanceId,
       database: `${place.database}@${state.life}`,
@@ -122,9 +103,6 @@ export function recallRoutes({ access, pool, shares, index, parts, tails }: Reca
       masked: state.changed,
       query: request.query,
       options: { limit: candidatesMax(request), weights, filter: filterOf(request) },
-      onWork: (work) => {
-        read.rows += rowsOfWork(work)
-      },
     })
     return { place, state, language, ranked, weights, unread, now: (asOf ?? state.now).getTime(), seq: state.seq }
   }
@@ -171,11 +149,6 @@ function unnamed({ unreadable, through }: IndexState, damaged: StoredRecord[]): 
   return Array.from({ length: Math.max(0, unreadable - known) }, () => ({
     ...{ id: null, seq: 0, intact: false, isUnreadable: true },
   }))
-}
-
-function addRow(read: Read, bytes: number): void {
-  read.rows += 1
-  read.bytes += bytes
 }
 
 function resultOf(

@@ -11,12 +11,6 @@ const CONTENT_BYTES_MAX = 16 * 1024
 /** As JSON; the schema knows that a body with more than all of these is damaged (record_is_intact). */
 export const METADATA_BYTES_MAX = 16 * 1024
 
-/**
- * A byte that is stored is charged as so many that were read: its words are analysed and indexed. A hundred records of
- * 9 KB took 22 % of a core at the rate of the plan free, paid by the body alone.
- */
-export const STORED = 4
-
 /** Set by the way of writing, never by the body. */
 export interface Source {
   type: 'api' | 'projection' | 'cycle'

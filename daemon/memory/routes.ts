@@ -25,7 +25,7 @@ import { entryRefusal, type Quota } from '../databases/quota.ts'
 import { tooManyKept } from '../idempotency/idempotency.ts'
 import { findAnswer, isClaimed } from '../idempotency/store.ts'
 import type { RecallIndex } from './index/recall-index.ts'
-import { bodyOf, heardFrom, momentOf, type RecordBody, recordText, type Source, STORED } from './records.ts'
+import { bodyOf, heardFrom, momentOf, type RecordBody, recordText, type Source } from './records.ts'
 import {
   type ActOutcome,
   commitRecords,
@@ -146,16 +146,14 @@ export function recordRoutes({ access, pool, shares, index, quota, keys, claims 
         answers: { 200: recordList },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, query, countRows, requireRate }) => {
+      async ({ caller, query }) => {
         const below = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : seqOf('r', query.cursor)
         return shares.inTurn(caller.instance.id, async () => {
-          requireRate()
           const page = await listRecords(pool, caller.instance.id, caller.database, {
             ...{ below, limit: query.limit },
           }).catch((error) => {
             throw isUnreadable(error) ? unreadable(error) : error
           })
-          countRows(page.length)
           const texts = page.flatMap((row) => (row.intact ? [recordText(row)] : []))
           const last = page.at(-1)
           // Numbers of damaged rows are those of the index, so a page may end with one.
@@ -214,7 +212,6 @@ export function recordRoutes({ access, pool, shares, index, quota, keys, claims 
     if (refused) throw refusalOf(caller, refused.outcome)
     const stored = records.filter((_, at) => done.records[at]?.outcome === 'done')
     if (index.encoder) index.encodeLater(stored.map(({ body }) => JSON.parse(body) as RecordBody))
-    call.countRead(STORED * roomOf(stored).bytes)
     return reply(200, answer(done.records.map(recordText)))
   }
 

@@ -69,7 +69,7 @@ comment on table loci.usage_minutes is 'without row-level security: counts, no c
 create unlogged table loci.instance_rates (
   instance_id text not null,
   replica text not null,
-  requests bigint not null,
+  units bigint not null,
   at timestamptz not null,
   primary key (instance_id, replica)
 );

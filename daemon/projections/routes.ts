@@ -15,7 +15,6 @@ import type { Pool } from '@loci/postgres/pool.ts'
 import type { PartnerAccess, PartnerCaller } from '../access/partner.ts'
 import type { InstanceKeys } from '../databases/instance-keys.ts'
 import { entryRefusal, type Quota } from '../databases/quota.ts'
-import { STORED } from '../memory/records.ts'
 import { type NewProjection, type NewRecord, newProjection } from './projections.ts'
 import { type ActOutcome, commitProjections, type IngestAct, type IngestOutcome } from './store.ts'
 
@@ -65,13 +64,12 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
         const isArray = Array.isArray(call.body)
         const sent = isArray ? await envelopesOf(call.body as unknown[]) : [envelopeOf(call)]
         const results = await ingest(call, sent, isArray)
-        call.countRows(results.length)
         return isArray ? results : results[0]
       },
     ),
   ]
 
-  async function ingest({ caller, countRead }: IngestCall, sent: Projection[], isArray: boolean) {
+  async function ingest({ caller }: IngestCall, sent: Projection[], isArray: boolean) {
     const { instance, database, partner } = caller
     const sealing = await keys.of(instance.id)
     const turn = createTurn()
@@ -91,8 +89,6 @@ export function projectionRoutes({ access, pool, quota, keys, partnerName }: Pro
     const [first] = done.projections
     if (!isArray && first && first.outcome !== 'done' && first.outcome !== 'duplicate')
       throw refusalOf(caller, first.outcome, refusal)
-    const stored = projections.filter((_, at) => done.projections[at]?.outcome === 'done')
-    countRead(STORED * stored.reduce((sum, { record }) => sum + (record ? recordBytes(record) : 0), 0))
     const lociNamespace = [instance.organizationId, instance.tenantId, instance.id, database].join('/')
     return done.projections.map(({ outcome, id, seq }, at) => ({
       accepted: true,

@@ -33,14 +33,12 @@ export function slotHistoryRoutes({ access, pool, shares }: HistoryOptions): Rou
         answers: { 200: slotHistory },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, params: { key }, query, countRows, requireRate }) => {
+      async ({ caller, params: { key }, query }) => {
         const place = { instanceId: caller.instance.id, database: caller.database, key }
         const before = beforeOf(query.cursor)
-        const rows = await shares.inTurn(caller.instance.id, () => {
-          requireRate()
-          return listVersions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
-        })
-        countRows(rows.length)
+        const rows = await shares.inTurn(caller.instance.id, () =>
+          listVersions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage),
+        )
         const page = rows.slice(0, query.limit)
         const last = page.filter(({ intact }) => intact).at(-1)
         const rest = {
@@ -63,14 +61,12 @@ export function slotHistoryRoutes({ access, pool, shares }: HistoryOptions): Rou
         answers: { 200: evictionList },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, query, countRows, requireRate }) => {
+      async ({ caller, query }) => {
         const place = { instanceId: caller.instance.id, database: caller.database }
         const before = beforeOf(query.cursor)
-        const rows = await shares.inTurn(caller.instance.id, () => {
-          requireRate()
-          return listEvictions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage)
-        })
-        countRows(rows.length)
+        const rows = await shares.inTurn(caller.instance.id, () =>
+          listEvictions(pool, place, { before, limit: query.limit + 1 }).catch(asDamage),
+        )
         const page = rows.slice(0, query.limit)
         const keptMs = (caller.instance.limits.history_days ?? 30) * DAY_MS
         return {

@@ -103,11 +103,10 @@ export function slotRoutes({ access, pool, quota, keys, claims }: SlotOptions): 
         answers: { 200: slotList },
         errors: ['DATA_DAMAGED'],
       },
-      async ({ caller, countRows }) => {
+      async ({ caller }) => {
         const { count, slots, version, damaged, ...layers } = await lists
           .add(caller.instance.id, caller.database)
           .catch(asDamage)
-        countRows(count)
         const { capacity } = configOf(layers)
         const rest = JSON.stringify({ count, capacity, asOfSeq: version, ...damagedOf(damaged) })
         return reply(200, `{"slots":[${slots}],${rest.slice(1)}`)

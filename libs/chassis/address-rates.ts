@@ -1,20 +1,25 @@
 // The rate of each address on open routes, where nobody is asked who he is, and on paths that are no route. Strangers
 // decide what those cost, so one address gets a part of the process and no more.
 //
-// An address spends units: what its route counts for, and 1 more for each 16 KiB of answer afterwards, which may leave
-// a debt. 200 come back per second, 2,000 can be saved: the documents in plain form 75 times at once and 7 times a
-// second from then on, a scrape of the metrics 50 times a second. A process has 0.2 ms of work for a unit, so an
-// address takes at most 4 % of a core. What a load balancer asks for (live, ready, startup) counts for nothing.
+// An address spends units of .2 ms: what its route counts for, and afterwards 1 for each 16 KiB of answer or what the
+// request was measured to use beyond 20 ms, which may leave a debt. So does a refused request of somebody unknown, on
+// every route. 200 come back per second, 2,000 can be saved: the documents in plain form 75 times at once and 7 times a
+// second from then on. What a load balancer asks for (live, ready, startup) counts for nothing.
 
 import { ApiError } from './api-error.ts'
 
 export interface AddressRates {
   /** The refusal where the address is over its rate; else the units are spent. */
   take(network: string, units: number): ApiError | undefined
-  /** What an answer cost beyond that. */
+  /** What it was measured to use beyond that. */
   charge(network: string, units: number): void
 }
 
+/** Processor time and bytes of one unit. */
+export const ADDRESS_UNIT_US = 200
+export const ADDRESS_UNIT_BYTES = 16 * 1024
+/** Not charged: many people may share an address, and the first of a route meets the compiler. */
+export const BY_CHANCE_US = 20_000
 const UNITS_PER_SECOND = 200
 const UNITS_SAVED_MAX = 2_000
 const MS_PER_UNIT = 1_000 / UNITS_PER_SECOND

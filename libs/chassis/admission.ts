@@ -140,4 +140,5 @@ function letIn(options: AdmissionOptions, exchange: Exchange, spec: Route['spec'
     exchange.subservice = spec.subservice
   }
   exchange.caller = caller
+  exchange.bill.open(caller)
 }

@@ -84,6 +84,8 @@ export function write(
     Object.assign(head, headers)
     if (addedHeaders?.['set-cookie']) head['set-cookie'] = listOf(addedHeaders['set-cookie'], headers['set-cookie'])
   }
+  const cost = exchange.bill.shown
+  if (cost !== undefined) head['x-loci-cost'] = cost
   // A body that nobody read would be taken for the next request, or would have to be read to its end first.
   const isUnread = status === 413 || status === 408 || exchange.awaitsContinue || exchange.body?.stream !== undefined
   const isBodyLeft = isUnread && !request.complete

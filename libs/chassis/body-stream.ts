@@ -24,8 +24,8 @@ export type BodyStream = AsyncIterable<Buffer>
 /** The `body` of a route with `bodyStream`; `documentedBody` says what is in it. */
 export const streamedBody = z.custom<BodyStream>()
 
-/** One unit of work, as for other bodies. */
-const UNIT_BYTES = 16 * 1024
+/** What was done for it is paid so often. */
+const SETTLED_BYTES = 64 * 1024
 /**
  * Between two tries for a slot: the client waits meanwhile, and an import is not refused halfway because others are
  * busy.
@@ -42,7 +42,7 @@ export function openBodyStream(
   let wake = () => {}
   let waitedMs = 0
   let waitingSince: number | undefined
-  let charged = 0
+  let settledAt = 0
 
   const refuse = (error: ApiError) => {
     failure ??= error
@@ -81,9 +81,9 @@ export function openBodyStream(
   function take(bytes: number): void {
     body.received += bytes
     if (body.received > bytesMax) throw tooLarge(bytesMax)
-    const units = Math.floor(body.received / UNIT_BYTES) - charged
-    charged += units
-    if (units > 0) exchange.matched?.spec.access.charge?.(exchange.caller, units, true)
+    if (body.received - settledAt < SETTLED_BYTES) return
+    settledAt = body.received
+    exchange.bill.settle()
   }
 
   async function nextChunk(): Promise<void> {

@@ -55,7 +55,7 @@ export function readBytes(
   }
   const body = { whole, refuse, received: 0, account: undefined as Account | undefined }
   request.on('data', (chunk: Buffer) => {
-    enter(work)
+    enter(work, chunk.length)
     body.received += chunk.length
     if (chunks && body.received <= bytesMax) {
       chunks.push(chunk)

@@ -2,9 +2,10 @@
 // per request (a log line, an observation, the slot given back) happens here.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { enter, Work } from '@loci/meter/meter.ts'
+import { enter, type Work } from '@loci/meter/meter.ts'
 import type { Span } from '@opentelemetry/api'
 import { type AddressSet, clientAddress, networkOf } from './addresses.ts'
+import { Bill, type RouteCost } from './bill.ts'
 import type { Arrivals, ArrivingBody } from './body.ts'
 import type { Limiter } from './limiter.ts'
 import type { Log } from './log.ts'
@@ -16,6 +17,8 @@ import type { UnreadAnswers } from './unread.ts'
 
 export interface Exchange extends AnswerHeaders {
   readonly requestId: string
+  /** What it costs whoever sent it. */
+  readonly bill: Bill
   /** What it has used so far. */
   readonly work: Work
   /** Where an OpenTelemetry SDK is loaded. */
@@ -50,8 +53,6 @@ export interface Exchange extends AnswerHeaders {
   hasBegun: boolean
   /** Of the whole body, once it is here. */
   bodyBytes: number
-  /** What its body was charged, where the rate of the caller counts work. */
-  bodyUnits: number
   /** Of the limiter, as its route has it. */
   lane: Limiter
   /** Whom its slot counts for, once that is known. */
@@ -60,10 +61,6 @@ export interface Exchange extends AnswerHeaders {
   holdsSlot: boolean
   /** The last byte of the answer is out, or the client is gone: nobody waits for more. */
   readonly isClosed: boolean
-  /** That the handler has counted in its answer. */
-  rows: number
-  /** That it has read for it, beyond those. */
-  readBytes: number
   /** What access returned. */
   caller: unknown
   /** Set while the request counts as one of this sub-service. */
@@ -101,6 +98,7 @@ export interface ExchangeContext {
   unread: UnreadAnswers
   refusalLines: RefusalLines
   trustedProxies: AddressSet
+  costsOf: (route: Route) => RouteCost
 }
 
 // Kept on the socket itself: a map from sockets cost a second listener and a look-up for every request.
@@ -134,7 +132,8 @@ function count(socket: CountedSocket, change: 1 | -1): void {
 /** A class because there is one per request: as closures these methods were a tenth of what the chassis allocates. */
 class OpenExchange implements Exchange {
   readonly requestId: string
-  readonly work = new Work()
+  readonly bill: Bill
+  readonly work: Work
   readonly deadlineAt: number
   code: string | undefined = undefined
   reason: string | undefined = undefined
@@ -146,12 +145,9 @@ class OpenExchange implements Exchange {
   isBrokenOff = false
   hasBegun = false
   bodyBytes = 0
-  bodyUnits = 0
   lane: Limiter
   share: string | undefined = undefined
   holdsSlot = false
-  rows = 0
-  readBytes = 0
   caller: unknown = undefined
   subservice: string | undefined = undefined
   readonly #context: ExchangeContext
@@ -189,6 +185,8 @@ class OpenExchange implements Exchange {
     this.response = response
     this.route = route
     this.matched = matched
+    this.bill = new Bill(matched, context.costsOf)
+    this.work = this.bill.work
     this.#deadline = deadline
     this.#startedAt = performance.now()
     this.requestId = requestId
@@ -279,7 +277,7 @@ class OpenExchange implements Exchange {
 
   /** The last byte of the answer is out, or the client is gone. */
   closed(): void {
-    enter(this.work)
+    enter(this.work, this.unreadBytes)
     this.#answerEnded = true
     this.body?.account?.end()
     count(this.request.socket as CountedSocket, -1)
@@ -290,6 +288,7 @@ class OpenExchange implements Exchange {
     if (!this.response.writableFinished) this.abort(new Error('the client went away'))
     this.#release()
     this.#record()
+    this.bill.end()
     this.#next?.()
   }
 

@@ -19,17 +19,16 @@ export function readBody(
   spec: Spec,
   headers: Headers,
   { bytes, stream }: { bytes: Buffer | undefined; stream: AsyncIterable<Buffer> | undefined },
-  onMembers: (members: number) => void,
 ): unknown {
   if (!spec.body) return undefined
   if (spec.bodyStream) return stream
   if (spec.bodyRaw) return bytes ?? Buffer.alloc(0)
   if ((!bytes || bytes.length === 0) && (spec.bodyOptional || spec.bodyDefault)) return spec.bodyDefault
-  return readJson(headers, bytes, onMembers)
+  return readJson(headers, bytes)
 }
 
 /** The body as JSON, or why it is none. Exported for handlers of `bodyRaw` that must do something else first. */
-export function readJson(headers: Headers, bytes: Buffer | undefined, onMembers?: (members: number) => void): unknown {
+export function readJson(headers: Headers, bytes: Buffer | undefined): unknown {
   if (!bytes || bytes.length === 0) throw new ApiError('VALIDATION_ERROR', 'The request needs a JSON body.')
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
@@ -38,7 +37,7 @@ export function readJson(headers: Headers, bytes: Buffer | undefined, onMembers?
   if (!isJson(String(headers['content-type'] ?? ''))) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send JSON in UTF-8 with content-type: application/json.')
   }
-  return parseJson(bytes, onMembers)
+  return parseJson(bytes)
 }
 
 function isJson(contentType: string): boolean {
@@ -134,31 +133,11 @@ export class HandlerCall implements Call<unknown, unknown, unknown, unknown> {
     return this.#exchange
   }
 
-  get countRows(): (rows: number) => void {
-    return (rows) => {
-      this.#exchange.rows += rows
-    }
-  }
-
-  get countRead(): (bytes: number) => void {
-    return (bytes) => {
-      this.#exchange.readBytes += bytes
-    }
-  }
-
-  get requireRate(): () => void {
-    return () => {
-      const { matched, caller, bodyUnits } = this.#exchange
-      matched?.spec.access.charge?.(caller, 0, false, bodyUnits)
-    }
-  }
-
   get goOn(): (units?: number) => void {
     return (units = 0) => {
-      const { matched, caller } = this.#exchange
-      const charge = matched?.spec.access.charge
-      if (units > 0) charge?.(caller, units, true)
-      charge?.(caller, 0, false)
+      const { bill } = this.#exchange
+      bill.told += units
+      bill.goOn()
     }
   }
 

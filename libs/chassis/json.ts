@@ -7,12 +7,10 @@ const DEPTH_MAX = 32
 const MEMBERS_MAX = 20_000
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** `onMembers` hears of how many members and elements the body is made, and may refuse it, before it is taken apart. */
-export function parseJson(bytes: Uint8Array, onMembers?: (members: number) => void): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   const text = textOf(bytes)
   // Before the parser sees it: a body of a million brackets must cost one pass, not a deep structure.
-  const members = requireModest(text)
-  onMembers?.(members)
+  requireModest(text)
   const value = parsed(text)
   requireSafe(value)
   return value
@@ -43,7 +41,7 @@ function parsed(text: string): unknown {
 }
 
 /** Checks depth and number of parts in one pass over the text: one per member or element, one per comma. */
-function requireModest(text: string): number {
+function requireModest(text: string): void {
   let depth = 0
   let members = 0
   let inString = false
@@ -62,7 +60,6 @@ function requireModest(text: string): number {
   }
   if (members > MEMBERS_MAX)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body has more than ${MEMBERS_MAX} members and elements.`)
-  return members
 }
 
 function requireSafe(value: unknown): void {

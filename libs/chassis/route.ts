@@ -52,10 +52,15 @@ export interface Access<Caller> {
   /** Whose work a request is, the instance or the organization: nobody holds more than a quarter of the slots. */
   shareOf?(caller: Caller): string
   /**
-   * Where callers have a rate that counts work: what the body (`isDone` false, may throw RATE_LIMITED) or the answer of
-   * a request adds to the 1 that access took. `own`: what it was charged before; that never refuses it.
+   * Where callers have a rate that counts work (bill.ts): what a request adds to what access took. Below 0: it was less
+   * than was taken ahead. `isDone` false: throws RATE_LIMITED when the caller is in debt; `own` is what this request
+   * was charged before, and never refuses it.
    */
   charge?(caller: Caller, units: number, isDone: boolean, own?: number): void
+  /** Who is charged, for who remembers what its requests cost. */
+  accountOf?(caller: Caller): string
+  /** What access takes when it lets a request in, where that is more than 1. */
+  readonly cost?: number
   /**
    * Whom the slot counts for until access has decided: the caller that the credential stood for when it last came,
    * SUSPECTS where the address is over its failures, undefined where nothing is known. Where access asks the database,
@@ -120,18 +125,9 @@ export interface Call<Caller, Params, Query, Body> {
   readonly signal: AbortSignal
   /** Headers of the answer, also of a refusal that is thrown later. */
   readonly answer: AnswerHeaders
-  /** How many rows the answer has: what is answered is work too, and charged where the caller's rate counts work. */
-  countRows(rows: number): void
-  /** How many bytes were read to make the answer, beyond those that it has: charged as if they had been answered. */
-  countRead(bytes: number): void
   /**
-   * After a wait, before a long reading: throws RATE_LIMITED when what the caller's other requests have cost meanwhile
-   * is beyond its burst.
-   */
-  requireRate(): void
-  /**
-   * Between the parts of long work: charges what the last part cost, and throws RATE_LIMITED when the caller is in debt
-   * (this very request counts too). What was done stays done.
+   * Between the parts of long work: charges what was used since, and throws RATE_LIMITED when the caller is in debt
+   * (this very request counts too). What was done stays done. `units`: of what is not measured, at least so many.
    */
   goOn(units?: number): void
   /**

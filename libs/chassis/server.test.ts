@@ -372,17 +372,3 @@ test('who is over its rate waits its turn to be told, and holds no slot meanwhil
   assert.deepEqual([status, headers['retry-after'], headers.ratelimit], [429, '3', 'r=0'])
   assert.equal(limiter.running, 0)
 })
-
-// Mutant: chargeWork() left out of fail(): a request that is made to fail after its work costs 1.
-test('what was read for a request is charged also when it fails', async () => {
-  const charged: number[] = []
-  const access: Access<unknown> = { ...open, charge: (_, units) => void charged.push(units) }
-  const handle: Route['handle'] = ({ countRows, countRead }) => {
-    countRows(1_000)
-    countRead(1_000)
-    throw new ApiError('OVERLOADED', 'm')
-  }
-  await using server = await testHttpServer([at('GET /no', handle, { access })])
-  assert.equal((await server.ask('GET /no')).status, 503)
-  assert.deepEqual(charged, [10])
-})

@@ -12,12 +12,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { newId } from '@loci/contract/ids.ts'
 import { enter, workFor } from '@loci/meter/meter.ts'
-import type { AddressRates } from './address-rates.ts'
+import { ADDRESS_UNIT_BYTES, ADDRESS_UNIT_US, type AddressRates, BY_CHANCE_US } from './address-rates.ts'
 import { type AddressSet, networkOf } from './addresses.ts'
 import { admit, type SubserviceGate, takeSlot } from './admission.ts'
 import { NO_HEADERS, refuse, write } from './answer.ts'
 import { type ApiError, DeadlinePassed, failureOf } from './api-error.ts'
 import { noRoute, pathOf, requireArrival } from './arrival.ts'
+import { createRouteCosts } from './bill.ts'
 import { type ArrivingBody, createArrivals, declaredBytes, readBytes, tooLarge, tooSlow } from './body.ts'
 import { openBodyStream, requireStreamable } from './body-stream.ts'
 import { type Exchange, type ExchangeContext, openExchange } from './exchange.ts'
@@ -35,7 +36,6 @@ import { createRouter, type Match, type Mismatch, type Router } from './router.t
 import { runInSpan } from './trace.ts'
 import { brokenBody, endSoon, unansweredBefore, unansweredOn } from './unanswered.ts'
 import { createUnreadAnswers } from './unread.ts'
-import { unitsOf } from './work.ts'
 
 export interface ServerOptions {
   routes: Route[]
@@ -69,10 +69,8 @@ export interface HttpServer {
 }
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** One unit of work beside the request itself. */
-const UNIT_BODY_BYTES = 16 * 1024
-/** 20,000 members with names of their own took 17 ms to parse in 200 KiB, where text takes 1: 80 units of 0.2 ms. */
-const UNIT_BODY_MEMBERS = 250
+/** A body that takes long enough to be paid for before the handler begins: 200 KiB of members took 17 ms to parse. */
+const LARGE_BYTES = 16 * 1024
 const SWEEP_MS = 250
 /**
  * Requests of one connection that are not answered yet. No client of ours sends ahead; one that sends far ahead is
@@ -111,6 +109,7 @@ export async function createServer(given: ServerOptions): Promise<HttpServer> {
     unread,
     refusalLines: createRefusalLines(),
     trustedProxies: options.trustedProxies,
+    costsOf: createRouteCosts(),
   }
   const router = createRouter(options.routes)
   const server = createListener({
@@ -282,13 +281,13 @@ function run(options: ReadyOptions, exchange: Exchange, { route, params }: Match
   }
   try {
     exchange.bodyBytes = bytes?.length ?? 0
-    const byBytes = unitsOfBytes(exchange.bodyBytes)
-    charge(exchange, byBytes, false)
-    // Whoever was let in with its bytes is not refused for its members: a large body would find its own debt, every
-    // time.
-    const body = readBody(route.spec, request.headers, { bytes, stream }, (members) =>
-      charge(exchange, Math.floor(members / UNIT_BODY_MEMBERS) - byBytes, byBytes > 0),
-    )
+    const { bill } = exchange
+    // It may have waited for its body while others of its caller were at work: of many at once the first is done, and
+    // the next ones find its debt.
+    bill.requireRoom()
+    bill.takeAhead()
+    const body = readBody(route.spec, request.headers, { bytes, stream })
+    if (exchange.bodyBytes > LARGE_BYTES) bill.settle()
     const input = inputOf(route.spec, params, request.url as string, body)
     exchange.hasBegun = true
     const answer = route.handle(new HandlerCall(exchange, input, request.headers, options.log))
@@ -309,26 +308,7 @@ function succeed(options: ReadyOptions, exchange: Exchange, { spec }: Route, ans
   const body = isReply ? answer.body : answer
   if (options.verifyAnswers) requireFits(spec, status, body)
   write(options, exchange, status, body, isReply ? answer.headers : NO_HEADERS)
-  if (spec.access.units) options.addressRates?.charge(exchange.network, unitsOfBytes(exchange.unreadBytes))
-  chargeWork(exchange)
   conclude(options, exchange, undefined)
-}
-
-function unitsOfBytes(bytes: number): number {
-  return Math.floor(bytes / UNIT_BODY_BYTES)
-}
-
-/** What was read and is answered. Of a request that failed too: else the dearest would be one that is made to fail. */
-function chargeWork(exchange: Exchange): void {
-  const { rows, unreadBytes, readBytes } = exchange
-  charge(exchange, unitsOf(rows, unreadBytes + readBytes), true)
-}
-
-/** Where the rate of the caller counts work. */
-function charge(exchange: Exchange, units: number, isDone: boolean): void {
-  if (units <= 0) return
-  exchange.matched?.spec.access.charge?.(exchange.caller, units, isDone)
-  if (!exchange.hasBegun) exchange.bodyUnits += units
 }
 
 function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
@@ -338,7 +318,6 @@ function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
     turn.catch((refusal) => fail(options, exchange, refusal))
     return
   }
-  if (hasBegun) chargeWork(exchange)
   if (!response.headersSent) {
     conclude(options, exchange, refuse(options, exchange, error))
     return
@@ -351,8 +330,24 @@ function fail(options: ReadyOptions, exchange: Exchange, error: unknown): void {
   conclude(options, exchange, failureOf(error, matched?.spec ?? {}, hasBegun))
 }
 
+/** Nobody is known who could pay: the address does. What a load balancer asks for is nobody's. */
+function isStrangers({ matched, caller }: Exchange): boolean {
+  if (!matched) return true
+  const { units, schemes } = matched.spec.access
+  return units ? true : schemes.length > 0 && caller === undefined
+}
+
+/** Beyond what was taken from the address when it came. */
+function unitsOfAddress({ unreadBytes, work }: Exchange): number {
+  const measured = (work.totalUs - BY_CHANCE_US) / ADDRESS_UNIT_US
+  return Math.max(0, measured, Math.floor(unreadBytes / ADDRESS_UNIT_BYTES))
+}
+
 /** The work of a request has ended, whether or not its answer is out. */
 function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError | undefined): void {
+  // Of a request that failed too: else the dearest would be one that is made to fail.
+  exchange.bill.settle()
+  if (isStrangers(exchange)) options.addressRates?.charge(exchange.network, unitsOfAddress(exchange))
   if (exchange.subservice !== undefined) {
     const counted = failure && failure.status >= 500 ? { code: failure.code, requestId: exchange.requestId } : undefined
     options.subservices?.leave(exchange.subservice, counted)

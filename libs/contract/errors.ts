@@ -157,7 +157,12 @@ const table = {
     meaning: 'The sign-in provider’s access token cannot be used; the message names the setting to change.',
   },
 
-  RATE_LIMITED: { status: 429, retryable: true, meaning: 'Too many requests; `Retry-After` says when to come back.' },
+  RATE_LIMITED: {
+    status: 429,
+    retryable: true,
+    meaning:
+      'Too many requests; `Retry-After` says when to come back. On the data plane a request costs 1, and beyond that what it was measured to use: 1.5 ms of processor time are one unit, `x-loci-cost` says how many it was. Smaller pages, shorter texts and fewer records in a batch cost less.',
+  },
   HEADERS_TOO_LARGE: { status: 431, retryable: false, meaning: 'The headers are over their limit.' },
 
   INTERNAL_ERROR: {

@@ -17,6 +17,8 @@ export class Work {
   us = 0
   /** Of PostgreSQL, as far as it can be told from here. */
   storeUs = 0
+  /** Throws when whoever pays is in debt: asked after a wait for a turn, before the work goes on. */
+  requireRoom: (() => void) | undefined = undefined
   /** Called when something is taken back from what it was charged: it may have been settled long ago. */
   onLess: (() => void) | undefined = undefined
 
@@ -30,8 +32,13 @@ const SENT_BYTE_US = 0.05
 const RECEIVED_BYTE_US = 0.006
 const READ_ROW_US = 5
 const WRITTEN_ROW_US = 30
+const SCANNED_ROW_US = 7
 /** What was read and parsed before anybody could say for whom. */
-const BEFORE_US_MAX = 100
+const BEFORE_US_MAX = 300
+/** A byte that is moved between the kernel and this process. */
+const MOVED_BYTE_US = 0.005
+/** Whoever uses as much makes garbage of its own. */
+const DEAR_US = 4_500
 
 const context = new AsyncLocalStorage<Work>()
 const clock: Clock = chooseClock()
@@ -51,13 +58,16 @@ export const isExactlyMetered: boolean = clock.isExact
 /** The work that this code runs for. */
 export const current = (): Work | undefined => context.getStore()
 
-/** From here on the thread works for `work`; undefined: for nobody. */
-export function enter(work: Work | undefined): void {
+/**
+ * From here on the thread works for `work`; undefined: for nobody. `bytes`: that were read or written for it just
+ * before, by the loop itself and outside of any callback.
+ */
+export function enter(work: Work | undefined, bytes = 0): void {
   if (work === running) return
   const us = lap()
   if (running) give(running, us)
   else {
-    const before = work ? Math.min(us, BEFORE_US_MAX) : 0
+    const before = work ? Math.min(us, BEFORE_US_MAX + bytes * MOVED_BYTE_US) : 0
     if (work) give(work, before)
     nobodyUs += us - before
   }
@@ -110,6 +120,12 @@ export function noteStatement(
   work.storeUs += CALL_US + sent * SENT_BYTE_US + received * RECEIVED_BYTE_US + rowsUs
 }
 
+/** A statement has read so many rows to say little: nothing of what it answers tells how much that was. */
+export function noteScanned(rows: number): void {
+  const work = current()
+  if (work) work.storeUs += rows * SCANNED_ROW_US
+}
+
 /** A thread of ours has begun to work, or ended: meanwhile this thread's own clock counts. */
 export function beside(change: 1 | -1): void {
   catchUp()
@@ -147,8 +163,9 @@ function give(work: Work, us: number): void {
   if (us >= LONG_US) noteLong(work, us)
 }
 
-// A major collection is of everybody's garbage and falls on whoever runs when it is due: it is taken back. The observer
-// hears of it later, so slices that are long enough to have had one in them are remembered for a while.
+// A major collection is of everybody's garbage and falls on whoever runs when it is due: from small work it is taken
+// back. The observer hears of it later, so slices that are long enough to have had one in them are remembered for a
+// while.
 
 const LONG_US = 2_000
 const LONG_MAX = 16
@@ -165,6 +182,7 @@ function takeBack(startTime: number, us: number): void {
   const slice = long.find(({ from, to }) => from <= startTime && startTime <= to)
   if (!slice) return
   const less = Math.min(us, slice.us)
+  if (slice.work.totalUs - less > DEAR_US) return
   slice.us -= less
   slice.work.us -= less
   meteredUs -= less

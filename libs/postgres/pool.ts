@@ -102,6 +102,8 @@ interface Health {
   /** Whose statement runs on it. */
   work: Work | undefined
   receivedBytes: number
+  /** Of the statement, until something came back for it. */
+  sentBytes: number
 }
 
 /** For the pools of one program, which differ in their name and size. */
@@ -126,11 +128,12 @@ export function openPool(options: PoolOptions): Pool {
     // Spread, so that connections that were opened together are not all replaced together.
     const retireAt = performance.now() + LIFETIME_MS * (0.8 + 0.4 * Math.random())
     const provenAt = performance.now()
-    const health: Health = { provenAt, retireAt, unreplicated: false, work: undefined, receivedBytes: 0 }
+    const health: Health = { provenAt, retireAt, unreplicated: false, work: undefined, receivedBytes: 0, sentBytes: 0 }
     healthOf.set(connection, health)
     // Before the driver parses what came: that is work for whoever asked.
     streamOf(connection).prependListener('data', (chunk: Buffer) => {
-      enter(health.work)
+      enter(health.work, chunk.length + health.sentBytes)
+      health.sentBytes = 0
       health.receivedBytes += chunk.length
     })
     // Without a listener an error between two statements would end the process.
@@ -152,9 +155,13 @@ export function openPool(options: PoolOptions): Pool {
     health.work = work
     health.receivedBytes = 0
     const sentBefore = work ? streamOf(connection).bytesWritten : 0
+    let sent = 0
     let answer: pg.QueryResult<Row> | undefined
     try {
-      answer = lastOf(await connection.query<Row>(statement as pg.QueryConfig))
+      const asked = connection.query<Row>(statement as pg.QueryConfig)
+      sent = work ? streamOf(connection).bytesWritten - sentBefore : 0
+      health.sentBytes = sent
+      answer = lastOf(await asked)
     } catch (error) {
       options.onFailure?.(error)
       if (!isStatementError(error)) throw dropped(health, error)
@@ -164,7 +171,6 @@ export function openPool(options: PoolOptions): Pool {
       health.work = undefined
       if (work) {
         resume()
-        const sent = streamOf(connection).bytesWritten - sentBefore
         const writes = statement.locks !== undefined
         noteStatement(work, { sent, received: health.receivedBytes, rows: answer?.rowCount ?? 0, writes })
       }

@@ -2,6 +2,7 @@
 // its share of the slots could hold every connection: 32 keyed batches of one instance each wait for the row of that
 // instance in a transaction of their own.
 
+import { current } from '@loci/meter/meter.ts'
 import type { Client, Pool, Statement } from './pool.ts'
 
 export interface PoolShares {
@@ -109,6 +110,8 @@ export function sharePool(
       const share = shareOf(caller)
       await enter(share)
       try {
+        // What others of the caller have cost meanwhile may be beyond its burst.
+        current()?.requireRoom?.()
         return await work()
       } finally {
         setImmediate(leave, share)

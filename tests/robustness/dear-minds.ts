@@ -48,7 +48,7 @@ export function dearMinds(records: number): DearMind[] {
     },
     {
       ...{ method: 'POST', name: `cycles with ${OBSERVATIONS} observations`, path: '/v1/cognitive/cycles' },
-      ...{ variants: VARIANTS, burst: 30, fill: fillRecords },
+      ...{ variants: VARIANTS, fill: fillRecords },
       body: JSON.stringify({
         focus: wordsFrom(5, QUERY_CHARACTERS),
         observations: Array.from({ length: OBSERVATIONS }, (_, n) => ({

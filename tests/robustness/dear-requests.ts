@@ -224,11 +224,20 @@ function wantedKinds(): WantedKind[] {
     }),
   })
   const get = (name: string, path: string): WantedKind => ({ name, method: 'GET', path })
+  const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+  const mcp: WantedKind = {
+    ...{ name: 'MCP batches of twenty messages', method: 'POST', path: '/mcp' },
+    body: JSON.stringify(Array.from({ length: 20 }, (_, n) => ({ ...listing, id: n + 1 }))),
+  }
   const members = Array.from({ length: MEMBERS }, (_, n) => `"k${n}":0`).join()
   const ignored = `{"value":1,${members}}`
   const value = `{${members}}`
   if (value.length > VALUE_BYTES_MAX) throw new Error('the value of many members is larger than an entry may be')
   return [
+    get('plain reads', '/v1/kv/entries/k1'),
+    put('plain writes', '{"value":1}'),
+    get('reads of all slots', '/v1/working-memory/slots'),
+    mcp,
     put(`${MEMBERS} ignored members`, ignored),
     put(`${MEMBERS} ignored members in 800 KiB`, ignored + ' '.repeat(ENTRY_BODY_BYTES_MAX - ignored.length)),
     put(
@@ -241,7 +250,7 @@ function wantedKinds(): WantedKind[] {
     batch('batches of 100 puts, 1 MiB', Math.floor(BODY_BYTES_MAX / 100) - 60),
     batch('batches of 100 small puts', 1),
     get(LISTS, '/v1/kv/entries?limit=1000'),
-    { ...get('full consistency walks', '/v1/kv/consistency?mode=full'), isLarge: true },
+    { ...get('full consistency walks', '/v1/kv/consistency?mode=full'), isLarge: true, isTold: true },
     { ...get('new chains of five links', '/v1/kv/entries/k1'), isChained: true },
   ]
 }
@@ -267,18 +276,13 @@ async function fill({ url }: LociProcess, tenant: WorldTenant, records: number, 
   client.close()
 }
 
-/** As it was: a request is 1, whatever it costs. */
+/** A request is 1, whatever it costs. */
 const plantCounting = () =>
   plantMutant([
     {
-      file: 'daemon/access/rates.ts',
-      from: 'add(payer, cost)',
-      to: 'add(payer, 1)',
-    },
-    {
-      file: 'daemon/access/rates.ts',
-      from: 'if (units > 0) add(payer, units)',
-      to: '',
+      file: 'libs/chassis/bill.ts',
+      from: 'measured >= SMALL_UNITS ? measured : 0',
+      to: 'this.#taken',
     },
   ])
 
@@ -286,7 +290,7 @@ async function costMutant(report: Report, world: World, list: Measured): Promise
   await using mutant = await plantCounting()
   const lax = await mutant.startProgram('daemon', world.daemonSettings())
   await untilReady(lax.url)
-  report.mutant('the rate counts requests', await unpaid(world, lax, list, PLAN_PER_SECOND))
+  report.mutant('the rate counts requests', await unpaid(world, lax, list))
   await lax.stop()
 }
 

@@ -71,24 +71,15 @@ export interface Entry {
 }
 export type Ledger = Map<string, Entry>
 
-/** An entry that is taught costs as much as so many tools that are weighed (25 ns each, of 8,000). */
-const TAUGHT_STEPS = 16
-
-/** What it took, in tools that were weighed. */
-export function apply(state: AdviceState, told: Told, ledger: Ledger): number {
+export function apply(state: AdviceState, told: Told, ledger: Ledger): void {
   if (told.takesBack !== null) takeBack(state, told.takesBack, ledger)
   const isTakenBack = ledger.get(told.id)?.isTakenBack ?? false
   const weights: Weights[] = []
-  let steps = 0
   // Once for all of its outcomes: for each of 64 among 8,000 tools it took 64 ms.
   let shares: Shares | undefined
-  const shareAll = (intent: Words): Shares => {
-    steps += state.tools.length
-    return sharesOf(textScores(state, intent, null))
-  }
   const fitOf = (k: number): number => {
     if (told.intent === null) return 1
-    shares ??= shareAll(told.intent)
+    shares ??= sharesOf(textScores(state, told.intent, null))
     return Math.min(0.98, Math.max(0.02, Math.exp((shares.scores[k] ?? 0) - shares.best) / shares.sum))
   }
   for (const [place, { tool: name, outcome }] of told.tools.entries()) {
@@ -103,14 +94,12 @@ export function apply(state: AdviceState, told: Told, ledger: Ledger): number {
     const added = { place, tool: name, t: state.t, u: tool.u, attempt, expected }
     // When its retraction came first it takes its number and adds nothing.
     if (!isTakenBack) add(state, k, tool, told, outcome, added)
-    if (!isTakenBack && value > 0 && teaches(added)) steps += TAUGHT_STEPS * taughtBy(told)
     state.changed.add(k)
     weights.push(added)
   }
   state.isFull.words ||= state.terms.entries + state.pairs.entries >= ENTRIES_MAX
   state.isFull.tallies ||= state.tallies >= TALLIES_MAX
   ledger.set(told.id, { told, weights, isTakenBack })
-  return steps
 }
 
 /** Time that passed: an outcome that adds nothing any more and has left. Numbers only rise. */
@@ -255,10 +244,4 @@ function teaches({ t, u }: Weights): boolean {
 /** Of the intent, the first so many terms and pairs are taught: all of them where it tells of four tools or fewer. */
 function eachOf({ tools }: Told): number {
   return Math.floor(TAUGHT_MAX / tools.length)
-}
-
-/** To one of its tools. */
-function taughtBy(told: Told): number {
-  const { terms = [], pairs = [] } = told.intent ?? {}
-  return Math.min(terms.length, eachOf(told)) + Math.min(pairs.length, eachOf(told))
 }

@@ -8,7 +8,6 @@
 
 import { ApiError } from '@loci/chassis/api-error.ts'
 import { createCache } from '@loci/chassis/cache.ts'
-import { unitsOf } from '@loci/chassis/work.ts'
 import type { Sql } from '@loci/postgres/pool.ts'
 import type { Instance } from '../../access/authority.ts'
 import type { Rates } from '../../access/rates.ts'
@@ -23,7 +22,7 @@ interface LoopOptions {
   isEnabled(): boolean
   findInstance(id: string): Instance | undefined | Promise<Instance | undefined>
   requireServed: RequireServed
-  rates: Pick<Rates, 'charge' | 'isInDebt'>
+  rates: Pick<Rates, 'isInDebt'>
   quota: Pick<Quota, 'requireRoom'>
 }
 
@@ -46,19 +45,12 @@ export function dueCycles({ cycles, isEnabled, findInstance, requireServed, rate
     await quota.requireRoom(instance, { records: 0, bytes: 0 }, sql)
     const trigger = isPressed ? ('pressure' as const) : ('schedule' as const)
     const source = { type: 'cycle' as const, ref: trigger, actor: null, trust: 'holder' as const }
-    const read = { rows: 0, bytes: 0 }
-    const count = (rows: number, bytes: number) => {
-      read.rows += rows
-      read.bytes += bytes
-    }
     try {
-      const request = { instance, database: due.database, trigger, requestedBy: null, source, run: {}, count }
+      const request = { instance, database: due.database, trigger, requestedBy: null, source, run: {} }
       await cycles.runAfter(number, request)
     } catch (error) {
       if (error instanceof ApiError && error.code === 'QUOTA_EXCEEDED') refused.keep(instance.id, performance.now())
       throw error
-    } finally {
-      rates.charge(instance, 1 + unitsOf(read.rows, read.bytes), true)
     }
   }
 }

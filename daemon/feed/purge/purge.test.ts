@@ -85,7 +85,7 @@ async function fill(cell: TestDaemon, authority: TestAuthority, own: TestInstanc
     async () => (await cell.sql('select 1 from loci.advice_snapshots where instance_id = $1', [own.svc])).length > 0,
   )
   await cell.sql(`insert into loci.advice_passed values ($1, 'default', $2, 1, 1, 1, 1)`, [own.svc, CANARY])
-  await cell.sql(`insert into loci.instance_rates (instance_id, replica, requests, at) values ($1, 'r', 1, now())`, [
+  await cell.sql(`insert into loci.instance_rates (instance_id, replica, units, at) values ($1, 'r', 1, now())`, [
     own.svc,
   ])
   await cell.sql(

@@ -31,17 +31,17 @@ export async function addUsage(
 export async function exchangeRates(
   sql: Sql,
   replica: string,
-  seen: { instanceId: string; requests: number }[],
+  seen: { instanceId: string; units: number }[],
 ): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ instanceId: string; others: number }>({
     name: 'rates_exchange',
-    text: `with seen as (select "instanceId", requests from jsonb_to_recordset($2::jsonb) as s("instanceId" text, requests bigint)),
+    text: `with seen as (select "instanceId", units from jsonb_to_recordset($2::jsonb) as s("instanceId" text, units bigint)),
       saved as (
-        insert into loci.instance_rates as old (instance_id, replica, requests, at)
-        select "instanceId", $1, requests, clock_timestamp() from seen
-        on conflict (instance_id, replica) do update set requests = excluded.requests, at = excluded.at
+        insert into loci.instance_rates as old (instance_id, replica, units, at)
+        select "instanceId", $1, units, clock_timestamp() from seen
+        on conflict (instance_id, replica) do update set units = excluded.units, at = excluded.at
       )
-      select r.instance_id as "instanceId", sum(r.requests)::float8 as others from loci.instance_rates r join seen on seen."instanceId" = r.instance_id
+      select r.instance_id as "instanceId", sum(r.units)::float8 as others from loci.instance_rates r join seen on seen."instanceId" = r.instance_id
       where r.replica <> $1 and r.at > clock_timestamp() - interval '2.5 seconds' group by r.instance_id`,
     values: [replica, JSON.stringify(seen)],
   })

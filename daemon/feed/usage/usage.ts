@@ -27,7 +27,7 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
   let sent: { flush: number; counts: { instanceId: string; requests: number; writes: number }[] } | undefined
   let flushes = 0
 
-  function collect(): [string, Pick<InstanceCounts, 'requests' | 'perSecond'>][] {
+  function collect(): [string, Pick<InstanceCounts, 'units' | 'perSecond'>][] {
     const { instances, organizations } = rates.drainCounts()
     for (const [instanceId, { requests, writes }] of instances) {
       const sum = pending.get(instanceId) ?? { requests: 0, writes: 0 }
@@ -38,11 +38,11 @@ export function createUsage(sql: Sql, replica: string, rates: Rates) {
 
   return {
     async second(): Promise<void> {
-      const busy = collect().filter(([, { requests, perSecond }]) => requests > perSecond * BUSY)
-      const own = busy.map(([instanceId, { requests }]) => ({ instanceId, requests }))
+      const busy = collect().filter(([, { units, perSecond }]) => units > perSecond * BUSY)
+      const own = busy.map(([instanceId, { units }]) => ({ instanceId, units: Math.ceil(units) }))
       const others = own.length > 0 ? await exchangeRates(sql, replica, own) : new Map<string, number>()
-      const share = ({ instanceId, requests }: { instanceId: string; requests: number }) =>
-        Math.max(SHARE_MIN, requests / (requests + (others.get(instanceId) ?? 0)))
+      const share = ({ instanceId, units }: { instanceId: string; units: number }) =>
+        Math.max(SHARE_MIN, units / (units + (others.get(instanceId) ?? 0)))
       rates.setShares(new Map(own.map((one) => [one.instanceId, share(one)])))
     },
     async flush(): Promise<void> {

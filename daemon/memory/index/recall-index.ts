@@ -159,7 +159,6 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
     const sending = messageFor(key, cached, request, vectors)
     try {
       const { derivedBytes, work, ...found } = await run(cached.engine, sending)
-      request.onWork?.(work)
       cached.derivedBytes = derivedBytes
       const present = cache.get(key)
       if (present === cached) cache.set(key, cached, bytesOf(cached))

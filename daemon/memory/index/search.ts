@@ -93,16 +93,6 @@ export interface SearchWork {
   scored: number
 }
 
-/** Items of the index that cost as much as a row: .5 us each, a request of one unit .4 ms (measured). */
-const ITEMS_PER_ROW = 10
-/** A posting is two varints. */
-const POSTINGS_PER_ITEM = 32
-
-/** What a search is charged by, in rows. */
-export function rowsOfWork({ postings, candidates, scored }: SearchWork): number {
-  return (scored + candidates + postings / POSTINGS_PER_ITEM) / ITEMS_PER_ROW
-}
-
 const COPIES_MAX = 3
 /** Items that are in the answer because they are close to the question, though their words score less than others'. */
 const NEAREST = 64

@@ -7,7 +7,6 @@ import type { Log } from '@loci/chassis/log.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Due } from '../../databases/store.ts'
 import type { Language } from '../analysis/item.ts'
-import { itemsOfSegment } from '../index/format.ts'
 import type { RecallIndex } from '../index/recall-index.ts'
 import { formatOf } from '../upkeep/config.ts'
 import { segmentBody } from '../upkeep/indexing.ts'
@@ -24,13 +23,7 @@ export interface SearchPart {
 }
 
 export interface Parts {
-  /** `count` is told what a load has read: rows of records, or bytes of segments. */
-  of(
-    place: Due,
-    state: IndexState,
-    language: Language,
-    count: (rows: number, bytes: number) => void,
-  ): Promise<SearchPart[]>
+  of(place: Due, state: IndexState, language: Language): Promise<SearchPart[]>
 }
 
 /** A worker of another release may have taken it off the list without building what this one needs. */
@@ -60,7 +53,7 @@ export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn
   }
 
   return {
-    async of(place, state, language, count) {
+    async of(place, state, language) {
       const format = formatOf(language)
       const parts = partsOf(state, format)
       const unusable = parts.filter((part) => !part.isUsable)
@@ -74,12 +67,7 @@ export function createParts(pool: Pool, index: RecallIndex, log: Pick<Log, 'warn
         id: part.isUsable
           ? segmentKey(part)
           : `${part.from}-${part.through}@${state.indexedAt}/${format}/${markOf(part)}`,
-        async load() {
-          const body = await segmentBody(pool, index, place, part, language, read)
-          if (part.isUsable) count(0, body.byteLength)
-          else count(itemsOfSegment(body), 0)
-          return body
-        },
+        load: () => segmentBody(pool, index, place, part, language, read),
       }))
     },
   }

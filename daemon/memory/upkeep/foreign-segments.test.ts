@@ -107,7 +107,7 @@ test('what is built in the place of a segment is known by its records: a write e
     const place = { instanceId: tenant.instanceId, database: 'built' }
     const ids = async (language: 'auto' | 'en' = 'auto') => {
       const state = await readIndex(pool, place.instanceId, place.database, {})
-      return (await parts.of(place, state, language, () => {})).map(({ id }) => id)
+      return (await parts.of(place, state, language)).map(({ id }) => id)
     }
     const before = await ids()
     assert.equal(before.length, 1)

@@ -202,7 +202,7 @@ async function eraseInRounds<Result>(
   due: Due,
   wanted: { id: string } | { value: ErasedValue } | { limit: number },
   finish: Finish<Result>,
-  { onWritten, thin, progress }: EraseOptions & { progress: Progress<Result> },
+  { thin, progress }: EraseOptions & { progress: Progress<Result> },
 ): Promise<void> {
   const why = 'id' in wanted ? 'erased' : 'value' in wanted ? 'replayed' : 'expired'
   const { results, thinned } = progress
@@ -217,7 +217,6 @@ async function eraseInRounds<Result>(
       replaced: segments.map(({ id }) => id),
       segments: await Promise.all(segments.map((segment) => without(pool, index, due, segment, seqs))),
     }
-    onWritten?.(replacement.segments.reduce((sum, { body }) => sum + body.byteLength, 0))
     const done = await transaction(pool, async (sql) => {
       const erased = await eraseRecords(sql, due, { seqs, read: found.read, why, ...replacement })
       const isDone = erased.outcome === 'done' && (erased.erased > 0 || why === 'replayed')

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { threadUs } from '@loci/meter/clock.ts'
+import { z } from 'zod'
+import { ApiError } from './api-error.ts'
+import { UNIT_US } from './bill.ts'
+import { open } from './probes.ts'
+import { type Access, type Method, type Route, route } from './route.ts'
+import { testHttpServer } from './testing/server.ts'
+
+function at(line: string, handle: Route['handle'], { access }: { access: Access<unknown> }): Route {
+  const [method, path] = line.split(' ') as [Method, string]
+  return route({ method, path, access, summary: 's', tag: 't', answers: { 200: z.object({}) } }, handle)
+}
+
+/** Of processor time. */
+function busy(ms: number): void {
+  const until = threadUs() + ms * 1_000
+  while (threadUs() < until) JSON.stringify({ until })
+}
+
+/** A caller with a bucket of its own, without end. */
+function payer() {
+  const charged: number[] = []
+  const access: Access<unknown> = {
+    ...open,
+    accountOf: () => 'svc',
+    charge: (_, units, isDone) => {
+      if (isDone) charged.push(units)
+    },
+  }
+  return { access, charged, sum: () => charged.reduce((sum, units) => sum + units, 1) }
+}
+
+const unitsOf = (ms: number) => (ms * 1_000) / UNIT_US
+
+// Mutants: settle() left out of conclude(); the allowance for cold routes for all; SMALL_UNITS = 0.
+test('a request pays 1, and what it was measured to use where that is three units or more', async () => {
+  const { access, charged } = payer()
+  let ms = 0
+  const handle: Route['handle'] = () => {
+    busy(ms)
+    return {}
+  }
+  await using server = await testHttpServer([at('GET /work', handle, { access })])
+  // While a route is new, the compiler is paid by nobody.
+  for (let n = 0; n < 20; n += 1) await server.ask('GET /work')
+  assert.deepEqual(charged, [])
+  // What the client of the test does is in it, being in the same process: most of them are small all the same.
+  ms = 2
+  const costs: unknown[] = []
+  for (let n = 0; n < 40; n += 1) costs.push((await server.ask('GET /work')).headers['x-loci-cost'])
+  assert.ok(costs.filter((cost) => cost === '1.0').length >= 20, costs.join())
+  ms = 60
+  const { headers } = await server.ask('GET /work')
+  const cost = Number(headers['x-loci-cost'])
+  assert.ok(cost >= unitsOf(60) && cost < unitsOf(100), `${cost}`)
+})
+
+// Mutant: takeAhead() that takes nothing.
+test('what the last ones cost is taken ahead, and what it was too much is given back', async () => {
+  const { access, charged, sum } = payer()
+  let ms = 60
+  const seen: number[] = []
+  const handle: Route['handle'] = () => {
+    seen.push(sum())
+    busy(ms)
+    return {}
+  }
+  await using server = await testHttpServer([at('GET /work', handle, { access })])
+  for (let n = 0; n < 25; n += 1) await server.ask('GET /work')
+  charged.length = 0
+  ms = 0
+  const { headers } = await server.ask('GET /work')
+  assert.ok((seen.at(-1) as number) >= unitsOf(55), `${seen.at(-1)} taken before it began`)
+  assert.equal(headers['x-loci-cost'], '1.0')
+  assert.ok(Math.abs(sum() - 1) < 0.01, `${sum()} in the end`)
+})
+
+test('what was done for a request is charged also when it fails, and goOn() tells of the debt between its parts', async () => {
+  const { access, charged, sum } = payer()
+  let isInDebt = false
+  const indebted: Access<unknown> = {
+    ...access,
+    charge(caller, units, isDone, own) {
+      access.charge?.(caller, units, isDone, own)
+      if (!isDone && isInDebt && own === undefined) throw new ApiError('RATE_LIMITED', 'm', { retryAfterMs: 5_000 })
+    },
+  }
+  let parts = 0
+  const handle: Route['handle'] = ({ goOn }) => {
+    for (parts = 1; ; parts += 1) {
+      busy(60)
+      if (parts === 3) isInDebt = true
+      goOn()
+    }
+  }
+  await using server = await testHttpServer([at('GET /parts', handle, { access: indebted })])
+  const { status } = await server.ask('GET /parts')
+  assert.deepEqual([status, parts], [429, 3])
+  assert.ok(sum() >= unitsOf(180 - 20), `${sum()} units`)
+  assert.ok(charged.length >= 2)
+})

@@ -1,0 +1,128 @@
+// What a request costs its caller, where the rate of the caller counts work: 1 when it is let in, and afterwards what
+// it was measured to use of this process and of PostgreSQL (libs/meter). The debt is paid before the next is let in.
+//
+//   ahead    what the last requests of this caller to this route cost is taken when the body is there, so that many at
+//            once do not all come in before the first of them is paid for
+//   settled  between the parts of long work, when the answer is written, and once more when it is out
+//
+// Never: a request refused for what it was charged itself, or charged for what fell on it by chance (a collection of
+// everybody's garbage, the compiler while the route is new to this process).
+
+import { catchUp, Work } from '@loci/meter/meter.ts'
+import { type Cache, createCache } from './cache.ts'
+import type { Access, Route } from './route.ts'
+
+/** Processor time that one unit stands for. */
+export const UNIT_US = 1_500
+/** Below it a request pays for its 1 alone: what small ones use depends on what else the process did just then. */
+const SMALL_UNITS = 3
+/** Of each route, while it is new to the process: the first requests pay for the compiler. Up to 30 ms were seen. */
+const COLD_RUNS = 20
+const COLD_US = 20_000
+/** Callers whose last cost is remembered, of each route: those of dear requests alone. */
+const CALLERS_MAX = 10_000
+
+/** What one route of this process has cost so far. */
+export interface RouteCost {
+  runs: number
+  /** By caller, in units: the mean of the last ones, each half as heavy as the one after it. */
+  last: Cache<number> | undefined
+}
+
+export function createRouteCosts(): (route: Route) => RouteCost {
+  const costs = new Map<Route, RouteCost>()
+  return (route) => {
+    const known = costs.get(route) ?? { runs: 0, last: undefined }
+    costs.set(route, known)
+    return known
+  }
+}
+
+/** A class because there is one per request. */
+export class Bill {
+  readonly work = new Work()
+  /** Units of what is not measured. */
+  told = 0
+  readonly #access: Access<unknown> | undefined
+  readonly #costs: RouteCost | undefined
+  #caller: unknown = undefined
+  #taken = 0
+  #charged = 0
+
+  constructor(route: Route | undefined, costsOf: (route: Route) => RouteCost) {
+    this.#access = route?.spec.access
+    this.#costs = route && this.#access?.charge ? costsOf(route) : undefined
+  }
+
+  /** Access has let it in, and taken its 1, or what the route is known to cost. */
+  open(caller: unknown): void {
+    if (!this.#costs) return
+    this.#caller = caller
+    this.#taken = this.#access?.cost ?? 1
+    this.#charged = this.#taken
+    this.#costs.runs += 1
+    this.work.requireRoom = () => this.requireRoom()
+  }
+
+  get #isOpen(): boolean {
+    return this.#charged > 0
+  }
+
+  takeAhead(): void {
+    const last = this.#isOpen ? this.#costs?.last?.find(this.#account) : undefined
+    if (last !== undefined && last > this.#charged) this.#charge(last - this.#charged)
+  }
+
+  /** Throws RATE_LIMITED when what the caller's other requests have cost is beyond its burst. */
+  requireRoom(): void {
+    if (this.#isOpen) this.#access?.charge?.(this.#caller, 0, false, this.#charged - this.#taken)
+  }
+
+  /** Charges what was used since the last time, or gives back what was taken ahead. */
+  settle(): void {
+    if (!this.#isOpen) return
+    const due = this.units - this.#charged
+    if (due !== 0) this.#charge(due)
+  }
+
+  /** Settles, and throws RATE_LIMITED when the caller is in debt: this very request counts too. */
+  goOn(): void {
+    this.settle()
+    if (this.#isOpen) this.#access?.charge?.(this.#caller, 0, false)
+  }
+
+  /** The answer is out. */
+  end(): void {
+    if (!this.#isOpen || !this.#costs) return
+    this.settle()
+    this.work.onLess = () => this.settle()
+    const { last } = this.#costs
+    const known = last?.find(this.#account)
+    const mean = known === undefined ? this.#charged : (known + this.#charged) / 2
+    if (mean >= SMALL_UNITS) {
+      this.#costs.last ??= createCache(CALLERS_MAX)
+      this.#costs.last.keep(this.#account, mean)
+    } else if (known !== undefined) last?.drop(this.#account)
+  }
+
+  /** What it costs so far; undefined where its caller has no rate that counts work. */
+  get shown(): string | undefined {
+    return this.#isOpen ? this.units.toFixed(1) : undefined
+  }
+
+  get units(): number {
+    catchUp()
+    const isCold = (this.#costs?.runs ?? 0) <= COLD_RUNS
+    const measured = (this.work.totalUs - (isCold ? COLD_US : 0)) / UNIT_US
+    return Math.max(this.#taken + this.told, measured >= SMALL_UNITS ? measured : 0)
+  }
+
+  get #account(): string {
+    return this.#access?.accountOf?.(this.#caller) ?? ''
+  }
+
+  #charge(units: number): void {
+    this.#charged += units
+    this.#access?.charge?.(this.#caller, units, true)
+  }
+}
