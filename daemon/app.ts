@@ -10,6 +10,7 @@ import type { Route } from '@loci/chassis/route.ts'
 import { createSealer } from '@loci/chassis/sealing.ts'
 import { type AppOptions, createChassis, serve } from '@loci/chassis/serve.ts'
 import { createStoreHealth } from '@loci/chassis/store-health.ts'
+import { onLate } from '@loci/meter/meter.ts'
 import { poolOpener } from '@loci/postgres/pool.ts'
 import { prepareDatabase } from '@loci/postgres/prepare.ts'
 import { sharePool } from '@loci/postgres/shares.ts'
@@ -203,6 +204,7 @@ export async function createDaemon(options: DaemonOptions) {
     isEnabled: () => switches.isEnabled('cognitive'),
   })
   const pay = payingDue(rates, authority.knownInstance)
+  onLate((instanceId, us) => pay('late', instanceId, us))
   const saveAdvice = savingAdvice({ states: advice, pool: background })
   const walkers = [
     ...[createKvWalker(damage), createSlotWalker(), createRecordWalker()],

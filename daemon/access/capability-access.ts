@@ -276,6 +276,7 @@ export function capabilityAccess({
       ...(demand.cost === undefined ? {} : { cost: demand.cost }),
       charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
       accountOf: ({ instance }) => instance.id,
+      aheadMax: ({ instance }) => instance.limits.burst / 2,
       schemes: [legacyJwt ? ['capability', 'legacyJwt'] : ['capability']],
       challenge: `Capability realm="loci", header="${HEADER.capability}"${legacyJwt ? ', Bearer realm="loci"' : ''}`,
       errors: [...REFUSALS, ...errors, ...(demand.covered.length > 0 ? (['DATABASE_MISMATCH'] as const) : [])],

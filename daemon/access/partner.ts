@@ -53,6 +53,7 @@ export function partnerAccess({
     shareOf: ({ instance }) => instance.organizationId,
     charge: ({ instance }, units, isDone, own) => rates.charge(instance, units, isDone, own),
     accountOf: ({ instance }) => instance.id,
+    aheadMax: ({ instance }) => instance.limits.burst / 2,
     challenge: 'Bearer realm="loci partner"',
     errors: [
       'UNAUTHENTICATED',

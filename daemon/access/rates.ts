@@ -39,8 +39,8 @@ export interface Rates {
    */
   charge(payer: Payer, units: number, isDone: boolean, own?: number): void
   /**
-   * What is done for it without having been asked for just now, as building its index: uses up its burst, and leaves no
-   * debt, or a merge of large segments would have its requests refused for half a minute.
+   * What is done for it without having been asked for just now, as building its index: uses up half of its burst, and
+   * leaves no debt, or a merge of large segments would have its requests refused for half a minute.
    */
   chargeUpkeep(payer: Payer, units: number): void
   /** Whether it, or its organization, has begun more than burst and rate pay for. */
@@ -54,6 +54,8 @@ export interface Rates {
   setShares(shares: Map<string, number>): void
 }
 
+/** Of the burst. */
+const UPKEEP_PART = 0.5
 /** Instances, organizations, and roots whose chains failed recently. */
 const BUCKETS_MAX = 100_000
 
@@ -135,12 +137,22 @@ export function createRates(now: () => number = () => performance.now()): Rates 
       // Of many large bodies at once the first is accepted; the next ones find its debt.
       if (!isDone) requireRoomOf(payer, -own)
       if (units === 0) return
-      count(payer, units)
+      // What is given back was counted in another second.
+      count(payer, Math.max(0, units))
       add(payer, units)
     },
     chargeUpkeep(payer, units) {
-      const leftMs = Math.max(0, payer.limits.burst * intervalMsOf(payer) - Math.max(0, dueOf(payer.id) - now()))
-      add(payer, Math.min(units, leftMs / intervalMsOf(payer)))
+      const at = now()
+      const leftOf = (bucket: string, burst: number, intervalMs: number) =>
+        burst * UPKEEP_PART - Math.max(0, dueOf(bucket) - at) / intervalMs
+      const theirs = organizationOf(payer)
+      const left = Math.min(
+        leftOf(payer.id, payer.limits.burst, intervalMsOf(payer)),
+        theirs ? leftOf(payer.organizationId, theirs.burstMs / theirs.intervalMs, theirs.intervalMs) : Infinity,
+      )
+      if (left <= 0) return
+      count(payer, Math.min(units, left))
+      add(payer, Math.min(units, left))
     },
     isInDebt(payer) {
       if (dueOf(payer.id) - now() > payer.limits.burst * intervalMsOf(payer)) return true

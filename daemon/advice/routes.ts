@@ -15,7 +15,7 @@ import {
   toolRankRequest,
   toolRankResult,
 } from '@loci/contract/advice.ts'
-import { noteScanned } from '@loci/meter/meter.ts'
+import { noteScanned, resume } from '@loci/meter/meter.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { PoolShares } from '@loci/postgres/shares.ts'
 import { transaction } from '@loci/postgres/transaction.ts'
@@ -270,6 +270,8 @@ export function adviceRoutes({ access, pool, shares, quota, states }: AdviceOpti
     const { through } = known
     const { tail, looked } = tailOf(known.ledger, { ...asked, scope: null, looksMax: BUDGET_LOOKS_MAX })
     const looks = looked.map((count) => BUDGET_LOOKS_MAX - count)
+    // Those that were taken back are looked at and passed over.
+    noteScanned(budgeted.length * BUDGET_OUTCOMES)
     const rows = budgeted.length === 0 ? [] : await readRecent(pool, place, { ...asked, looks, through, tail })
     const byTool = Map.groupBy(rows, ({ tool }) => tool)
     return (toolId: string) => {
@@ -289,7 +291,10 @@ async function inTurns<Result>(tools: Declared[], rules: number, look: (tool: De
   const each = Math.ceil(TURN_MATCHES / (rules + 1))
   const results: Result[] = []
   for (let from = 0; from < tools.length; from += each) {
-    if (from > 0) await new Promise((resolve) => setImmediate(resolve))
+    if (from > 0) {
+      await new Promise((resolve) => setImmediate(resolve))
+      resume()
+    }
     for (const tool of tools.slice(from, from + each)) results.push(look(tool))
   }
   return results

@@ -11,7 +11,7 @@ import { ApiError } from '@loci/chassis/api-error.ts'
 import { createTurn, inTurns } from '@loci/chassis/turn.ts'
 import type { Cycle, CycleRun } from '@loci/contract/cognitive.ts'
 import { newId } from '@loci/contract/ids.ts'
-import { current } from '@loci/meter/meter.ts'
+import { current, resume } from '@loci/meter/meter.ts'
 import { createBatches } from '@loci/postgres/batches.ts'
 import type { Pool } from '@loci/postgres/pool.ts'
 import type { Instance } from '../access/authority.ts'
@@ -189,6 +189,7 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       const leave = await turns.take(`${instance.id}/${database}`, until)
       if (!leave) throw busy(database)
       try {
+        resume()
         // Those that had their turn before it may have used up what there is.
         current()?.requireRoom?.()
         return await runOnce(request, macs, until, after)
@@ -197,7 +198,9 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       }
     } catch (error) {
       // Counted where it can be; what is told is why the cycle failed.
-      if (!run.dryRun) await countFailure(pool, { instanceId: instance.id, database }, codeOf(error)).catch(() => {})
+      const isRefused = error instanceof ApiError && error.code === 'RATE_LIMITED'
+      if (!run.dryRun && !isRefused)
+        await countFailure(pool, { instanceId: instance.id, database }, codeOf(error)).catch(() => {})
       throw error
     }
   }

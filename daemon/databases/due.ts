@@ -95,11 +95,12 @@ export async function workDue(
   const kinds = Object.keys(handlers)
   // The one door for all due work: whoever made it necessary pays for it.
   const paid = async (kind: DueKind, instanceId: string, run: () => Promise<unknown>) => {
-    const work = new Work()
+    const work = new Work(instanceId)
     try {
       await workFor(work, run)
     } finally {
       enter(undefined)
+      work.hasEnded = true
       pay?.(kind, instanceId, work.totalUs)
     }
   }

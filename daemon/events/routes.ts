@@ -88,7 +88,8 @@ function paidBy(call: Payer, read: (after: number) => Promise<ReadPage>): (after
       return { bytes: NOTHING, next: after, more: true, replayed: 0 }
     }
     const page = await read(after)
-    if (page.replayed > 0) debtOf(call)
+    // Of what is new too: a stream that is open for a day would else be charged all of it when it ends.
+    debtOf(call)
     isReplay = page.replayed > 0 && page.more
     return page
   }

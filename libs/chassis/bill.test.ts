@@ -10,7 +10,8 @@ import { testHttpServer } from './testing/server.ts'
 
 function at(line: string, handle: Route['handle'], { access }: { access: Access<unknown> }): Route {
   const [method, path] = line.split(' ') as [Method, string]
-  return route({ method, path, access, summary: 's', tag: 't', answers: { 200: z.object({}) } }, handle)
+  const body = method === 'POST' ? { body: z.object({ text: z.string() }) } : {}
+  return route({ method, path, access, summary: 's', tag: 't', answers: { 200: z.object({}) }, ...body }, handle)
 }
 
 /** Of processor time. */
@@ -57,7 +58,7 @@ test('a request pays 1, and what it was measured to use where that is three unit
   assert.ok(cost >= unitsOf(60) && cost < unitsOf(100), `${cost}`)
 })
 
-// Mutant: takeAhead() that takes nothing.
+// Mutants: takeAhead() that takes nothing; settle() that gives back.
 test('what the last ones cost is taken ahead, and what it was too much is given back', async () => {
   const { access, charged, sum } = payer()
   let ms = 60
@@ -67,11 +68,13 @@ test('what the last ones cost is taken ahead, and what it was too much is given 
     busy(ms)
     return {}
   }
-  await using server = await testHttpServer([at('GET /work', handle, { access })])
-  for (let n = 0; n < 25; n += 1) await server.ask('GET /work')
+  // A body that is paid for before the handler begins leaves what was taken ahead where it is.
+  const body = { text: 'x'.repeat(20_000) }
+  await using server = await testHttpServer([at('POST /work', handle, { access })])
+  for (let n = 0; n < 25; n += 1) await server.ask('POST /work', { body })
   charged.length = 0
   ms = 0
-  const { headers } = await server.ask('GET /work')
+  const { headers } = await server.ask('POST /work', { body })
   assert.ok((seen.at(-1) as number) >= unitsOf(55), `${seen.at(-1)} taken before it began`)
   assert.equal(headers['x-loci-cost'], '1.0')
   assert.ok(Math.abs(sum() - 1) < 0.01, `${sum()} in the end`)

@@ -20,7 +20,7 @@ const SMALL_UNITS = 3
 const COLD_RUNS = 20
 const COLD_US = 20_000
 /** Callers whose last cost is remembered, of each route: those of dear requests alone. */
-const CALLERS_MAX = 10_000
+const CALLERS_MAX = 2_000
 
 /** What one route of this process has cost so far. */
 export interface RouteCost {
@@ -45,12 +45,15 @@ export class Bill {
   told = 0
   readonly #access: Access<unknown> | undefined
   readonly #costs: RouteCost | undefined
+  readonly #isStream: boolean
   #caller: unknown = undefined
   #taken = 0
   #charged = 0
+  #isCold = false
 
   constructor(route: Route | undefined, costsOf: (route: Route) => RouteCost) {
     this.#access = route?.spec.access
+    this.#isStream = route?.spec.deadline === 'stream'
     this.#costs = route && this.#access?.charge ? costsOf(route) : undefined
   }
 
@@ -61,6 +64,8 @@ export class Bill {
     this.#taken = this.#access?.cost ?? 1
     this.#charged = this.#taken
     this.#costs.runs += 1
+    this.#isCold = this.#costs.runs <= COLD_RUNS
+    this.work.account = this.#account
     this.work.requireRoom = () => this.requireRoom()
   }
 
@@ -70,19 +75,23 @@ export class Bill {
 
   takeAhead(): void {
     const last = this.#isOpen ? this.#costs?.last?.find(this.#account) : undefined
-    if (last !== undefined && last > this.#charged) this.#charge(last - this.#charged)
+    if (last === undefined) return
+    // Not all that there is: one dear request is no reason to refuse the small ones beside it.
+    const ahead = Math.min(last, this.#access?.aheadMax?.(this.#caller) ?? last) - this.#charged
+    if (ahead > 0) this.#charge(ahead)
   }
 
   /** Throws RATE_LIMITED when what the caller's other requests have cost is beyond its burst. */
   requireRoom(): void {
-    if (this.#isOpen) this.#access?.charge?.(this.#caller, 0, false, this.#charged - this.#taken)
+    if (this.#isOpen) this.#access?.charge?.(this.#caller, 0, false, this.#charged - 1)
   }
 
-  /** Charges what was used since the last time, or gives back what was taken ahead. */
+  /** While it goes on: charges what was used beyond what was charged. What was taken ahead stays taken. */
   settle(): void {
     if (!this.#isOpen) return
-    const due = this.units - this.#charged
-    if (due !== 0) this.#charge(due)
+    catchUp()
+    const due = this.#units - this.#charged
+    if (due > 0) this.#charge(due)
   }
 
   /** Settles, and throws RATE_LIMITED when the caller is in debt: this very request counts too. */
@@ -91,11 +100,11 @@ export class Bill {
     if (this.#isOpen) this.#access?.charge?.(this.#caller, 0, false)
   }
 
-  /** The answer is out. */
-  end(): void {
+  /** Its work has ended. `isDone`: as it was meant to, so that it says what the next one will cost. */
+  conclude(isDone: boolean): void {
     if (!this.#isOpen || !this.#costs) return
-    this.settle()
-    this.work.onLess = () => this.settle()
+    this.#settleAll()
+    if (!isDone || this.#isStream) return
     const { last } = this.#costs
     const known = last?.find(this.#account)
     const mean = known === undefined ? this.#charged : (known + this.#charged) / 2
@@ -105,15 +114,28 @@ export class Bill {
     } else if (known !== undefined) last?.drop(this.#account)
   }
 
-  /** What it costs so far; undefined where its caller has no rate that counts work. */
-  get shown(): string | undefined {
-    return this.#isOpen ? this.units.toFixed(1) : undefined
+  /** The answer is out. */
+  end(): void {
+    if (!this.#isOpen) return
+    this.#settleAll()
+    this.work.hasEnded = true
+    this.work.onLess = () => this.#settleAll()
   }
 
-  get units(): number {
+  /** What it costs so far; undefined where its caller has no rate that counts work. */
+  get shown(): string | undefined {
+    if (!this.#isOpen) return undefined
     catchUp()
-    const isCold = (this.#costs?.runs ?? 0) <= COLD_RUNS
-    const measured = (this.work.totalUs - (isCold ? COLD_US : 0)) / UNIT_US
+    return this.#units.toFixed(1)
+  }
+
+  #settleAll(): void {
+    const due = this.#units - this.#charged
+    if (due !== 0) this.#charge(due)
+  }
+
+  get #units(): number {
+    const measured = (this.work.totalUs - (this.#isCold ? COLD_US : 0)) / UNIT_US
     return Math.max(this.#taken + this.told, measured >= SMALL_UNITS ? measured : 0)
   }
 

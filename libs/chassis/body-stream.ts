@@ -92,10 +92,10 @@ export function openBodyStream(
     await new Promise<void>((resolve) => {
       wake = resolve
     })
-    resume()
     waitedMs += performance.now() - waitingSince
     waitingSince = undefined
     while (!failure && !(await hasSlot())) await sleep(SLOT_RETRY_MS)
+    resume()
   }
 
   async function hasSlot(): Promise<boolean> {

@@ -59,6 +59,8 @@ export interface Access<Caller> {
   charge?(caller: Caller, units: number, isDone: boolean, own?: number): void
   /** Who is charged, for who remembers what its requests cost. */
   accountOf?(caller: Caller): string
+  /** How much of what its last requests cost may be taken of it before the next one is done. */
+  aheadMax?(caller: Caller): number
   /** What access takes when it lets a request in, where that is more than 1. */
   readonly cost?: number
   /**

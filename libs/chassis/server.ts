@@ -346,7 +346,7 @@ function unitsOfAddress({ unreadBytes, work }: Exchange): number {
 /** The work of a request has ended, whether or not its answer is out. */
 function conclude(options: ReadyOptions, exchange: Exchange, failure: ApiError | undefined): void {
   // Of a request that failed too: else the dearest would be one that is made to fail.
-  exchange.bill.settle()
+  exchange.bill.conclude(failure === undefined)
   if (isStrangers(exchange)) options.addressRates?.charge(exchange.network, unitsOfAddress(exchange))
   if (exchange.subservice !== undefined) {
     const counted = failure && failure.status >= 500 ? { code: failure.code, requestId: exchange.requestId } : undefined

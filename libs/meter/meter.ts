@@ -17,10 +17,17 @@ export class Work {
   us = 0
   /** Of PostgreSQL, as far as it can be told from here. */
   storeUs = 0
+  /** Who pays for what is done for it after it has ended. */
+  account: string | undefined
+  hasEnded = false
   /** Throws when whoever pays is in debt: asked after a wait for a turn, before the work goes on. */
   requireRoom: (() => void) | undefined = undefined
   /** Called when something is taken back from what it was charged: it may have been settled long ago. */
   onLess: (() => void) | undefined = undefined
+
+  constructor(account?: string) {
+    this.account = account
+  }
 
   get totalUs(): number {
     return this.us + this.storeUs
@@ -51,6 +58,8 @@ let threads = 0
 let isClosing = false
 let meteredUs = 0
 let nobodyUs = 0
+let threadsUs = 0
+let payLate: ((account: string, us: number) => void) | undefined
 
 /** Whether it is measured by the slice, or estimated (clock.ts). */
 export const isExactlyMetered: boolean = clock.isExact
@@ -133,10 +142,23 @@ export function beside(change: 1 | -1): void {
   rebase()
 }
 
-/** A thread of ours has measured itself. */
+/** A thread of ours has measured itself. Whoever asked may have been answered, or have given up, long ago. */
 export function noteThread(work: Work | undefined, us: number): void {
-  if (work) give(work, us)
-  else nobodyUs += us
+  threadsUs += us
+  if (!work) nobodyUs += us
+  else {
+    work.us += us
+    meteredUs += us
+    if (work.hasEnded && work.account !== undefined) payLate?.(work.account, us)
+  }
+}
+
+/** What threads of ours have said that they used, so far. */
+export const threadsTotalUs = (): number => threadsUs
+
+/** Who charges an account for what was done after its work had ended. One for the process. */
+export function onLate(pay: (account: string, us: number) => void): void {
+  payLate = pay
 }
 
 /** In µs since the start: what was done for somebody, and for nobody. */

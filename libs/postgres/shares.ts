@@ -2,7 +2,7 @@
 // its share of the slots could hold every connection: 32 keyed batches of one instance each wait for the row of that
 // instance in a transaction of their own.
 
-import { current } from '@loci/meter/meter.ts'
+import { current, resume } from '@loci/meter/meter.ts'
 import type { Client, Pool, Statement } from './pool.ts'
 
 export interface PoolShares {
@@ -110,6 +110,7 @@ export function sharePool(
       const share = shareOf(caller)
       await enter(share)
       try {
+        resume()
         // What others of the caller have cost meanwhile may be beyond its burst.
         current()?.requireRoom?.()
         return await work()

@@ -12,7 +12,7 @@ import { createCache } from '@loci/chassis/cache.ts'
 import type { Log } from '@loci/chassis/log.ts'
 import type { Metrics } from '@loci/chassis/metrics.ts'
 import { othersUs } from '@loci/meter/clock.ts'
-import { beside, current, noteThread, type Work } from '@loci/meter/meter.ts'
+import { beside, current, noteThread, threadsTotalUs, type Work } from '@loci/meter/meter.ts'
 import type { EncoderFacts } from './folder.ts'
 import { isLatin } from './text.ts'
 import type { FromEncoder, ToEncoder } from './worker.ts'
@@ -172,9 +172,10 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     }
     queue.delete(task.key)
     running = task
-    // The model works on threads that are not ours to ask: what all others than this one used meanwhile is its.
+    // The model works on threads that are not ours to ask: what all others than this one used meanwhile is its, but
+    // for what those of the index have said that they used.
     beside(1)
-    othersBefore = othersUs()
+    othersBefore = othersUs() - threadsTotalUs()
     const watched = worker
     watchdog = setTimeout(() => end(watched, `no answer for ${HANG_MS} ms`), HANG_MS)
     watchdog.unref()
@@ -187,7 +188,7 @@ export function createEncoder({ folder, log, metrics }: EncoderOptions): Encoder
     const { key, done, work } = running
     running = undefined
     beside(-1)
-    noteThread(work, othersUs() - othersBefore)
+    noteThread(work, Math.max(0, othersUs() - threadsTotalUs() - othersBefore))
     const vector = 'vector' in message ? message.vector : undefined
     if (vector) known.keep(key, { vector, until: performance.now() + KNOWN_MS })
     else if ('failed' in message) log.warn({ component: 'memory', reason: message.failed }, 'text not encoded')

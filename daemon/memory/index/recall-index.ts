@@ -3,6 +3,7 @@
 // large one in a worker thread; segments are built and merged in another, so that no search waits for a build.
 
 import type { Log } from '@loci/chassis/log.ts'
+import { resume } from '@loci/meter/meter.ts'
 import type { Language, RecordText } from '../analysis/item.ts'
 import type { Encoder } from '../encoder/encoder.ts'
 import type { EncoderFacts } from '../encoder/folder.ts'
@@ -132,6 +133,7 @@ export function createRecallIndex(options: RecallIndexOptions): RecallIndex {
       encoder.question(request.query),
       tailVectors(encoder, unsent(cache.get(keyOf(request)), request.tail)),
     ])
+    resume()
     const question = vector && { vector, mark: facts.mark }
     return (await find({ ...request, options: { ...request.options, question } }, vectors)).ranked
   }

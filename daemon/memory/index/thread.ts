@@ -52,14 +52,13 @@ interface Waiting {
   resolve: (answer: Exclude<FromWorker, { failed: unknown } | { expired: true }>) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout
-  work: Work | undefined
 }
 
 export function createThread(options: ThreadOptions): Thread {
   const { name, log, tasksMax, deadlineMs, hangMs } = options
   const waiting = new Map<number, Waiting>()
   /** Sent and not answered: a task whose deadline has passed still keeps the thread busy. */
-  const sent = new Set<number>()
+  const sent = new Map<number, Work | undefined>()
   let worker: Worker | undefined
   let generation = 0
   let lastId = 0
@@ -100,12 +99,14 @@ export function createThread(options: ThreadOptions): Thread {
 
   function answer(from: Worker, message: FromWorker): void {
     if (from !== worker) return
+    // Also of a task whose deadline has passed: it was done.
+    const work = sent.get(message.id)
     if (sent.delete(message.id) && sent.size === 0) beside(-1)
     watch()
     const task = waiting.get(message.id)
     waiting.delete(message.id)
-    enter(task?.work)
-    noteThread(task?.work, message.us)
+    enter(work)
+    noteThread(work, message.us)
     if (sent.size === 0) onIdle?.()
     if (task === undefined) return
     clearTimeout(task.timer)
@@ -137,8 +138,8 @@ export function createThread(options: ThreadOptions): Thread {
           waiting.delete(id)
           reject(new LateError(deadlineMs))
         }, deadlineMs)
-        waiting.set(id, { resolve, reject, timer, work: current() })
-        sent.add(id)
+        waiting.set(id, { resolve, reject, timer })
+        sent.set(id, current())
         if (sent.size === 1) {
           beside(1)
           watch()
