@@ -162,7 +162,7 @@ function resultOf(
     kind: body.kind,
     relevance: Math.round(relevance * 10_000) / 10_000,
     score,
-    explain: request.explain ? { ...explain, words: coverageOf(request.query, language, body) } : null,
+    explain: explain && { ...explain, words: coverageOf(request.query, language, body) },
     ...(request.databases ? { database: place.database } : {}),
     evidenceRefs: body.evidenceRefs,
     tags: body.tags,

@@ -61,7 +61,8 @@ export interface Hit {
   body: RecordBody
   score: number
   relevance: number
-  explain: Explanation
+  /** To who asks for it. */
+  explain: Explanation | null
 }
 
 export interface Recalled {
@@ -113,12 +114,14 @@ export function selectFrom(sources: readonly Source[], request: RecallRequest): 
   const { limit, minScore = Number.NEGATIVE_INFINITY } = request
   const { isDecided, enough, leastBeside } = barsOf(request)
   // By relevance: whether to abstain, and what may be shown, depends on the most relevant record that holds.
-  const unread: Candidate[] = sources
-    .flatMap(({ ranked, now, weights }, source) =>
-      ranked.filter(hasEvidence).map((one) => ({ one, source, most: mostOf(one, now, weights) })),
-    )
-    .filter(({ most }) => most >= minScore)
-    .sort((a, b) => b.one.relevance - a.one.relevance || b.most - a.most || b.one.seq - a.one.seq)
+  const unread: Candidate[] = []
+  for (const [source, { ranked, now, weights }] of sources.entries()) {
+    for (const one of ranked) {
+      const most = mostOf(one, now, weights)
+      if (one.hasEvidence && most >= minScore) unread.push({ one, source, most })
+    }
+  }
+  unread.sort((a, b) => b.one.relevance - a.one.relevance || b.most - a.most || b.one.seq - a.one.seq)
   // How many hold is told by reading them: where a count of all is asked for that the index cannot know, all are read.
   const isWhole = request.asOf !== undefined || request.minScore !== undefined
   const reading = new Map<string, Candidate>()
@@ -169,7 +172,7 @@ export function selectFrom(sources: readonly Source[], request: RecallRequest): 
       const body = one && isHeld ? (JSON.parse(row.body) as RecordBody) : undefined
       if (!one || !body || !isAsked(body, request)) continue
       best = Math.max(best, one.relevance)
-      const { score, explain } = explained(one, body, row, now, weights)
+      const { score, explain } = scored(one, body, row, now, weights, request.explain)
       if (score >= minScore) hits.push({ source, row, body, score, relevance: one.relevance, explain })
     }
     for (const key of reading.keys()) if (key.startsWith(`${source} `)) reading.delete(key)
@@ -239,50 +242,50 @@ function isAsked({ kind, tags }: RecordBody, { kinds, tags: wanted }: RecallRequ
   return (!kinds || kinds.includes(kind)) && (!wanted || wanted.every((tag) => tags.includes(tag)))
 }
 
-const SALIENCE = PARTS.indexOf('salience')
-const MEANING = PARTS.indexOf('meaning')
-
-/** Whether the question has to do with it at all, by a word or by what an encoder says; not by its own worth. */
-function hasEvidence({ score, parts, cosine }: Ranked): boolean {
-  return cosine !== null || score - (parts[SALIENCE] as number) - (parts[MEANING] as number) > 0
-}
-
 /** Scores are rounded part by part. */
 const ROUNDED = 1e-5
 
 /** What the score of a candidate is at most. The index knows its day, and whether there is a hint. */
 function mostOf({ score, day, isHinted }: Ranked, now: number, weights: Weights): number {
-  const latest = Math.min((day + 1) * DAY_MS, now)
-  const hint = isHinted ? weights.salience * HINT_MAX : 0
-  return score + weights.base * baseLevel([latest], now) + hint + ROUNDED
+  return mostAt(score, Math.min((day + 1) * DAY_MS, now), isHinted, now, weights)
 }
 
 /** What the score of one that the index did not answer any more is at most: of this very moment, with every hint. */
-function mostBehind(last: Ranked, now: number, weights: Weights): number {
-  return mostOf({ ...last, day: Math.floor(now / DAY_MS), isHinted: true }, now, weights)
+function mostBehind({ score }: Ranked, now: number, weights: Weights): number {
+  const today = Math.floor(now / DAY_MS)
+  return mostAt(score, Math.min((today + 1) * DAY_MS, now), true, now, weights)
 }
 
-/** The parts that the index knows, the sender's hint and the base level; they sum to the score as it is shown. */
-function explained(one: Ranked, body: RecordBody, row: Intact, now: number, weights: Weights) {
+function mostAt(score: number, latest: number, isHinted: boolean, now: number, weights: Weights): number {
+  const hint = isHinted ? weights.salience * HINT_MAX : 0
+  return score + weights.base * baseLevel(latest, now) + hint + ROUNDED
+}
+
+/**
+ * The score as it is shown: the parts that the index knows, the sender's hint and the base level, each rounded. What
+ * they are is made for who asks: of every record that is read it would be much of what a recall leaves to collect.
+ */
+function scored(one: Ranked, body: RecordBody, row: Intact, now: number, weights: Weights, explains: boolean) {
   const presented = presentedAt(body.occurredAt, row.createdAt.getTime())
-  const values = PARTS.map((name, at) => ({
-    name,
-    weight: weights[name],
-    contribution: round(one.parts[at] as number),
-  }))
-  const base = { name: 'base', weight: weights.base, contribution: round(weights.base * baseLevel([presented], now)) }
-  const hint = { name: 'hint', weight: weights.salience, contribution: round(weights.salience * body.salienceHint) }
-  const parts = [...values, hint, base]
-    .filter(({ contribution }) => contribution !== 0)
-    .map(({ name, weight, contribution }) => ({ name, value: round(contribution / weight), weight, contribution }))
-  const score = round(parts.reduce((sum, { contribution }) => sum + contribution, 0))
-  return { score, explain: { score, parts } }
+  const contributions = one.parts.map(round)
+  contributions.push(round(weights.salience * body.salienceHint), round(weights.base * baseLevel(presented, now)))
+  const score = round(contributions.reduce((sum, contribution) => sum + contribution, 0))
+  return { score, explain: explains ? { score, parts: explained(contributions, weights) } : null }
 }
 
-/** How much of its presentations is left: ln of the sum of age in hours to the power of −.5. */
-function baseLevel(presentedAt: number[], now: number): number {
-  const ages = presentedAt.map((at) => Math.max(now - at, NOW_MS) / HOUR_MS)
-  return Math.log(ages.reduce((sum, hours) => sum + hours ** -0.5, 0))
+const NAMES = [...PARTS, 'hint', 'base'] as const
+
+function explained(contributions: readonly number[], weights: Weights): Explanation['parts'] {
+  return NAMES.flatMap((name, at) => {
+    const contribution = contributions[at] as number
+    const weight = name === 'hint' ? weights.salience : weights[name]
+    return contribution === 0 ? [] : [{ name, value: round(contribution / weight), weight, contribution }]
+  })
+}
+
+/** How much of its presentation is left: ln of its age in hours to the power of −.5. */
+function baseLevel(presentedAt: number, now: number): number {
+  return Math.log((Math.max(now - presentedAt, NOW_MS) / HOUR_MS) ** -0.5)
 }
 
 /** A token is four bytes of UTF-8, rounded up for each; the first that does not fit ends the list. */

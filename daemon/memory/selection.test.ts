@@ -39,6 +39,7 @@ function candidates(chance: Chance, count: number): { ranked: Ranked[]; rows: Ma
       score,
       day,
       isHinted: salience > 0,
+      hasEvidence: true,
       own: 0,
       sketch: 0,
       relevance,

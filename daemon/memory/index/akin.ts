@@ -185,9 +185,9 @@ function takeMarks({ mark }: Scratch, from: number, to: number): void {
 /** Evidence of akin words for the cells that have them: of each cell's places the one that covers most. */
 export function addAkin(scratch: Scratch, { places, shares, opens }: Covering, worth: number): void {
   const tick = scratch.nextTick()
-  // `value` is free until candidates are valued.
-  const { cellStamp, value: best, evidence } = scratch
-  const cells: number[] = []
+  // `value` is free until candidates are valued, `summed` until terms are spread.
+  const { cellStamp, value: best, evidence, summed: cells } = scratch
+  let count = 0
   for (let j = 0; j < places.length; j++) {
     const cell = places[j]! >> CELL_BITS
     const share = shares[j]!
@@ -195,8 +195,8 @@ export function addAkin(scratch: Scratch, { places, shares, opens }: Covering, w
     if (cellStamp[cell] !== tick) {
       cellStamp[cell] = tick
       best[cell] = share
-      cells.push(cell)
+      cells[count++] = cell
     } else if (share > best[cell]!) best[cell] = share
   }
-  for (const cell of cells) addEvidence(scratch, cell, worth * best[cell]!)
+  for (let j = 0; j < count; j++) addEvidence(scratch, cells[j]!, worth * best[cells[j]!]!)
 }

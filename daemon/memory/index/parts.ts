@@ -32,6 +32,9 @@ const NEAR_STEP = 3
 const NEAR_SATURATION = 0.8
 const MEANING = PARTS.indexOf('meaning')
 const RELEVANCE = PARTS.indexOf('relevance')
+/** Where numbers stand in `#last`. */
+const SALIENT = 0
+const COVERED = 1
 const LOG1P = Float64Array.from({ length: 256 }, (_, value) => Math.log1p(value))
 
 /** What covers a term of the cue beside the term itself. */
@@ -159,7 +162,15 @@ export function findNearBest({ placeItem }: Database, scratch: Scratch, whole: b
   }
 }
 
+/**
+ * Numbers go from step to step in arrays: what a function that is not inlined returns is an object in V8's heap, and
+ * those of 1,500 items were half of what a search left to collect.
+ */
 export class Scorer {
+  /** What each part contributes to the item that was scored last, in the order of PARTS. */
+  readonly parts = new Float64Array(PARTS.length)
+  /** Of the item that was looked at last: its salience, and how much of the cue it covers. */
+  readonly #last = new Float64Array(2)
   readonly #database: Database
   readonly #scratch: Scratch
   readonly #weights: Float64Array
@@ -200,8 +211,8 @@ export class Scorer {
     this.#named = database.segments.map((segment) => (who === undefined ? null : namedActors(segment, who)))
   }
 
-  /** Scores item `i` of segment `k`, which stands at `place`. With `parts`, what each part contributes is put there. */
-  score(k: number, i: number, place: number, parts?: number[]): number {
+  /** Scores item `i` of segment `k`, which is at `place`. The score is put into `scores`, its parts into `parts`. */
+  score(k: number, i: number, place: number, scores: Float64Array, at: number): void {
     const scratch = this.#scratch
     const weights = this.#weights
     const segment = this.#database.segments[k]!
@@ -212,7 +223,8 @@ export class Scorer {
     const inContext = scratch.contextBest > 0 ? scratch.contextScore[of]! / scratch.contextBest : 0
     const named = this.#named[k]!
     const fit = this.#fit
-    const salience = weights[0]! * this.#salienceOf(k, i, place, of, flags)
+    this.#readSalience(k, i, place, of, flags)
+    const salience = weights[0]! * this.#last[SALIENT]!
     const said = (weights[1]! * cue) / scratch.idfTotal
     const context = cue > 0 || fit !== null || inContext >= 0.5 ? weights[2]! * inContext : 0
     const actor = named !== null && named[segment.actor[i]!] === 1 ? weights[3]! : 0
@@ -229,39 +241,46 @@ export class Scorer {
     const akin = (weights[14]! * scratch.akin[place]!) / scratch.idfTotal
     // Of an encoder: added where the few that can be shown are looked at (search.ts).
     const meaning = 0
-    const relevance = weights[16] === 0 ? 0 : weights[16]! * this.relevance(k, i, place)
-    // In the order of PARTS. Locals, not an array: most items are scored and never shown.
-    parts?.push(
-      salience,
-      said,
-      context,
-      actor,
-      date,
-      when,
-      answer,
-      resolved,
-      near,
-      stem,
-      where,
-      duration,
-      title,
-      person,
-      akin,
-      meaning,
-      relevance,
-    )
+    let relevance = 0
+    if (weights[16] !== 0) {
+      this.#readCovered(k, i, place)
+      const covered = this.#last[COVERED]!
+      relevance =
+        weights[16]! * chanceOf(fit === null ? covered : Math.max(covered, this.#dated(k, i, place)), this.#even)
+    }
+    const { parts } = this
+    parts[0] = salience
+    parts[1] = said
+    parts[2] = context
+    parts[3] = actor
+    parts[4] = date
+    parts[5] = when
+    parts[6] = answer
+    parts[7] = resolved
+    parts[8] = near
+    parts[9] = stem
+    parts[10] = where
+    parts[11] = duration
+    parts[12] = title
+    parts[13] = person
+    parts[14] = akin
+    parts[15] = meaning
+    parts[16] = relevance
     const surface = salience + said + context + actor + date + when
-    return surface + answer + resolved + near + stem + where + duration + title + person + akin + meaning + relevance
+    scores[at] =
+      surface + answer + resolved + near + stem + where + duration + title + person + akin + meaning + relevance
   }
 
   /** How likely item `i` of segment `k` answers what the cue asks, by its words and dates (relevance.ts). */
   relevance(k: number, i: number, place: number): number {
-    return chanceOf(Math.max(this.#covered(k, i, place), this.#dated(k, i, place)), this.#even)
+    this.#readCovered(k, i, place)
+    return chanceOf(Math.max(this.#last[COVERED]!, this.#dated(k, i, place)), this.#even)
   }
 
   /** The same with the cosine of an encoder, whose part and that of the relevance are put into `parts`. */
   addMeaning(k: number, i: number, place: number, cosine: number, parts: number[]): number {
-    const words = this.#covered(k, i, place)
+    this.#readCovered(k, i, place)
+    const words = this.#last[COVERED]!
     const isAlone = !this.#scratch.isShared(this.#database.cellContext[place >> CELL_BITS]!)
     // The encoder reads English: elsewhere what it finds close is no evidence.
     const evidence = this.#cue.language === 'en' ? evidenceOf(cosine, words, this.#cue) : null
@@ -275,21 +294,22 @@ export class Scorer {
     return relevance
   }
 
-  #covered(k: number, i: number, place: number): number {
+  #readCovered(k: number, i: number, place: number): void {
     const scratch = this.#scratch
     const segment = this.#database.segments[k]!
     const flags = segment.flags[i]!
     const named = this.#named[k]!
     const isActor = named !== null && named[segment.actor[i]!] === 1
     const covered = scratch.covered[place]!
-    if (covered === 0 && !isActor) return 0
+    this.#last[COVERED] = 0
+    if (covered === 0 && !isActor) return
     const shown =
       bitsOf(flags & this.#asks) +
       (this.#when && flags & FLAG.time ? 1 : 0) +
       (this.#isFirst && flags & FLAG.first ? 1 : 0)
     const amount = covered + (isActor ? ACTOR_WEIGHT : 0) + shown * ASKED_WEIGHT
     const words = coveredPart(amount, this.#askedTotal)
-    return scratch.namesMet[place]! < this.#names ? withoutName(words) : words
+    this.#last[COVERED] = scratch.namesMet[place]! < this.#names ? withoutName(words) : words
   }
 
   #dated(k: number, i: number, place: number): number {
@@ -298,12 +318,12 @@ export class Scorer {
   }
 
   /** The same for every cue, and read here all the same: kept per item it would be copied with every change. */
-  #salienceOf(k: number, i: number, place: number, context: number, flags: number): number {
+  #readSalience(k: number, i: number, place: number, context: number, flags: number): void {
     const weights = this.#salience
     // What was stored without a contextId is worth the same in whatever order it was stored.
     const isShared = this.#scratch.isShared(context)
     const novel = isShared ? Math.min(this.#database.novel[k]![i]!, CAPS_MAX) : 0
-    return (
+    this.#last[SALIENT] =
       weights.novel * LOG1P[novel]! +
       weights.caps * LOG1P[this.#database.segments[k]!.caps[i]!]! +
       weights.digits * (digitsOf(flags) / 3) +
@@ -313,7 +333,6 @@ export class Scorer {
       weights.time * bitOf(flags, FLAG.time) +
       weights.you * bitOf(flags, FLAG.you) +
       (isShared ? weights.answers * bitOf(this.#flagsBefore(k, place, context), FLAG.question) : 0)
-    )
   }
 
   /** Flags of the item before it in the context, 0 where there is none. */

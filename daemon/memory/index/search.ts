@@ -2,7 +2,7 @@
 // the rows are cut into segments, tail and masked items never shows, down to the last bit of a score.
 
 import { type Cue, FLAG } from '../analysis/item.ts'
-import { PART_WEIGHTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
+import { PART_WEIGHTS, PARTS, type PartWeights, SALIENCE_WEIGHTS, type SalienceWeights } from '../weights.ts'
 import { addAkin, type Covering, readAkin } from './akin.ts'
 import { Buckets } from './buckets.ts'
 import { chooseCells, isScoredWhole, type Pruning, pruningOf, takeCells, valueCandidates } from './cells.ts'
@@ -65,6 +65,8 @@ export interface Ranked {
   score: number
   day: number
   isHinted: boolean
+  /** Whether the cue has to do with it at all, by a word or by what an encoder says; not by its own worth. */
+  hasEvidence: boolean
   /** The share of the cue's idf that its own words have. */
   own: number
   /** How much of what the cue asks it covers, 0 to 1. */
@@ -166,7 +168,7 @@ function searchIn(database: Database, scratch: Scratch, cue: Cue, options: Searc
   const at = (place: number) => rankedAt(database, scratch, scorer, meaning, place)
   const ranked = always.map(at)
   rank(database, scratch, at, options, new Set(options.always), ranked)
-  if (options.limit > 0) addNearest(nearest.map(at), ranked)
+  if (options.limit > 0 && nearest.length > 0) addNearest(nearest.map(at), ranked)
   // By the words alone until here: what each is worth with its meaning is known of those that can be shown.
   if (meaning !== null) ranked.sort((a, b) => b.score - a.score || a.seq - b.seq)
   const { idfTotal } = scratch
@@ -232,7 +234,7 @@ function scorePlaces(
     k = segmentOf(itemAt, item, k)
     const i = item - itemAt[k]!
     if (accept !== null && !accept(k, i)) continue
-    score[count] = scorer.score(k, i, place)
+    scorer.score(k, i, place, score, count)
     scoredPlace[count++] = place
   }
   scratch.scoredCount = count
@@ -256,6 +258,10 @@ function placesOf({ segments, itemAt, shift, placeItem }: Database, seqs: readon
   return places
 }
 
+const scoreOfOne = new Float64Array(1)
+const SALIENCE = PARTS.indexOf('salience')
+const MEANING = PARTS.indexOf('meaning')
+
 function rankedAt(
   database: Database,
   scratch: Scratch,
@@ -267,20 +273,23 @@ function rankedAt(
   const k = segmentOf(itemAt, placeItem[place]!, 0)
   const i = placeItem[place]! - itemAt[k]!
   const { seq, day, flags, sketch } = segments[k]!
+  scorer.score(k, i, place, scoreOfOne, 0)
   const parts: number[] = []
-  scorer.score(k, i, place, parts)
+  for (let part = 0; part < scorer.parts.length; part++) parts.push(scorer.parts[part]!)
+  const cosine = meaning?.cosine(k, i) ?? null
   const smoothed = meaning?.smoothed(place) ?? null
-  let relevance = scorer.relevance(k, i, place)
-  if (smoothed !== null) relevance = scorer.addMeaning(k, i, place, smoothed, parts)
+  const relevance = smoothed === null ? scorer.relevance(k, i, place) : scorer.addMeaning(k, i, place, smoothed, parts)
+  const score = smoothed === null ? scoreOfOne[0]! : parts.reduce((sum, part) => sum + part, 0)
   return {
     seq: seq[i]!,
-    score: parts.reduce((sum, part) => sum + part, 0),
+    score,
     day: day[i]!,
     isHinted: (flags[i]! & FLAG.hinted) !== 0,
+    hasEvidence: cosine !== null || score - parts[SALIENCE]! - parts[MEANING]! > 0,
     own: scratch.own[place]! / scratch.idfTotal,
     relevance,
     sketch: sketch[i]!,
-    cosine: meaning?.cosine(k, i) ?? null,
+    cosine,
     smoothed,
     parts,
   }

@@ -28,20 +28,22 @@ type Answer =
 export type FromWorker = Answer & { us: number }
 
 /**
- * A ranked item as numbers: seq, score, day, whether it is hinted, own share, sketch, both cosines (NaN for none),
+ * A ranked item as numbers: seq, score, day, bits (hinted, has evidence), own share, sketch, cosines (NaN for none),
  * relevance, parts. One buffer is handed over; objects would be copied one by one.
  */
 const PARTS_AT = 9
 const WIDTH = PARTS_AT + PARTS.length
+const HINTED = 1
+const EVIDENCE = 2
 
 function packRanked(ranked: readonly Ranked[]): Float64Array {
   const numbers = new Float64Array(ranked.length * WIDTH)
   let at = 0
-  for (const { seq, score, day, isHinted, own, sketch, cosine, smoothed, relevance, parts } of ranked) {
+  for (const { seq, score, day, isHinted, hasEvidence, own, sketch, cosine, smoothed, relevance, parts } of ranked) {
     numbers[at] = seq
     numbers[at + 1] = score
     numbers[at + 2] = day
-    numbers[at + 3] = isHinted ? 1 : 0
+    numbers[at + 3] = (isHinted ? HINTED : 0) | (hasEvidence ? EVIDENCE : 0)
     numbers[at + 4] = own
     numbers[at + 5] = sketch
     numbers[at + 6] = cosine ?? Number.NaN
@@ -63,7 +65,8 @@ export function unpackRanked(numbers: Float64Array): Ranked[] {
       seq: numbers[at]!,
       score: numbers[at + 1]!,
       day: numbers[at + 2]!,
-      isHinted: numbers[at + 3] === 1,
+      isHinted: (numbers[at + 3]! & HINTED) !== 0,
+      hasEvidence: (numbers[at + 3]! & EVIDENCE) !== 0,
       own: numbers[at + 4]!,
       sketch: numbers[at + 5]!,
       cosine: Number.isNaN(numbers[at + 6]) ? null : numbers[at + 6]!,
