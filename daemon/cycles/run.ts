@@ -191,7 +191,7 @@ export function createCycles({ pool, index, parts, tails, keys, quota, listEvent
       try {
         resume()
         // Those that had their turn before it may have used up what there is.
-        current()?.requireRoom?.()
+        current()?.payer?.requireRoom()
         return await runOnce(request, macs, until, after)
       } finally {
         leave()

@@ -66,7 +66,7 @@ export class Bill {
     this.#costs.runs += 1
     this.#isCold = this.#costs.runs <= COLD_RUNS
     this.work.account = this.#account
-    this.work.requireRoom = () => this.requireRoom()
+    this.work.payer = this
   }
 
   get #isOpen(): boolean {
@@ -119,7 +119,6 @@ export class Bill {
     if (!this.#isOpen) return
     this.#settleAll()
     this.work.hasEnded = true
-    this.work.onLess = () => this.#settleAll()
   }
 
   /** What it costs so far; undefined where its caller has no rate that counts work. */
@@ -127,6 +126,11 @@ export class Bill {
     if (!this.#isOpen) return undefined
     catchUp()
     return this.#units.toFixed(1)
+  }
+
+  /** Where it goes on, it is settled later. */
+  takeLess(): void {
+    if (this.work.hasEnded) this.#settleAll()
   }
 
   #settleAll(): void {

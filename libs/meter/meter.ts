@@ -11,6 +11,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { type Clock, chooseClock } from './clock.ts'
 
+/** Whoever charges somebody for a piece of work. */
+interface Payer {
+  /** Throws when whoever pays is in debt: asked after a wait for a turn, before the work goes on. */
+  requireRoom(): void
+  /** Something was taken back from what it used; it may have been settled long ago. */
+  takeLess(): void
+}
+
 /** What one piece of work has used, in microseconds. */
 export class Work {
   /** Of this process. */
@@ -20,10 +28,7 @@ export class Work {
   /** Who pays for what is done for it after it has ended. */
   account: string | undefined
   hasEnded = false
-  /** Throws when whoever pays is in debt: asked after a wait for a turn, before the work goes on. */
-  requireRoom: (() => void) | undefined = undefined
-  /** Called when something is taken back from what it was charged: it may have been settled long ago. */
-  onLess: (() => void) | undefined = undefined
+  payer: Payer | undefined = undefined
 
   constructor(account?: string) {
     this.account = account
@@ -209,7 +214,7 @@ function takeBack(startTime: number, us: number): void {
   slice.work.us -= less
   meteredUs -= less
   nobodyUs += less
-  slice.work.onLess?.()
+  slice.work.payer?.takeLess()
 }
 
 new PerformanceObserver((list) => {

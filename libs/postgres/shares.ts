@@ -112,7 +112,7 @@ export function sharePool(
       try {
         resume()
         // What others of the caller have cost meanwhile may be beyond its burst.
-        current()?.requireRoom?.()
+        current()?.payer?.requireRoom()
         return await work()
       } finally {
         setImmediate(leave, share)
