@@ -1,7 +1,7 @@
 // A free instance that is told one event a minute with a `ttl_ms` of a day, and whose cycles take them in as soon as so
 // many wait as make one due, never reaches the records or the bytes of its plan: a year by the clock of the database,
 // which is moved (`--short`: 40 days, ten more than what has lost its content stays). Every request is real; the plan's
-// rate is not, because a year of them comes in two hours. Mutants are planted into the database: functions replaced by
+// rate is not, because a year of them comes in an hour. Mutants are planted into the database: functions replaced by
 // ones that do what they did before.
 
 import { eventually } from '@loci/chassis/testing/request.ts'
