@@ -45,6 +45,11 @@ const RECEIVED_BYTE_US = 0.006
 const READ_ROW_US = 5
 const WRITTEN_ROW_US = 30
 const SCANNED_ROW_US = 7
+const SHORT_US = 300
+/** Then the clock is read all the same. */
+const SHORTS_US_MAX = 10_000
+/** V8's helpers may use as much again beside a slice. */
+const HELPED_MAX = 2
 /** What was read and parsed before anybody could say for whom. */
 const BEFORE_US_MAX = 300
 /** A byte that is moved between the kernel and this process. */
@@ -59,6 +64,9 @@ let since = read()
 let running: Work | undefined
 /** When its slice began, as performance.now() has it. */
 let sliceFrom = 0
+/** When the last reading was, and what short slices have used since the clock was read. */
+let lapFrom = performance.now()
+let shortUs = 0
 let threads = 0
 let isClosing = false
 let meteredUs = 0
@@ -175,13 +183,29 @@ export function meterTotals(): { meteredUs: number; nobodyUs: number } {
 function rebase(): void {
   read = threads > 0 ? clock.thread : clock.whole
   since = read()
+  shortUs = 0
+  lapFrom = performance.now()
 }
 
+// To read the clock takes 2.6 µs in a process of a dozen threads, a tenth of a small request when it is read for every
+// slice (measured). A slice that is short by the wall was not interrupted, and the wall is as good; the clock is read
+// for a longer one, which has waited, slept or worked.
 function lap(): number {
+  const now = performance.now()
+  const wallUs = (now - lapFrom) * 1_000
+  lapFrom = now
+  if (wallUs < SHORT_US && shortUs < SHORTS_US_MAX) {
+    shortUs += wallUs
+    return wallUs
+  }
   const at = read()
-  const us = at - since
+  const us = Math.max(0, at - since - shortUs)
   since = at
-  return us
+  shortUs = 0
+  // What helpers did during the short ones is nobody's, and not of whoever comes next.
+  const own = Math.min(us, wallUs * HELPED_MAX)
+  nobodyUs += us - own
+  return own
 }
 
 function give(work: Work, us: number): void {
