@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Cycle } from '@loci/contract/cognitive.ts'
+import { openPool } from '@loci/postgres/pool.ts'
 import { fullConsistency } from '../testing/consistency.ts'
 import { cyclesOf } from '../testing/cycles.ts'
 import { type TestDaemon, testDaemon } from '../testing/daemon.ts'
 import { addTenant, type TestTenant } from '../testing/tenant.ts'
 import { tracesOf } from '../testing/traces.ts'
+import { isLedgered } from './replay/store.ts'
 
 let daemon: TestDaemon
 let ada: TestTenant
@@ -86,4 +88,16 @@ test('what is erased stands in no table: not in slots, their history, clears, a 
   )
   assert.deepEqual(await tracesOf(daemon, 'lipsecret'), ['cycles'])
   assert.equal(await fullConsistency(call), 'consistent')
+})
+
+// Found by kill --seed=132347221: PostgreSQL was killed behind the commit, and a record that was erased was told 503,
+// which says that nothing was done. Mutant: isLedgered() that throws.
+test('whether an erasure is acknowledged is not known where nobody answers, and fails nothing', async () => {
+  const nobody = openPool({
+    ...{ url: 'postgresql://nobody@127.0.0.1:1/nothing', applicationName: 'loci-test', connectionsMax: 1 },
+    onError: () => {}, // What needs the connection is told by itself.
+  })
+  await assert.rejects(nobody.query({ text: 'select' }))
+  assert.equal(await isLedgered(nobody, { instanceId: 'svc', database: 'default' }, Buffer.alloc(32)), false)
+  await nobody.close()
 })

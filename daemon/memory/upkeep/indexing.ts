@@ -157,8 +157,6 @@ export async function storedBody(read: ReadSegment, due: Due, segment: SegmentRo
 export type Finish<Result> = (sql: Sql, erased: Erased, thinned: readonly Checked[]) => Promise<Result>
 
 interface EraseOptions {
-  /** Told the bytes of the segments that are written anew: what an erasure costs. */
-  onWritten?: (bytes: number) => void
   /** Told the HMAC of the value before the transaction; shortens what the features do in it. Tells what it did. */
   thin?: (mac: Buffer, count: (erased: Checked) => void) => Promise<void>
 }
