@@ -176,6 +176,7 @@ export function callerAccess(options: CallerAccessOptions): CallerAccess {
         if (caller.kind === 'key') over.note(asked, error)
         throw error
       })
+      if (caller.kind === 'key') over.forget(asked)
       return caller
     },
   })
