@@ -304,7 +304,7 @@ test('what a request was measured to use is charged and told; a consistency call
 })
 
 // Mutant: requireRoom() left out of inTurn() (sixteen and more are answered).
-test('of large lists at once a few are answered and the others find what those have cost; of small ones a whole burst fits', async () => {
+test('of large lists at once a few are answered and the others find what those have cost; of small ones most of a burst fits', async () => {
   await using daemon = await testDaemon({ settings: { databaseConnectionsMax: 16 } })
   await using authority = await testAuthority(daemon)
   const countAnswered = (answers: { status: number }[]) => {

@@ -16,7 +16,7 @@ import type { Access, Route } from './route.ts'
 export const UNIT_US = 1_500
 /** Below it a request pays for its 1 alone: what small ones use depends on what else the process did just then. */
 const SMALL_UNITS = 3
-/** Of each route, while it is new to the process: the first requests pay for the compiler. Up to 30 ms were seen. */
+/** So many requests of each route are cheaper by so much: the first ones of a process meet the compiler. */
 const COLD_RUNS = 20
 const COLD_US = 20_000
 /** Callers whose last cost is remembered, of each route: those of dear requests alone. */
